@@ -1,0 +1,3 @@
+//! One file per verb: its arguments, and `run`, which reads top-down.
+
+pub(crate) mod eval;

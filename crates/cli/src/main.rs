@@ -1,0 +1,76 @@
+//! `matchrank`: learn to match queries with documents, and to rank, from click logs and judgments.
+
+mod commands;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Learn to match queries with documents, and to rank, from click logs and judgments.
+#[derive(Parser)]
+#[command(name = "matchrank", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags every command takes.
+#[derive(Args, Clone)]
+pub(crate) struct Global {
+    /// Threads to use; 0 means all cores
+    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
+    threads: usize,
+    /// Seed of everything random; the same seed gives the same result for any number of threads
+    #[arg(long, global = true, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Print results and errors only: no progress, no notes
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Eval(commands::eval::Args),
+}
+
+const EXAMPLES: &str = "\
+Exit codes: 0 done; 1 ran, and found problems; 2 bad input or usage.
+
+Examples:
+  matchrank demo                                   the whole story on simulated data
+  matchrank eval --qrels qrels.txt --run a.run b.run";
+
+/// How a command that did not fail ended.
+pub(crate) enum Outcome {
+    /// Exit code 0.
+    Clean,
+    /// Exit code 1: it ran, and what it looked at has problems.
+    #[allow(dead_code, reason = "doctor is the first to find problems")]
+    Problems,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(Outcome::Clean) => ExitCode::SUCCESS,
+        Ok(Outcome::Problems) => ExitCode::from(1),
+        Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::print_error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
+    match cli.command {
+        Command::Eval(args) => commands::eval::run(args, &cli.global),
+    }
+}

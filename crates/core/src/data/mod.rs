@@ -1,0 +1,1 @@
+//! Judgments, runs and feature lists, and the parsers of their bytes.

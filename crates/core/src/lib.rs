@@ -1,0 +1,20 @@
+//! The mathematics of matchrank.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`data`] | judgments, runs and feature lists, and the parsers of their bytes |
+//! | [`matching`] | models that score a query against a document |
+//! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
+//! | [`simulate`] | data with the statistics of the papers |
+//! | [`progress`] | how long work tells its caller where it stands |
+//!
+//! Nothing here opens a file, prints, or starts a thread pool of its own.
+
+pub mod data;
+mod error;
+pub mod matching;
+pub mod measure;
+pub mod progress;
+pub mod simulate;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! Data with the statistics of the papers.

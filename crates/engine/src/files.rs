@@ -1,0 +1,185 @@
+//! Reading plain, gzip and zstd files, and writing files that are either whole or absent.
+//!
+//! Compression is recognised by the first bytes of the content, not by the name; when writing, by the
+//! ending of the name (`.gz`, `.zst`).
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use matchrank_core::{Error, Result};
+
+const BUFFER: usize = 1 << 18;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The name of a file in messages.
+pub fn name_of(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Opens a file for streaming, decompressing gzip and zstd on the way. `-` is standard input.
+pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let raw: Box<dyn Read + Send> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
+    } else {
+        let file = File::open(path).map_err(|e| Error::io(name_of(path), e))?;
+        if file.metadata().is_ok_and(|m| m.is_dir()) {
+            return Err(Error::format(name_of(path), "is a folder; a file is expected here"));
+        }
+        Box::new(file)
+    };
+    let mut reader = BufReader::with_capacity(BUFFER, raw);
+    let head = reader.fill_buf().map_err(|e| Error::io(name_of(path), e))?;
+    if head.starts_with(&GZIP) {
+        let inner = flate2::bufread::MultiGzDecoder::new(reader);
+        Ok(Box::new(BufReader::with_capacity(BUFFER, inner)))
+    } else if head.starts_with(&ZSTD) {
+        let inner = zstd::Decoder::with_buffer(reader).map_err(|e| Error::io(name_of(path), e))?;
+        Ok(Box::new(BufReader::with_capacity(BUFFER, inner)))
+    } else {
+        Ok(Box::new(reader))
+    }
+}
+
+/// The whole content of a file: mapped when it is plain, decompressed into memory when it is not.
+pub enum Bytes {
+    /// A plain file, mapped.
+    Mapped(memmap2::Mmap),
+    /// A decompressed file, or standard input.
+    Owned(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Reads or maps a whole file, decompressing gzip and zstd.
+pub fn read_all(path: &Path) -> Result<Bytes> {
+    let io = |e| damaged(path, e);
+    let file = File::open(path).map_err(io);
+    if path != Path::new("-") {
+        let file = file?;
+        let length = file.metadata().map_err(io)?.len();
+        if length > 0 && file.metadata().is_ok_and(|m| m.is_file()) {
+            // SAFETY: the map is read-only; a file that another process truncates while we read it is
+            // outside what we can defend against, as for every program that maps its input.
+            let map = unsafe { memmap2::Mmap::map(&file) }.map_err(io)?;
+            if !map.starts_with(&GZIP) && !map.starts_with(&ZSTD) {
+                return Ok(Bytes::Mapped(map));
+            }
+        }
+    }
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map_err(io)?;
+    Ok(Bytes::Owned(bytes))
+}
+
+/// Explains an error met while reading, which for compressed files mostly means a truncated download.
+pub fn damaged(path: &Path, error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof
+        | std::io::ErrorKind::InvalidData
+        | std::io::ErrorKind::InvalidInput => Error::format(
+            name_of(path),
+            format!("the compressed data is truncated or damaged ({error}); copy the file again"),
+        ),
+        _ => Error::io(name_of(path), error),
+    }
+}
+
+/// Calls `each(line number, line without its end)` for every line, lines counted from 1.
+///
+/// A line longer than `longest` bytes is an error, so that a binary file does not fill the memory.
+pub fn for_each_line(
+    path: &Path,
+    longest: usize,
+    mut each: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut reader = open(path)?;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let limit = longest as u64 + 2;
+        let n =
+            (&mut reader).take(limit).read_until(b'\n', &mut line).map_err(|e| match damaged(path, e) {
+                Error::Format { file, message } => Error::parse(file, number, message),
+                other => other,
+            })?;
+        if n == 0 {
+            break;
+        }
+        if line.len() > longest && line.last() != Some(&b'\n') {
+            return Err(Error::parse(
+                name_of(path),
+                number,
+                format!(
+                    "the line is longer than {longest} bytes; is this a text file with one record per line?"
+                ),
+            ));
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        each(number, &line)?;
+    }
+    Ok(())
+}
+
+/// Writes a file under a temporary name in the same folder, syncs it and renames it, so that a reader
+/// (or a crash) never sees half of it. The ending of the name chooses gzip, zstd or plain.
+pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let io = |e| Error::io(name_of(path), e);
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    let temporary = tempfile::Builder::new().prefix(".matchrank-").tempfile_in(&folder).map_err(io)?;
+    {
+        let buffered = BufWriter::with_capacity(BUFFER, temporary.as_file());
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("gz") => {
+                let mut encoder = flate2::write::GzEncoder::new(buffered, flate2::Compression::fast());
+                write(&mut encoder)?;
+                encoder.finish().map_err(io)?.flush().map_err(io)?;
+            }
+            Some("zst") => {
+                let mut encoder = zstd::Encoder::new(buffered, 3).map_err(io)?;
+                write(&mut encoder)?;
+                encoder.finish().map_err(io)?.flush().map_err(io)?;
+            }
+            _ => {
+                let mut plain = buffered;
+                write(&mut plain)?;
+                plain.flush().map_err(io)?;
+            }
+        }
+    }
+    set_default_permissions(&temporary).map_err(io)?;
+    temporary.as_file().sync_all().map_err(io)?;
+    temporary.persist(path).map_err(|e| io(e.error))?;
+    Ok(())
+}
+
+/// Temporary files are private to their owner; a result should have the permissions of any new file.
+#[cfg(unix)]
+fn set_default_permissions(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn set_default_permissions(_file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    Ok(())
+}
