@@ -1,0 +1,183 @@
+//! Cuts a stream of text into chunks that begin and end at record boundaries, so that many cores can
+//! parse one file, and keeps the line number of each chunk so that errors can name their line.
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use matchrank_core::{Error, Result};
+
+use crate::files;
+
+/// Bytes a chunk is filled to before it is cut at its last record end.
+const CHUNK: usize = 2 << 20;
+
+/// A longer record is refused: it is a binary file, a missing line end or an unclosed quote.
+pub const LONGEST_RECORD: usize = 8 << 20;
+
+/// Whole records of a file.
+pub(super) struct Chunk {
+    pub(super) bytes: Vec<u8>,
+    /// Line of the first record, counted from 1.
+    pub(super) line: u64,
+}
+
+impl Chunk {
+    /// The chunk as text; an error names the first line that is not UTF-8.
+    pub(super) fn text(&self, path: &Path) -> Result<&str> {
+        simdutf8::compat::from_utf8(&self.bytes).map_err(|e| {
+            let bad = memchr::memchr_iter(b'\n', &self.bytes[..e.valid_up_to()]).count() as u64;
+            Error::parse(
+                files::name_of(path),
+                self.line + bad,
+                "the text is not valid UTF-8; convert the file, for example with `iconv -f latin1 -t utf-8`",
+            )
+        })
+    }
+}
+
+/// Reads chunks of records from a file.
+pub(super) struct Chunks {
+    path: PathBuf,
+    reader: Box<dyn BufRead + Send>,
+    /// Quotes may hide line ends (CSV).
+    quoted: bool,
+    rest: Vec<u8>,
+    line: u64,
+    ended: bool,
+}
+
+impl Chunks {
+    pub(super) fn open(path: &Path, quoted: bool) -> Result<Self> {
+        let reader = files::open(path)?;
+        Ok(Self { path: path.to_owned(), reader, quoted, rest: Vec::new(), line: 1, ended: false })
+    }
+
+    /// The next chunk, or `None` at the end of the file. A byte order mark is dropped.
+    pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        let mut target = CHUNK;
+        let first = self.line == 1 && !self.ended && bytes.is_empty();
+        loop {
+            if !self.ended && bytes.len() < target {
+                let missing = (target - bytes.len()) as u64;
+                let n = (&mut self.reader).take(missing).read_to_end(&mut bytes).map_err(|e| {
+                    let line = self.line + memchr::memchr_iter(b'\n', &bytes).count() as u64;
+                    match files::damaged(&self.path, e) {
+                        Error::Format { file, message } => Error::parse(file, line, message),
+                        other => other,
+                    }
+                })?;
+                self.ended = (n as u64) < missing;
+            }
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let cut = if self.ended { Some(bytes.len()) } else { last_record_end(&bytes, self.quoted) };
+            if let Some(cut) = cut {
+                self.rest = bytes.split_off(cut);
+                break;
+            }
+            if bytes.len() > LONGEST_RECORD {
+                return Err(self.too_long(self.line));
+            }
+            target = bytes.len() + CHUNK;
+        }
+        if first && bytes.starts_with("\u{feff}".as_bytes()) {
+            bytes.drain(..3);
+        }
+        let chunk = Chunk { line: self.line, bytes };
+        self.line += memchr::memchr_iter(b'\n', &chunk.bytes).count() as u64;
+        Ok(Some(chunk))
+    }
+
+    fn too_long(&self, line: u64) -> Error {
+        let why = if self.quoted { ", or a quote that is never closed" } else { "" };
+        Error::parse(
+            files::name_of(&self.path),
+            line,
+            format!(
+                "the record is longer than {} MiB; is this a text file with one record per line{why}?",
+                LONGEST_RECORD >> 20
+            ),
+        )
+    }
+}
+
+/// Where the last complete record of `bytes` ends (one past its line end), given that a record begins
+/// at 0.
+fn last_record_end(bytes: &[u8], quoted: bool) -> Option<usize> {
+    if !quoted || memchr::memchr(b'"', bytes).is_none() {
+        return memchr::memrchr(b'\n', bytes).map(|i| i + 1);
+    }
+    // A quote opens a quoted field only at the start of a field; inside, a doubled quote closes and opens
+    // again, which needs no special case. The field separator is any of the usual ones.
+    let (mut inside, mut field_start, mut end) = (false, true, None);
+    for (i, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' if inside => inside = false,
+            b'"' if field_start || (i > 0 && bytes[i - 1] == b'"') => inside = true,
+            b'\n' if !inside => end = Some(i + 1),
+            _ => {}
+        }
+        field_start = matches!(byte, b',' | b'\n' | b';' | b'|');
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn file(content: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        file
+    }
+
+    #[test]
+    fn records_with_quoted_line_ends_are_not_cut() {
+        assert_eq!(last_record_end(b"a,\"x\ny\"\nb,\"z\n", true), Some(8));
+        assert_eq!(last_record_end(b"a,\"x\"\"\ny\"\nb", true), Some(10));
+        assert_eq!(last_record_end(b"5\" disk,1\nb,2\nc", true), Some(14));
+        assert_eq!(last_record_end(b"a,\"x\ny\"\nb,\"z\n", false), Some(13));
+        assert_eq!(last_record_end(b"no line end", true), None);
+    }
+
+    #[test]
+    fn chunks_put_together_are_the_file_and_know_their_lines() {
+        let content: String = (0..400_000).map(|i| format!("row {i},\"text\"\n")).collect();
+        let file = file(content.as_bytes());
+        let mut chunks = Chunks::open(file.path(), true).unwrap();
+        let (mut joined, mut n) = (Vec::new(), 0);
+        while let Some(chunk) = chunks.next().unwrap() {
+            let first = std::str::from_utf8(&chunk.bytes).unwrap().split(',').next().unwrap();
+            assert_eq!(first, format!("row {}", chunk.line - 1));
+            joined.extend(chunk.bytes);
+            n += 1;
+        }
+        assert!(n > 2);
+        assert_eq!(joined, content.as_bytes());
+    }
+
+    #[test]
+    fn a_record_without_end_is_refused_with_its_line() {
+        let mut content = b"id,text\n1,".to_vec();
+        content.resize(content.len() + LONGEST_RECORD + CHUNK, b'x');
+        content.extend(b"\n2,y\n");
+        let file = file(&content);
+        let mut chunks = Chunks::open(file.path(), true).unwrap();
+        assert_eq!(chunks.next().unwrap().unwrap().bytes, b"id,text\n");
+        let error = chunks.next().map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(":2: the record is longer than 8 MiB"), "{error}");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_refused_with_their_line() {
+        let file = file(b"a\nb\n\xe9t\xe9\n");
+        let chunk = Chunks::open(file.path(), false).unwrap().next().unwrap().unwrap();
+        let error = chunk.text(file.path()).unwrap_err().to_string();
+        assert!(error.contains(":3: the text is not valid UTF-8"), "{error}");
+    }
+}

@@ -1,0 +1,392 @@
+//! Rows of click logs, whatever their format: named columns, "User Behavior Insights" (UBI) events, or
+//! Metarank events. Every row comes out in one shape and has passed the same checks.
+//!
+//! Event formats name a search by an id and say elsewhere what was searched for, so their searches are
+//! collected first ([`Searches`]) and kept in memory while the events are read.
+
+use std::path::Path;
+
+use foldhash::HashMap;
+use matchrank_core::{Error, Result};
+use serde_json::Value;
+
+use super::columns::{Mapping, Named, Role};
+use super::table::{Row, Table};
+use crate::files;
+
+/// One thing that happened to a document under a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LogRow<'a> {
+    pub(super) line: u64,
+    pub(super) query: QueryName<'a>,
+    pub(super) document: &'a str,
+    pub(super) clicks: f64,
+    pub(super) shown: u64,
+    pub(super) position: Option<u32>,
+    /// Milliseconds since 1970.
+    pub(super) time: Option<i64>,
+}
+
+/// How a row names its query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum QueryName<'a> {
+    Text(&'a str),
+    Id(&'a str),
+}
+
+/// Why a row is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Skip {
+    EmptyQuery,
+    EmptyDocument,
+    UnknownQuery,
+    UnknownDocument,
+    UnknownSearch,
+    OtherAction,
+}
+
+/// What was searched for under each search id of an event log.
+pub(super) type Searches = HashMap<String, String>;
+
+enum Layout {
+    Columns(Mapping),
+    UbiQueries,
+    UbiEvents,
+    Metarank,
+}
+
+/// A click log file whose layout is known.
+pub(super) struct ClickLog {
+    name: String,
+    table: Table,
+    layout: Layout,
+}
+
+const LOG_ROLES: [Role; 7] =
+    [Role::Query, Role::QueryId, Role::Document, Role::Clicks, Role::Shown, Role::Position, Role::Time];
+const UBI_OBJECT: [&str; 3] = ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
+const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
+
+impl ClickLog {
+    pub(super) fn open(path: &Path, named: &Named) -> Result<Self> {
+        let name = files::name_of(path);
+        let table = Table::open(path)?;
+        let has = |column: &str| table.columns().iter().any(|c| c == column);
+        let layout = if has("action_name") && has("query_id") {
+            Layout::UbiEvents
+        } else if has("user_query") && has("query_id") && !has("clicks") {
+            Layout::UbiQueries
+        } else if table.is_json() && has("event") && has("timestamp") && has("id") {
+            Layout::Metarank
+        } else {
+            let mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, named)?;
+            mapping.require(&name, Role::Document, table.columns())?;
+            if mapping.get(Role::QueryId).is_none() {
+                mapping.require(&name, Role::Query, table.columns())?;
+            }
+            Layout::Columns(mapping)
+        };
+        Ok(Self { name, table, layout })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the user should know about how the file is read.
+    pub(super) fn note(&self) -> Option<String> {
+        match &self.layout {
+            Layout::Columns(mapping) => mapping.guesses(&self.name),
+            Layout::UbiQueries => Some(format!("{}: read as the queries of User Behavior Insights", self.name)),
+            Layout::UbiEvents => Some(format!("{}: read as events of User Behavior Insights", self.name)),
+            Layout::Metarank => Some(format!("{}: read as Metarank events", self.name)),
+        }
+    }
+
+    /// Whether every row has a time.
+    pub(super) fn has_time(&self) -> bool {
+        match &self.layout {
+            Layout::Columns(mapping) => mapping.get(Role::Time).is_some(),
+            Layout::UbiQueries | Layout::UbiEvents | Layout::Metarank => true,
+        }
+    }
+
+    /// Collects the searches of an event log.
+    pub(super) fn collect_searches(&self, searches: &mut Searches) -> Result<()> {
+        let merge = |found: Vec<(String, String)>| {
+            searches.extend(found);
+            Ok(())
+        };
+        match &self.layout {
+            Layout::Columns(_) | Layout::UbiEvents => Ok(()),
+            Layout::UbiQueries => self.table.read(
+                &["query_id", "user_query"],
+                |rows| {
+                    let mut found = Vec::new();
+                    rows.for_each(|row| {
+                        if let [Some(id), Some(query)] = row.fields {
+                            found.push(((*id).to_owned(), (*query).to_owned()));
+                        }
+                        Ok(())
+                    })?;
+                    Ok(found)
+                },
+                merge,
+            ),
+            Layout::Metarank => self.table.read(
+                &[],
+                |rows| {
+                    let mut found = Vec::new();
+                    rows.for_each_json(|_, event| {
+                        if event["event"] == "ranking"
+                            && let (Some(id), Some(query)) = (event["id"].as_str(), metarank_query(event))
+                        {
+                            found.push((id.to_owned(), query.to_owned()));
+                        }
+                        Ok(())
+                    })?;
+                    Ok(found)
+                },
+                merge,
+            ),
+        }
+    }
+
+    /// Works on the rows chunk by chunk on all cores: for every chunk `start` makes a result, `each` adds a
+    /// row or the reason why it was left out, and `end` finishes it; `merge` receives them in file order.
+    pub(super) fn read<Done: Send>(
+        &self,
+        searches: &Searches,
+        start: impl Fn() -> Done + Sync,
+        each: impl Fn(&mut Done, u64, Result<LogRow<'_>, Skip>) -> Result<()> + Sync,
+        end: impl Fn(&mut Done) -> Result<()> + Sync,
+        merge: impl FnMut(Done) -> Result<()>,
+    ) -> Result<()> {
+        let (wanted, roles): (Vec<&str>, Vec<Role>) = match &self.layout {
+            Layout::Columns(mapping) => mapping.columns.iter().map(|(role, name)| (name.as_str(), *role)).unzip(),
+            Layout::UbiQueries => return Ok(()),
+            Layout::UbiEvents => (self.ubi_columns(), Vec::new()),
+            Layout::Metarank => (Vec::new(), Vec::new()),
+        };
+        let at = |role: Role| roles.iter().position(|r| *r == role);
+        let columns = [
+            at(Role::Query),
+            at(Role::QueryId),
+            at(Role::Document),
+            at(Role::Clicks),
+            at(Role::Shown),
+            at(Role::Position),
+            at(Role::Time),
+        ];
+        self.table.read(
+            &wanted,
+            |rows| {
+                let mut done = start();
+                match &self.layout {
+                    Layout::Metarank => rows.for_each_json(|line, event| {
+                        self.metarank_rows(searches, line, event, |row| each(&mut done, line, row))
+                    })?,
+                    Layout::UbiEvents => rows.for_each(|row| {
+                        let parsed = self.ubi_row(searches, &wanted, &row)?;
+                        each(&mut done, row.line, parsed)
+                    })?,
+                    _ => rows.for_each(|row| {
+                        let parsed = self.column_row(&columns, &row)?;
+                        each(&mut done, row.line, parsed)
+                    })?,
+                }
+                end(&mut done)?;
+                Ok(done)
+            },
+            merge,
+        )
+    }
+
+    fn column_row<'a>(&self, columns: &[Option<usize>; 7], row: &Row<'a>) -> Result<Result<LogRow<'a>, Skip>> {
+        let field = |i: usize| columns[i].and_then(|c| row.fields[c]);
+        let query = match (columns[0], field(0), field(1)) {
+            (Some(_), Some(text), _) => QueryName::Text(text),
+            (None, _, Some(id)) => QueryName::Id(id),
+            _ => return Ok(Err(Skip::EmptyQuery)),
+        };
+        let Some(document) = field(2) else { return Ok(Err(Skip::EmptyDocument)) };
+        let clicks = field(3).map(|text| self.count(row.line, "clicks", text)).transpose()?;
+        let shown = field(4).map(|text| self.count(row.line, "shown", text)).transpose()?;
+        let (clicks, shown) = match (columns[3], columns[4]) {
+            (Some(_), Some(_)) => (clicks.unwrap_or(0.0), shown.unwrap_or(0.0)),
+            // A click count without impressions: whatever was clicked was shown.
+            (Some(_), None) => (clicks.unwrap_or(0.0), clicks.unwrap_or(0.0)),
+            // An impression flag alone: a row that is no impression is a click.
+            (None, Some(_)) if shown.is_some_and(|s| s > 0.0) => (0.0, 1.0),
+            _ => (1.0, 1.0),
+        };
+        let position = field(5).map(|text| self.position(row.line, text)).transpose()?;
+        let time = field(6).map(|text| self.time(row.line, text)).transpose()?;
+        Ok(Ok(LogRow { line: row.line, query, document, clicks, shown: shown as u64, position, time }))
+    }
+
+    fn ubi_columns(&self) -> Vec<&str> {
+        let has = |column: &&&str| self.table.columns().iter().any(|c| c == **column);
+        let mut wanted = vec!["action_name", "query_id"];
+        wanted.extend(UBI_OBJECT.iter().find(has));
+        wanted.extend(UBI_POSITION.iter().find(has));
+        wanted.extend(["timestamp", "user_query"].iter().filter(has));
+        wanted
+    }
+
+    fn ubi_row<'a>(
+        &self,
+        searches: &'a Searches,
+        wanted: &[&str],
+        row: &Row<'a>,
+    ) -> Result<Result<LogRow<'a>, Skip>> {
+        let field = |names: &[&str]| {
+            wanted.iter().position(|w| names.contains(w)).and_then(|i| row.fields[i])
+        };
+        let clicked = match action(field(&["action_name"]).unwrap_or_default()) {
+            Some(clicked) => clicked,
+            None => return Ok(Err(Skip::OtherAction)),
+        };
+        let search = field(&["query_id"]).and_then(|id| searches.get(id)).map(String::as_str);
+        let Some(query) = search.or(field(&["user_query"])) else { return Ok(Err(Skip::UnknownSearch)) };
+        let Some(document) = field(&UBI_OBJECT) else { return Ok(Err(Skip::EmptyDocument)) };
+        let position = field(&UBI_POSITION).map(|text| self.position(row.line, text)).transpose()?;
+        let time = field(&["timestamp"]).map(|text| self.time(row.line, text)).transpose()?;
+        let (clicks, shown) = if clicked { (1.0, 0) } else { (0.0, 1) };
+        Ok(Ok(LogRow { line: row.line, query: QueryName::Text(query), document, clicks, shown, position, time }))
+    }
+
+    fn metarank_rows(
+        &self,
+        searches: &Searches,
+        line: u64,
+        event: &Value,
+        mut each: impl FnMut(Result<LogRow<'_>, Skip>) -> Result<()>,
+    ) -> Result<()> {
+        let time = match &event["timestamp"] {
+            Value::String(text) => Some(self.time(line, text)?),
+            Value::Number(number) => Some(self.time(line, &number.to_string())?),
+            _ => None,
+        };
+        match event["event"].as_str() {
+            Some("ranking") => {
+                let Some(query) = metarank_query(event) else { return each(Err(Skip::EmptyQuery)) };
+                for (i, item) in event["items"].as_array().into_iter().flatten().enumerate() {
+                    let query = QueryName::Text(query);
+                    let position = Some(i as u32 + 1);
+                    match item["id"].as_str() {
+                        Some(document) => {
+                            each(Ok(LogRow { line, query, document, clicks: 0.0, shown: 1, position, time }))?;
+                        }
+                        None => each(Err(Skip::EmptyDocument))?,
+                    }
+                }
+                Ok(())
+            }
+            Some("interaction") => {
+                if !event["type"].as_str().is_some_and(|kind| action(kind) == Some(true)) {
+                    return each(Err(Skip::OtherAction));
+                }
+                let Some(query) = event["ranking"].as_str().and_then(|id| searches.get(id)) else {
+                    return each(Err(Skip::UnknownSearch));
+                };
+                let Some(document) = event["item"].as_str() else { return each(Err(Skip::EmptyDocument)) };
+                let query = QueryName::Text(query);
+                each(Ok(LogRow { line, query, document, clicks: 1.0, shown: 0, position: None, time }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&self, line: u64, what: &str, text: &str) -> Result<f64> {
+        let value = match text {
+            "true" | "True" | "TRUE" => 1.0,
+            "false" | "False" | "FALSE" => 0.0,
+            _ => fast_float2::parse(text)
+                .map_err(|_| Error::parse(&self.name, line, format!("{what} is '{text}'; a number is expected")))?,
+        };
+        if !(0.0..=1e12).contains(&value) {
+            let why = if value < 0.0 { "negative" } else { "not a usable number" };
+            let message = format!("{what} is {text}, which is {why}; a count from 0 to 10^12 is expected");
+            return Err(Error::parse(&self.name, line, message));
+        }
+        Ok(value)
+    }
+
+    fn position(&self, line: u64, text: &str) -> Result<u32> {
+        let value: f64 = fast_float2::parse(text).unwrap_or(f64::NAN);
+        if value.fract() == 0.0 && (0.0..=1e9).contains(&value) {
+            return Ok(value as u32);
+        }
+        Err(Error::parse(&self.name, line, format!("position is '{text}'; a whole number from 1 is expected")))
+    }
+
+    fn time(&self, line: u64, text: &str) -> Result<i64> {
+        parse_time(text).ok_or_else(|| {
+            let expected = "seconds, milliseconds or microseconds since 1970, or a date like 2011-09-14 12:46:28 or \
+                            2011-09-14T12:46:28.660Z";
+            Error::parse(&self.name, line, format!("time is '{text}'; expected {expected}"))
+        })
+    }
+}
+
+/// Whether an action is a click (true), an impression (false) or neither.
+fn action(name: &str) -> Option<bool> {
+    let name = name.to_ascii_lowercase();
+    if name.contains("click") {
+        Some(true)
+    } else if name.contains("impression") || name == "view" || name == "shown" {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// What a Metarank ranking event searched for: its field `query` (or `search`, `q`).
+fn metarank_query(event: &Value) -> Option<&str> {
+    let fields = event["fields"].as_array()?;
+    let named = |name: &str| fields.iter().find(|f| f["name"] == name).and_then(|f| f["value"].as_str());
+    named("query").or_else(|| named("search")).or_else(|| named("q"))
+}
+
+/// Milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds,
+/// told apart by their size.
+fn parse_time(text: &str) -> Option<i64> {
+    if let Ok(number) = fast_float2::parse::<f64, _>(text) {
+        return match number.abs() {
+            n if n < 1e11 => Some((number * 1e3) as i64),
+            n if n < 1e14 => Some(number as i64),
+            n if n < 1e17 => Some((number / 1e3) as i64),
+            n if n < 1e20 => Some((number / 1e6) as i64),
+            _ => None,
+        };
+    }
+    let nanoseconds = arrow_cast::parse::string_to_timestamp_nanos(text).ok()?;
+    Some(nanoseconds.div_euclid(1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_many_kinds_are_understood() {
+        let expected = Some(1_316_004_388_660);
+        assert_eq!(parse_time("2011-09-14 12:46:28.66"), expected);
+        assert_eq!(parse_time("2011-09-14T12:46:28.660Z"), expected);
+        assert_eq!(parse_time("2011-09-14T14:46:28.660+02:00"), expected);
+        assert_eq!(parse_time("1316004388660"), expected);
+        assert_eq!(parse_time("1316004388.66"), expected);
+        assert_eq!(parse_time("1316004388660000"), expected);
+        assert_eq!(parse_time("2011-09-14"), Some(1_315_958_400_000));
+        assert_eq!(parse_time("yesterday"), None);
+        assert_eq!(parse_time("NaN"), None);
+    }
+
+    #[test]
+    fn actions_are_clicks_impressions_or_neither() {
+        assert_eq!(action("product_click"), Some(true));
+        assert_eq!(action("impression"), Some(false));
+        assert_eq!(action("add_to_cart"), None);
+    }
+}

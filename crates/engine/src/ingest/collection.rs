@@ -1,0 +1,390 @@
+//! The documents and the listed queries of a dataset: read, checked for duplicate ids, analysed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray};
+use arrow_schema::{DataType, Field};
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+use serde_json::Value;
+
+use super::aggregate::MOST_DOCUMENTS;
+use super::columns::{Mapping, Named, Role, plain};
+use super::names::Names;
+use super::table::Table;
+use crate::dataset::tables::TableWriter;
+use crate::dataset::{Source, TableInfo, text_column};
+use crate::files;
+use crate::text::{Analyser, TermCounts, normalise_query};
+
+/// Column names that are taken for text when the user names none.
+const TEXT_FIELDS: [&str; 18] = [
+    "title", "name", "headline", "text", "body", "content", "contents", "abstract", "summary", "description",
+    "short_description", "long_description", "shortdescription", "longdescription", "snippet", "keywords", "tags", "url",
+];
+
+/// Documents as written, and what later steps need of them.
+pub(super) struct Collection {
+    pub(super) ids: Names,
+    /// Different words of each document.
+    pub(super) n_words: Vec<u32>,
+    pub(super) counts: TermCounts,
+    pub(super) fields: Vec<String>,
+    pub(super) n_empty: u64,
+    pub(super) n_repeated: u64,
+    pub(super) sources: Vec<Source>,
+    pub(super) table: TableInfo,
+}
+
+/// The rows of a chunk of documents, analysed.
+#[derive(Default)]
+struct Rows {
+    lines: Vec<u64>,
+    ids: Vec<String>,
+    /// Texts by field, then by row.
+    texts: Vec<Vec<String>>,
+    n_words: Vec<u32>,
+    counts: TermCounts,
+}
+
+struct DocumentFile {
+    name: String,
+    table: Table,
+    /// Column of the id, or `None` for Metarank events, whose `item` events are documents.
+    id: Option<String>,
+    columns: Vec<String>,
+}
+
+/// Reads document files and writes the table of documents to `path`.
+pub(super) fn read_documents(
+    inputs: &[PathBuf],
+    named: &Named,
+    wanted_fields: &[String],
+    analyser: &Analyser,
+    path: &Path,
+    progress: &dyn Progress,
+) -> Result<Collection> {
+    let files = inputs.iter().map(|input| open_documents(input, named, wanted_fields)).collect::<Result<Vec<_>>>()?;
+    let mut fields: Vec<String> = wanted_fields.to_vec();
+    if fields.is_empty() {
+        for file in &files {
+            for column in &file.columns {
+                if !fields.contains(column) {
+                    fields.push(column.clone());
+                }
+            }
+        }
+    }
+    if fields.is_empty() {
+        let first = &files.first().ok_or_else(|| Error::Params("no document file was given".into()))?.name;
+        return Err(Error::parse(first, 1, "no text column beside the id; name the text columns with --text NAME,NAME"));
+    }
+    let mut schema = vec![Field::new("id", DataType::Utf8, false)];
+    schema.extend(fields.iter().map(|f| Field::new(text_column(f), DataType::Utf8, false)));
+    let mut writer = TableWriter::create(path, schema)?;
+    let (mut ids, mut n_words, mut counts) = (Names::default(), Vec::new(), TermCounts::new());
+    let mut hashes: Vec<u64> = Vec::new();
+    let mut places: Vec<(usize, u64)> = Vec::new();
+    let (mut n_empty, mut n_repeated, mut sources) = (0, 0, Vec::new());
+    progress.begin("documents", None, "documents");
+    for (number, file) in files.iter().enumerate() {
+        let mut rows = 0;
+        let merge = |mut part: Rows| {
+            rows += part.ids.len() as u64;
+            progress.advance(part.ids.len() as u64);
+            let mut keep = vec![true; part.ids.len()];
+            for (i, id) in part.ids.iter().enumerate() {
+                let hash = content_hash(part.texts.iter().map(|t| t[i].as_str()));
+                match ids.insert(id) {
+                    Ok(_) => {
+                        hashes.push(hash);
+                        places.push((number, part.lines[i]));
+                        n_words.push(part.n_words[i]);
+                        n_empty += u64::from(part.n_words[i] == 0);
+                    }
+                    Err(first) if hashes[first as usize] == hash => keep[i] = false,
+                    Err(first) => {
+                        let (file_number, line) = places[first as usize];
+                        return Err(Error::parse(
+                            &file.name,
+                            part.lines[i],
+                            format!(
+                                "the document id '{id}' was already used at {}:{line} with another text; ids must be unique",
+                                files[file_number].name
+                            ),
+                        ));
+                    }
+                }
+            }
+            if ids.len() > MOST_DOCUMENTS {
+                return Err(Error::format(&file.name, format!("more than {MOST_DOCUMENTS} documents")));
+            }
+            if keep.iter().any(|k| !k) {
+                n_repeated += keep.iter().filter(|k| !**k).count() as u64;
+                recount(&mut part, &keep, analyser);
+            }
+            counts = std::mem::take(&mut counts).merge(std::mem::take(&mut part.counts));
+            let mut columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from(part.ids))];
+            columns.extend(part.texts.into_iter().map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef));
+            writer.write(columns)
+        };
+        file.read(&fields, analyser, merge)?;
+        sources.push(source("documents", &file.name, rows));
+    }
+    if ids.is_empty() {
+        return Err(Error::format(&files[0].name, "holds no document"));
+    }
+    Ok(Collection { ids, n_words, counts, fields, n_empty, n_repeated, sources, table: writer.close()? })
+}
+
+/// Drops the rows that are not kept and counts the words of the others again.
+fn recount(part: &mut Rows, keep: &[bool], analyser: &Analyser) {
+    let drop = |column: &mut Vec<String>| {
+        let mut kept = keep.iter();
+        column.retain(|_| *kept.next().expect("one flag per row"));
+    };
+    drop(&mut part.ids);
+    part.texts.iter_mut().for_each(drop);
+    part.counts = TermCounts::new();
+    for i in 0..part.ids.len() {
+        part.counts.begin_document();
+        part.texts.iter().for_each(|texts| analyser.tokens(&texts[i], |token| part.counts.add(token)));
+    }
+}
+
+fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().expect("eight bytes"))
+}
+
+fn open_documents(path: &Path, named: &Named, wanted: &[String]) -> Result<DocumentFile> {
+    let name = files::name_of(path);
+    let table = Table::open(path)?;
+    let has = |column: &str| table.columns().iter().any(|c| c == column);
+    if table.is_json() && has("event") && has("timestamp") {
+        return Ok(DocumentFile { columns: metarank_fields(&table, wanted)?, name, table, id: None });
+    }
+    // In a collection a column called `id` is the document's id, whatever else looks like one.
+    let by_name = ["id", "_id"].iter().find(|c| has(c)).filter(|_| !named.get(&Role::Document).is_some_and(|n| has(n)));
+    let id = match by_name {
+        Some(column) => (*column).to_owned(),
+        None => {
+            let mapping = Mapping::of(&name, table.columns(), &[Role::Document], named)?;
+            mapping.require(&name, Role::Document, table.columns())?.to_owned()
+        }
+    };
+    let others: Vec<String> = table.columns().iter().filter(|c| **c != id).cloned().collect();
+    let columns = if wanted.is_empty() {
+        let usual: Vec<String> = others.iter().filter(|c| TEXT_FIELDS.contains(&plain(c).as_str())).cloned().collect();
+        if usual.is_empty() { others } else { usual }
+    } else {
+        if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
+            let message = format!("no column '{absent}' (named by --text); the columns are {}", table.columns().join(", "));
+            return Err(Error::parse(name, 1, message));
+        }
+        wanted.to_vec()
+    };
+    Ok(DocumentFile { name, table, id: Some(id), columns })
+}
+
+/// Names of the text fields of Metarank's `item` events.
+fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
+    if !wanted.is_empty() {
+        return Ok(wanted.to_vec());
+    }
+    let mut fields: Vec<String> = Vec::new();
+    let work = |rows: &super::table::Rows<'_>| {
+        let mut found: Vec<String> = Vec::new();
+        rows.for_each_json(|_, event| {
+            if event["event"] == "item" {
+                for field in event["fields"].as_array().into_iter().flatten() {
+                    if let (Some(name), true) = (field["name"].as_str(), field["value"].is_string())
+                        && !found.iter().any(|f| f == name)
+                    {
+                        found.push(name.to_owned());
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    };
+    table.read(&[], work, |found| {
+        for name in found {
+            if !fields.contains(&name) {
+                fields.push(name);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(fields)
+}
+
+impl DocumentFile {
+    fn read(&self, fields: &[String], analyser: &Analyser, merge: impl FnMut(Rows) -> Result<()>) -> Result<()> {
+        let present: Vec<&String> = fields.iter().filter(|f| self.columns.contains(f)).collect();
+        let mut wanted: Vec<&str> = Vec::new();
+        wanted.extend(self.id.as_deref());
+        if self.id.is_some() {
+            wanted.extend(present.iter().map(|f| f.as_str()));
+        }
+        let work = |rows: &super::table::Rows<'_>| {
+            let mut part = Rows { texts: vec![Vec::new(); fields.len()], ..Rows::default() };
+            if self.id.is_none() {
+                rows.for_each_json(|line, event| match event["event"].as_str() {
+                    Some("item") => part.push_item(&self.name, line, event, fields, analyser),
+                    _ => Ok(()),
+                })?;
+                return Ok(part);
+            }
+            rows.for_each(|row| {
+                let id = row.fields[0].ok_or_else(|| Error::parse(&self.name, row.line, "the document has no id"))?;
+                let text = |field: &String| {
+                    present.iter().position(|p| *p == field).and_then(|i| row.fields[i + 1]).unwrap_or_default()
+                };
+                part.push(&self.name, row.line, id, fields.iter().map(text), analyser)
+            })?;
+            Ok(part)
+        };
+        self.table.read(&wanted, work, merge)
+    }
+}
+
+impl Rows {
+    fn push<'a>(
+        &mut self,
+        file: &str,
+        line: u64,
+        id: &str,
+        texts: impl Iterator<Item = &'a str>,
+        analyser: &Analyser,
+    ) -> Result<()> {
+        check_id(file, line, "document", id)?;
+        self.lines.push(line);
+        self.ids.push(id.to_owned());
+        self.counts.begin_document();
+        let mut words: Vec<String> = Vec::new();
+        for (text, column) in texts.zip(&mut self.texts) {
+            analyser.tokens(text, |token| {
+                self.counts.add(token);
+                words.push(token.to_owned());
+            });
+            column.push(text.to_owned());
+        }
+        self.n_words.push(distinct(&mut words));
+        Ok(())
+    }
+
+    fn push_item(&mut self, file: &str, line: u64, event: &Value, fields: &[String], analyser: &Analyser) -> Result<()> {
+        let id = event["item"].as_str().ok_or_else(|| Error::parse(file, line, "the item event has no item id"))?;
+        let values = event["fields"].as_array();
+        let text = |field: &String| {
+            values
+                .and_then(|values| values.iter().find(|v| v["name"] == field.as_str()))
+                .and_then(|v| v["value"].as_str())
+                .unwrap_or_default()
+        };
+        self.push(file, line, id, fields.iter().map(text), analyser)
+    }
+}
+
+/// Number of different words.
+pub(super) fn distinct(words: &mut Vec<String>) -> u32 {
+    words.sort_unstable();
+    words.dedup();
+    words.len() as u32
+}
+
+/// Run files separate columns by blanks, so ids must have none.
+fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()> {
+    if id.contains(char::is_whitespace) {
+        let message = format!("the {what} id '{id}' contains a blank, which run and judgment files cannot hold; replace it");
+        return Err(Error::parse(file, line, message));
+    }
+    Ok(())
+}
+
+pub(super) fn source(role: &str, file: &str, rows: u64) -> Source {
+    let file = Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
+    Source { role: role.to_owned(), file, rows }
+}
+
+/// The queries of the queries files, in their order.
+#[derive(Default)]
+pub(super) struct ListedQueries {
+    pub(super) ids: Names,
+    /// Normalised text of each query.
+    pub(super) texts: Vec<String>,
+    /// Different normalised texts.
+    distinct: Names,
+    /// The first query with each of them.
+    first: Vec<u32>,
+}
+
+impl ListedQueries {
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// The first listed query with a normalised text.
+    pub(super) fn with_text(&self, text: &str) -> Option<u32> {
+        self.distinct.find(text).map(|n| self.first[n as usize])
+    }
+
+    /// Reads queries files: columns for id and text, or two columns without a header.
+    pub(super) fn read(inputs: &[PathBuf], named: &Named) -> Result<(Self, Vec<Source>)> {
+        let (mut listed, mut sources) = (Self::default(), Vec::new());
+        for input in inputs {
+            let name = files::name_of(input);
+            let table = Table::open(input)?;
+            let columns = table.columns();
+            let find = |names: &[&str]| names.iter().find_map(|n| columns.iter().find(|c| plain(c) == *n)).cloned();
+            let id = named.get(&Role::QueryId).filter(|n| columns.contains(n)).cloned();
+            let text = named.get(&Role::Query).filter(|n| columns.contains(n)).cloned();
+            let id = id.or_else(|| find(&["id", "_id", "query_id", "queryid", "qid"]));
+            let text = text.or_else(|| find(&["text", "query", "query_text", "title", "user_query", "search_term"]));
+            let (Some(id), Some(text)) = (id, text) else {
+                let message = format!("a column with the query id and one with its text are needed; the columns are {}; name \
+                     them with --column query_id=NAME --column query=NAME", columns.join(", "));
+                return Err(Error::parse(name, 1, message));
+            };
+            let mut rows = 0;
+            let work = |rows: &super::table::Rows<'_>| {
+                let mut part = Vec::new();
+                rows.for_each(|row| {
+                    let id = row.fields[0].ok_or_else(|| Error::parse(&name, row.line, "the query has no id"))?;
+                    check_id(&name, row.line, "query", id)?;
+                    part.push((row.line, id.to_owned(), normalise_query(row.fields[1].unwrap_or_default())));
+                    Ok(())
+                })?;
+                Ok(part)
+            };
+            table.read(&[&id, &text], work, |part| {
+                for (line, id, text) in part {
+                    rows += 1;
+                    match listed.ids.insert(&id) {
+                        Ok(number) => {
+                            if listed.distinct.insert(&text).is_ok() {
+                                listed.first.push(number);
+                            }
+                            listed.texts.push(text);
+                        }
+                        Err(first) if listed.texts[first as usize] == text => {}
+                        Err(_) => {
+                            let message = format!("the query id '{id}' was already used with another text; ids must be unique");
+                            return Err(Error::parse(&name, line, message));
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            sources.push(source("queries", &name, rows));
+        }
+        Ok((listed, sources))
+    }
+}

@@ -1,0 +1,194 @@
+//! Which column of a table plays which role: said by the user, or guessed from obvious names.
+
+use std::collections::BTreeMap;
+
+use matchrank_core::{Error, Result};
+
+/// What a column of a click log, a judgment table or a collection means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Text of the query.
+    Query,
+    /// Id of the query.
+    QueryId,
+    /// Id of the document.
+    Document,
+    /// Number of clicks of the row (absent: one row is one click).
+    Clicks,
+    /// When it happened.
+    Time,
+    /// Position on the result page, from 1.
+    Position,
+    /// How often the document was shown, or whether the row is an impression.
+    Shown,
+    /// Graded judgment.
+    Grade,
+}
+
+impl Role {
+    const ALL: [(Role, &'static str, &'static [&'static str]); 8] = [
+        (
+            Role::Query,
+            "query",
+            &[
+                "query", "query_text", "querytext", "user_query", "search_query", "search_term", "searchterm", "search_terms",
+                "search", "keywords", "keyword", "q",
+            ],
+        ),
+        (Role::QueryId, "query_id", &["query_id", "queryid", "qid"]),
+        (
+            Role::Document,
+            "document",
+            &[
+                "document", "document_id", "documentid", "doc", "doc_id", "docid", "docno", "corpus_id", "item", "item_id", "itemid",
+                "product", "product_id", "productid", "sku", "asin", "object_id", "event_attributes.object.object_id", "pid", "id",
+                "_id", "url",
+            ],
+        ),
+        (Role::Clicks, "clicks", &["clicks", "click", "clicked", "click_count", "n_clicks", "num_clicks", "is_click", "count"]),
+        (
+            Role::Time,
+            "time",
+            &["time", "timestamp", "click_time", "clicked_at", "event_time", "datetime", "date", "ts", "query_time"],
+        ),
+        (
+            Role::Position,
+            "position",
+            &["position", "rank", "pos", "ordinal", "result_position", "event_attributes.position.ordinal"],
+        ),
+        (Role::Shown, "shown", &["shown", "impressions", "impression", "is_impression", "displayed"]),
+        (Role::Grade, "grade", &["grade", "relevance", "label", "rel", "judgment", "judgement", "score", "rating"]),
+    ];
+
+    /// The role's name on the command line.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(role, ..)| *role == self).expect("every role is listed").1
+    }
+
+    /// Reads a role's name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(_, known, _)| *known == name).map(|(role, ..)| *role).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|(_, name, _)| *name).collect();
+            Error::Params(format!("'{name}' is not a column role; the roles are {}", known.join(", ")))
+        })
+    }
+
+    fn usual_names(self) -> &'static [&'static str] {
+        Self::ALL.iter().find(|(role, ..)| *role == self).expect("every role is listed").2
+    }
+}
+
+/// The columns the user named, by role.
+pub type Named = BTreeMap<Role, String>;
+
+/// The columns of one table, by role, and whether any of them was guessed.
+pub(super) struct Mapping {
+    pub(super) columns: BTreeMap<Role, String>,
+    pub(super) guessed: Vec<Role>,
+}
+
+impl Mapping {
+    /// Gives each of `roles` the column the user named, or else the column with the most usual name.
+    pub(super) fn of(file: &str, columns: &[String], roles: &[Role], named: &Named) -> Result<Self> {
+        let mut mapping = Self { columns: BTreeMap::new(), guessed: Vec::new() };
+        for &role in roles {
+            if let Some(name) = named.get(&role) {
+                let found = columns.iter().find(|c| *c == name);
+                // A name may belong to another table of the same command: the log's, not the collection's.
+                if let Some(column) = found {
+                    mapping.columns.insert(role, column.clone());
+                    continue;
+                }
+            }
+            let taken: Vec<_> = mapping.columns.values().cloned().collect();
+            let usual = role.usual_names().iter().find_map(|usual| {
+                columns.iter().find(|c| plain(c) == *usual && !taken.contains(c) && !named.values().any(|n| n == *c))
+            });
+            if let Some(column) = usual {
+                mapping.columns.insert(role, column.clone());
+                if column != role.name() {
+                    mapping.guessed.push(role);
+                }
+            }
+        }
+        for (role, name) in named.iter().filter(|(role, _)| roles.contains(role)) {
+            if !columns.contains(name) && !mapping.columns.contains_key(role) {
+                return Err(missing(file, *role, columns, &format!("the column '{name}' is not there")));
+            }
+        }
+        Ok(mapping)
+    }
+
+    pub(super) fn get(&self, role: Role) -> Option<&str> {
+        self.columns.get(&role).map(String::as_str)
+    }
+
+    pub(super) fn require(&self, file: &str, role: Role, columns: &[String]) -> Result<&str> {
+        self.get(role).ok_or_else(|| missing(file, role, columns, "no column has a usual name for it"))
+    }
+
+    /// What was guessed, in words; `None` when nothing was.
+    pub(super) fn guesses(&self, file: &str) -> Option<String> {
+        if self.guessed.is_empty() {
+            return None;
+        }
+        let pairs: Vec<_> = self.guessed.iter().map(|r| format!("{} = '{}'", r.name(), self.columns[r])).collect();
+        Some(format!("{file}: columns taken by their names: {} (--column ROLE=NAME overrides)", pairs.join(", ")))
+    }
+}
+
+fn missing(file: &str, role: Role, columns: &[String], why: &str) -> Error {
+    Error::parse(
+        file,
+        1,
+        format!(
+            "no column for the {} ({why}); the columns are {}; name one with --column {}=NAME",
+            role.name().replace('_', " "),
+            if columns.is_empty() { "none".to_owned() } else { columns.join(", ") },
+            role.name()
+        ),
+    )
+}
+
+/// A column name without its capitals, blanks and dashes.
+pub(super) fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '-'], "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(names: &str) -> Vec<String> {
+        names.split(',').map(str::to_owned).collect()
+    }
+
+    const LOG: [Role; 4] = [Role::Query, Role::Document, Role::Clicks, Role::Time];
+
+    #[test]
+    fn obvious_names_are_taken_and_said() {
+        let mapping =
+            Mapping::of("log.csv", &columns("user,sku,category,query,click_time,query_time"), &LOG, &Named::new()).unwrap();
+        assert_eq!(mapping.get(Role::Query), Some("query"));
+        assert_eq!(mapping.get(Role::Document), Some("sku"));
+        assert_eq!(mapping.get(Role::Time), Some("click_time"));
+        assert_eq!(mapping.get(Role::Clicks), None);
+        assert_eq!(
+            mapping.guesses("log.csv").unwrap(),
+            "log.csv: columns taken by their names: document = 'sku', time = 'click_time' (--column ROLE=NAME overrides)"
+        );
+    }
+
+    #[test]
+    fn a_named_column_wins_and_a_missing_one_is_an_error() {
+        let named = Named::from([(Role::Query, "typed".to_owned())]);
+        let mapping = Mapping::of("log.csv", &columns("typed,query,doc"), &LOG, &named).unwrap();
+        assert_eq!(mapping.get(Role::Query), Some("typed"));
+        let error = Mapping::of("log.csv", &columns("a,doc"), &LOG, &named).err().unwrap().to_string();
+        assert!(error.contains("log.csv:1: no column for the query (the column 'typed' is not there)"), "{error}");
+        let mapping = Mapping::of("log.csv", &columns("a,b"), &LOG, &Named::new()).unwrap();
+        let error = mapping.require("log.csv", Role::Document, &columns("a,b")).unwrap_err().to_string();
+        assert!(error.contains("the columns are a, b; name one with --column document=NAME"), "{error}");
+        assert!(Role::from_name("colour").unwrap_err().to_string().contains("the roles are query, query_id"));
+    }
+}

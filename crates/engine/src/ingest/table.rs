@@ -1,0 +1,362 @@
+//! One view of CSV, TSV, JSON lines and Parquet: rows of text fields, by column name, with line numbers.
+//!
+//! The format is told by the name (`.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.parquet`, each also with `.gz`
+//! or `.zst`) and otherwise by the first bytes. A TSV file of two columns whose first line does not look
+//! like a header is read as (id, text) without a header.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_schema::DataType;
+use matchrank_core::{Error, Result};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use serde_json::Value;
+
+use super::chunks::{Chunk, Chunks};
+use super::columns::plain;
+use super::waves::in_waves;
+use crate::files;
+
+const BATCH_ROWS: usize = 16_384;
+/// Columns one read may want.
+const MOST_COLUMNS: usize = 64;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Format {
+    Delimited { delimiter: u8, header: bool },
+    JsonLines,
+    Parquet,
+}
+
+/// A file of rows with named columns.
+pub(super) struct Table {
+    path: PathBuf,
+    format: Format,
+    columns: Vec<String>,
+}
+
+/// One row: its line (or row number in Parquet), and the wanted fields in the order they were asked for.
+/// A field that is absent, null or empty is `None`.
+pub(super) struct Row<'a> {
+    pub(super) line: u64,
+    pub(super) fields: &'a [Option<&'a str>],
+}
+
+enum Part {
+    Text(Chunk),
+    Batch(RecordBatch, u64),
+}
+
+/// A chunk of rows of a table.
+pub(super) struct Rows<'t> {
+    table: &'t Table,
+    wanted: &'t [&'t str],
+    part: Part,
+}
+
+impl Rows<'_> {
+    /// Calls `each` for every row of the chunk, in order.
+    pub(super) fn for_each(&self, mut each: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+        let table = self.table;
+        match (&self.part, &table.format) {
+            (Part::Batch(batch, first), _) => table.batch_rows(batch, *first, self.wanted, each),
+            (Part::Text(chunk), Format::Delimited { delimiter, header }) => {
+                let text = chunk.text(&table.path)?;
+                table.delimited_rows(text, chunk.line, *delimiter, *header && chunk.line == 1, self.wanted, each)
+            }
+            (Part::Text(_), _) => {
+                let mut owned: Vec<Option<String>> = Vec::new();
+                self.for_each_json(|line, value| {
+                    owned.clear();
+                    owned.extend(self.wanted.iter().map(|path| json_text(value, path)));
+                    let fields: Vec<Option<&str>> =
+                        owned.iter().map(|f| f.as_deref().map(str::trim).filter(|f| !f.is_empty())).collect();
+                    each(Row { line, fields: &fields })
+                })
+            }
+        }
+    }
+
+    /// Calls `each` with the line and the object of every row of a JSON lines file.
+    pub(super) fn for_each_json(&self, mut each: impl FnMut(u64, &Value) -> Result<()>) -> Result<()> {
+        let Part::Text(chunk) = &self.part else { unreachable!("JSON lines are text") };
+        for (i, line) in chunk.text(&self.table.path)?.split('\n').enumerate() {
+            if !line.trim().is_empty() {
+                let number = chunk.line + i as u64;
+                each(number, &json_object(&self.table.name(), number, line)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let name = files::name_of(path);
+        let format = match ending(path).as_str() {
+            "csv" => Format::Delimited { delimiter: b',', header: true },
+            "tsv" | "tab" => Format::Delimited { delimiter: b'\t', header: true },
+            "jsonl" | "ndjson" | "json" => Format::JsonLines,
+            "parquet" | "pq" => Format::Parquet,
+            _ => sniff(path)?,
+        };
+        if format == Format::Parquet {
+            let builder = parquet_builder(path)?;
+            let columns = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
+            return Ok(Self { path: path.to_owned(), format, columns });
+        }
+        let empty = || Error::parse(&name, 1, "the file is empty; a header or a first row is expected");
+        let quoted = format == Format::Delimited { delimiter: b',', header: true };
+        let first = Chunks::open(path, quoted)?.next()?.ok_or_else(empty)?;
+        let text = first.text(path)?;
+        if text.trim().is_empty() {
+            return Err(empty());
+        }
+        match format {
+            Format::JsonLines => {
+                let mut columns = Vec::new();
+                for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).take(100) {
+                    let value = json_object(&name, i as u64 + 1, line)?;
+                    collect_paths("", &value, &mut columns);
+                }
+                Ok(Self { path: path.to_owned(), format, columns })
+            }
+            Format::Delimited { delimiter, .. } => {
+                let mut record = csv::StringRecord::new();
+                let mut reader = delimited(text.as_bytes(), delimiter);
+                reader.read_record(&mut record).map_err(|e| Error::parse(&name, 1, e.to_string()))?;
+                let mut columns: Vec<String> = record.iter().map(|c| c.trim().to_owned()).collect();
+                let headed = delimiter == b','
+                    || columns.len() != 2
+                    || matches!(
+                        plain(&columns[0]).as_str(),
+                        "id" | "_id" | "query_id" | "queryid" | "qid" | "query" | "document" | "document_id" | "doc_id" | "docid"
+                    );
+                if !headed {
+                    columns = vec!["id".into(), "text".into()];
+                }
+                let mut sorted = columns.clone();
+                sorted.sort();
+                if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
+                    return Err(Error::parse(&name, 1, format!("the header names the column '{}' twice", pair[0])));
+                }
+                Ok(Self { path: path.to_owned(), format: Format::Delimited { delimiter, header: headed }, columns })
+            }
+            Format::Parquet => unreachable!("handled above"),
+        }
+    }
+
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.format == Format::JsonLines
+    }
+
+    /// Works on the wanted columns of all rows, chunk by chunk on all cores; `merge` receives the results in
+    /// the order of the file.
+    pub(super) fn read<Done: Send>(
+        &self,
+        wanted: &[&str],
+        work: impl Fn(&Rows<'_>) -> Result<Done> + Sync,
+        merge: impl FnMut(Done) -> Result<()>,
+    ) -> Result<()> {
+        if wanted.len() > MOST_COLUMNS {
+            return Err(Error::format(self.name(), format!("more than {MOST_COLUMNS} columns are wanted; name fewer")));
+        }
+        let work = |part: Part| work(&Rows { table: self, wanted, part });
+        match self.format {
+            Format::Parquet => {
+                let mut batches = self.parquet_batches(wanted)?;
+                let mut row = 1;
+                let next = || match batches.next() {
+                    None => Ok(None),
+                    Some(Ok(batch)) => {
+                        let first = row;
+                        row += batch.num_rows() as u64;
+                        Ok(Some(Part::Batch(batch, first)))
+                    }
+                    Some(Err(e)) => Err(Error::format(self.name(), format!("the Parquet data is damaged ({e})"))),
+                };
+                in_waves(next, work, merge)
+            }
+            _ => {
+                let quoted = matches!(self.format, Format::Delimited { delimiter: b',', .. });
+                let mut chunks = Chunks::open(&self.path, quoted)?;
+                in_waves(|| Ok(chunks.next()?.map(Part::Text)), work, merge)
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        files::name_of(&self.path)
+    }
+
+    fn delimited_rows(
+        &self,
+        text: &str,
+        first_line: u64,
+        delimiter: u8,
+        skip_first: bool,
+        wanted: &[&str],
+        mut each: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let at: Vec<usize> = wanted
+            .iter()
+            .map(|w| self.columns.iter().position(|c| c == w).expect("wanted columns were taken from the header"))
+            .collect();
+        let mut reader = delimited(text.as_bytes(), delimiter);
+        let mut record = csv::StringRecord::new();
+        let mut skip = skip_first;
+        loop {
+            match reader.read_record(&mut record) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(e) => {
+                    let line = e.position().map_or(0, csv::Position::line);
+                    return Err(Error::parse(self.name(), first_line + line.saturating_sub(1), e.to_string()));
+                }
+            }
+            if std::mem::take(&mut skip) {
+                continue;
+            }
+            let line = first_line + record.position().map_or(1, csv::Position::line) - 1;
+            if record.len() != self.columns.len() {
+                return Err(Error::parse(
+                    self.name(),
+                    line,
+                    format!(
+                        "{} fields, where the header has {} ({}); is a separator missing, or a quote left open?",
+                        record.len(),
+                        self.columns.len(),
+                        self.columns.join(", ")
+                    ),
+                ));
+            }
+            let mut fields = [None; MOST_COLUMNS];
+            for (field, &column) in fields.iter_mut().zip(&at) {
+                *field = Some(record[column].trim()).filter(|f| !f.is_empty());
+            }
+            each(Row { line, fields: &fields[..at.len()] })?;
+        }
+    }
+
+    fn parquet_batches(&self, wanted: &[&str]) -> Result<ParquetRecordBatchReader> {
+        let builder = parquet_builder(&self.path)?;
+        let mask = ProjectionMask::roots(
+            builder.parquet_schema(),
+            self.columns.iter().enumerate().filter(|(_, c)| wanted.contains(&c.as_str())).map(|(i, _)| i),
+        );
+        builder
+            .with_projection(mask)
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(|e| Error::format(self.name(), e.to_string()))
+    }
+
+    fn batch_rows(
+        &self,
+        batch: &RecordBatch,
+        first_row: u64,
+        wanted: &[&str],
+        mut each: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut texts = Vec::with_capacity(wanted.len());
+        for name in wanted {
+            let column = batch.column_by_name(name).expect("wanted columns were projected");
+            let text = arrow_cast::cast(column, &DataType::Utf8).map_err(|e| {
+                Error::format(self.name(), format!("the column '{name}' cannot be read as text or numbers: {e}"))
+            })?;
+            texts.push(text);
+        }
+        let texts: Vec<&StringArray> =
+            texts.iter().map(|t| t.as_any().downcast_ref().expect("cast to text gives text")).collect();
+        let mut fields = vec![None; wanted.len()];
+        for row in 0..batch.num_rows() {
+            for (field, text) in fields.iter_mut().zip(&texts) {
+                *field = text.is_valid(row).then(|| text.value(row).trim()).filter(|f| !f.is_empty());
+            }
+            each(Row { line: first_row + row as u64, fields: &fields })?;
+        }
+        Ok(())
+    }
+}
+
+fn parquet_builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+    let file = File::open(path).map_err(|e| Error::io(files::name_of(path), e))?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| {
+        Error::format(files::name_of(path), format!("is not a readable Parquet file ({e}); write it again"))
+    })
+}
+
+/// The ending of a name that tells the format, below a compression ending.
+fn ending(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_owned())
+}
+
+fn sniff(path: &Path) -> Result<Format> {
+    let mut reader = files::open(path)?;
+    let head = reader.fill_buf().map_err(|e| files::damaged(path, e))?;
+    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    Ok(if head.starts_with(b"PAR1") {
+        Format::Parquet
+    } else if line.trim_ascii_start().starts_with(b"{") {
+        Format::JsonLines
+    } else if line.contains(&b'\t') {
+        Format::Delimited { delimiter: b'\t', header: true }
+    } else {
+        Format::Delimited { delimiter: b',', header: true }
+    })
+}
+
+fn delimited(bytes: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .quoting(delimiter == b',')
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(bytes)
+}
+
+fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(Error::parse(file, line, "a JSON object per line is expected, such as {\"query\": \"...\"}")),
+        Err(e) => {
+            let what = e.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default();
+            Err(Error::parse(file, line, format!("not valid JSON at column {}: {what}", e.column())))
+        }
+    }
+}
+
+/// Dotted paths of the leaves of a JSON object, each once, in order of appearance.
+fn collect_paths(prefix: &str, value: &Value, paths: &mut Vec<String>) {
+    let Value::Object(map) = value else { return };
+    for (key, inner) in map {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        if inner.is_object() {
+            collect_paths(&path, inner, paths);
+        } else if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+}
+
+/// The value at a dotted path as text; lists of strings are joined by a blank.
+fn json_text(value: &Value, path: &str) -> Option<String> {
+    let found = value.get(path).or_else(|| path.split('.').try_fold(value, |v, key| v.get(key)))?;
+    match found {
+        Value::Null | Value::Object(_) => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) => {
+            Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")).filter(|s| !s.is_empty())
+        }
+        other => Some(other.to_string()),
+    }
+}
