@@ -1,0 +1,40 @@
+//! Text into tokens, tokens into sparse vectors: the same code in training and serving.
+//!
+//! ```text
+//! text -> Analyser -> tokens -> TermCounts -> Vocabulary
+//!                       |                        |
+//!                       +-----> BagOfWords <-----+   weighted counts over term ids, sorted
+//! ```
+//!
+//! A matching model is only as good as the agreement between the text it was trained on and the text it
+//! is asked about. So there is one [`Analyser`], described completely by [`AnalyserParams`], and every
+//! model file carries those parameters: nobody can train with stemming and serve without.
+//!
+//! # Example
+//!
+//! ```
+//! use matchrank_engine::text::{Analyser, AnalyserParams};
+//!
+//! let analyser = Analyser::new(&AnalyserParams::default())?;
+//! let mut tokens = Vec::new();
+//! analyser.tokens("The dog's running shoes, size 9.5", |token| tokens.push(token.to_owned()));
+//! assert_eq!(tokens, ["dog", "run", "shoe", "size", "9.5"]);
+//! # Ok::<(), matchrank_engine::Error>(())
+//! ```
+
+mod analyser;
+mod bag_of_words;
+mod fields;
+mod params;
+mod stop_words;
+mod term_counts;
+mod vocabulary;
+mod words;
+
+pub use analyser::Analyser;
+pub use bag_of_words::{Bag, BagOfWords};
+pub use fields::FieldWeights;
+pub use params::AnalyserParams;
+pub use term_counts::{TermCounts, VocabularyParams};
+pub use vocabulary::Vocabulary;
+pub use words::normalise_query;

@@ -1,0 +1,117 @@
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::stop_words;
+
+/// Everything that decides which tokens a text has. Stored in every model file.
+///
+/// The steps run in the order of the fields below; lower-casing is always on, since the stop words and
+/// the stemmers are lower-case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AnalyserParams {
+    /// Bring compatible characters to one form (Unicode NFKC: full-width letters, ligatures, composed
+    /// accents) before words are cut. Default: yes.
+    pub nfkc: bool,
+    /// Words with more characters than this are dropped: they are identifiers, encoded data or broken
+    /// text, and would fill the vocabulary. Default: 64.
+    pub max_token_length: usize,
+    /// Leave out the stop words of this language (`english` or `en`, ...). Default: `english`.
+    pub stop_words: Option<String>,
+    /// Reduce words to stems by the Snowball algorithm of this language (`english` or `en`, ..., or
+    /// `porter` for Porter's first stemmer). Default: `english`.
+    pub stemmer: Option<String>,
+    /// Besides single tokens, sequences of up to this many kept tokens, joined by a space. A stop word
+    /// that was left out does not interrupt a sequence. Default: 1, single tokens only.
+    pub ngrams: usize,
+}
+
+impl Default for AnalyserParams {
+    fn default() -> Self {
+        Self {
+            nfkc: true,
+            max_token_length: 64,
+            stop_words: Some("english".into()),
+            stemmer: Some("english".into()),
+            ngrams: 1,
+        }
+    }
+}
+
+impl AnalyserParams {
+    /// Words only: no stop words, no stemming. For languages without either, and for comparisons.
+    pub fn plain() -> Self {
+        Self { stop_words: None, stemmer: None, ..Self::default() }
+    }
+
+    /// Stop words and stemming of one language; whichever of the two does not exist for it is left out.
+    /// An error when neither exists.
+    pub fn for_language(language: &str) -> Result<Self> {
+        let stop_words = stop_words::of(language).map(|_| language.to_owned());
+        let stemmer = frostem::Algorithm::from_name(language).ok().map(|a| a.name().to_owned());
+        if stop_words.is_none() && stemmer.is_none() {
+            return Err(Error::Params(format!(
+                "no stop words and no stemmer for the language {language:?}; stop words exist for {}; stemmers for {}",
+                stop_words::languages().join(", "),
+                stemmers().join(", ")
+            )));
+        }
+        Ok(Self { stop_words, stemmer, ..Self::default() })
+    }
+
+    /// Checks every value; the first thing [`Analyser::new`](super::Analyser::new) does.
+    pub fn validate(&self) -> Result<()> {
+        if self.max_token_length == 0 {
+            return Err(Error::Params("max_token_length must be at least 1".into()));
+        }
+        if !(1..=8).contains(&self.ngrams) {
+            return Err(Error::Params(format!("ngrams must be between 1 and 8, not {}", self.ngrams)));
+        }
+        if let Some(language) = &self.stop_words
+            && stop_words::of(language).is_none()
+        {
+            return Err(Error::Params(format!(
+                "no stop words for {language:?}; there are lists for {}",
+                stop_words::languages().join(", ")
+            )));
+        }
+        self.frostem().map(|_| ())
+    }
+
+    pub(super) fn frostem(&self) -> Result<Option<frostem::Stemmer>> {
+        let Some(name) = &self.stemmer else { return Ok(None) };
+        frostem::Stemmer::try_from_name(name).map(Some).map_err(|_| {
+            Error::Params(format!("no stemmer {name:?}; there are stemmers for {}", stemmers().join(", ")))
+        })
+    }
+}
+
+fn stemmers() -> Vec<&'static str> {
+    frostem::Algorithm::all().iter().map(|a| a.name()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_are_refused_with_the_list_of_known_ones() {
+        let params = AnalyserParams { stemmer: Some("klingon".into()), ..Default::default() };
+        let message = params.validate().unwrap_err().to_string();
+        assert!(message.contains("klingon") && message.contains("german"), "{message}");
+        let params = AnalyserParams { stop_words: Some("xx".into()), ..Default::default() };
+        assert!(params.validate().unwrap_err().to_string().contains("english"));
+        assert!(AnalyserParams { ngrams: 0, ..Default::default() }.validate().is_err());
+        assert!(AnalyserParams { max_token_length: 0, ..Default::default() }.validate().is_err());
+        assert!(serde_json::from_str::<AnalyserParams>(r#"{"stemer": "english"}"#).is_err());
+    }
+
+    #[test]
+    fn a_language_brings_what_exists_for_it() {
+        let german = AnalyserParams::for_language("de").unwrap();
+        assert_eq!((german.stop_words.as_deref(), german.stemmer.as_deref()), (Some("de"), Some("german")));
+        let polish = AnalyserParams::for_language("polish").unwrap();
+        assert_eq!((polish.stop_words, polish.stemmer.as_deref()), (None, Some("polish")));
+        assert!(AnalyserParams::for_language("klingon").is_err());
+    }
+}
