@@ -2,10 +2,14 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
+//! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 
+pub mod dataset;
 pub mod files;
+pub mod ingest;
 pub mod text;
 
 pub use matchrank_core::{Error, Result};

@@ -149,7 +149,7 @@ fn recount(part: &mut Rows, keep: &[bool], analyser: &Analyser) {
     part.counts = TermCounts::new();
     for i in 0..part.ids.len() {
         part.counts.begin_document();
-        part.texts.iter().for_each(|texts| analyser.tokens(&texts[i], |token| part.counts.add(token)));
+        part.texts.iter().for_each(|texts| analyser.tokens(&texts[i], |token| { part.counts.add(token); }));
     }
 }
 
@@ -268,15 +268,12 @@ impl Rows {
         self.lines.push(line);
         self.ids.push(id.to_owned());
         self.counts.begin_document();
-        let mut words: Vec<String> = Vec::new();
+        let mut n_words = 0;
         for (text, column) in texts.zip(&mut self.texts) {
-            analyser.tokens(text, |token| {
-                self.counts.add(token);
-                words.push(token.to_owned());
-            });
+            analyser.tokens(text, |token| n_words += u32::from(self.counts.add(token)));
             column.push(text.to_owned());
         }
-        self.n_words.push(distinct(&mut words));
+        self.n_words.push(n_words);
         Ok(())
     }
 
@@ -291,13 +288,6 @@ impl Rows {
         };
         self.push(file, line, id, fields.iter().map(text), analyser)
     }
-}
-
-/// Number of different words.
-pub(super) fn distinct(words: &mut Vec<String>) -> u32 {
-    words.sort_unstable();
-    words.dedup();
-    words.len() as u32
 }
 
 /// Run files separate columns by blanks, so ids must have none.

@@ -67,18 +67,21 @@ impl TermCounts {
         self.n_documents += 1;
     }
 
-    /// One more occurrence of a term in the current document.
-    pub fn add(&mut self, term: &str) {
+    /// One more occurrence of a term in the current document; says whether it is the first there.
+    pub fn add(&mut self, term: &str) -> bool {
         let document = self.n_documents;
         match self.counts.get_mut(term) {
             Some(count) => {
-                count.document_frequency += u32::from(count.last != document);
+                let first = count.last != document;
+                count.document_frequency += u32::from(first);
                 count.collection_frequency += 1;
                 count.last = document;
+                first
             }
             None => {
                 let count = Count { document_frequency: 1, collection_frequency: 1, last: document };
                 self.counts.insert(term.into(), count);
+                true
             }
         }
     }
@@ -91,6 +94,11 @@ impl TermCounts {
     /// Different terms met so far.
     pub fn n_terms(&self) -> usize {
         self.counts.len()
+    }
+
+    /// Whether a term was met.
+    pub fn contains(&self, term: &str) -> bool {
+        self.counts.contains_key(term)
     }
 
     /// Adds the counts of other documents.

@@ -1,0 +1,379 @@
+//! From logs, documents and judgments to a dataset folder.
+//!
+//! ```text
+//! documents ----> collection --------------------------> documents.parquet
+//! queries ------> listed queries --------+
+//! clicks -------> rows -> aggregate -----+--> output --> queries, responses, judgments, vocabulary
+//! responses ----> rows -> aggregate -----+
+//! judgments -----------------------------+
+//! ```
+//!
+//! The log is never in memory whole: rows are parsed chunk by chunk on all cores and added up per
+//! (query, document) in partitions that go to disk when they outgrow [`IngestParams::memory`].
+//! The folder is written under a temporary name and renamed when it is complete.
+
+mod aggregate;
+mod chunks;
+mod clicks;
+mod collection;
+mod columns;
+mod judgments;
+mod names;
+mod output;
+mod split;
+mod table;
+mod waves;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+
+pub use chunks::LONGEST_RECORD;
+pub use columns::{Named, Role};
+pub use names::Names;
+pub use split::SplitBy;
+
+use aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
+use clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
+use collection::{Collection, ListedQueries, source};
+
+use crate::dataset::{Holdout, MANIFEST, Manifest, Source, Split};
+use crate::files;
+use crate::text::{Analyser, AnalyserParams, VocabularyParams, normalise_query};
+
+/// Everything `ingest` takes.
+#[derive(Clone, Debug)]
+pub struct IngestParams {
+    /// Click logs.
+    pub clicks: Vec<PathBuf>,
+    /// Files of documents.
+    pub documents: Vec<PathBuf>,
+    /// Files of queries (id, text).
+    pub queries: Vec<PathBuf>,
+    /// Graded judgments in place of clicks.
+    pub responses: Vec<PathBuf>,
+    /// Judgments to tune on and to report.
+    pub judgments: Vec<(Holdout, PathBuf)>,
+    /// Columns named by the user.
+    pub columns: Named,
+    /// Text columns of the documents; empty means those with usual names.
+    pub text: Vec<String>,
+    /// Weights of text fields; those not named weigh 1.
+    pub field_weights: BTreeMap<String, f32>,
+    /// Training pairs with fewer clicks are dropped.
+    pub min_clicks: f64,
+    /// What is held out.
+    pub split: SplitBy,
+    /// Shares held out for validation and test.
+    pub holdout: [f64; 2],
+    /// Seed of the split by query.
+    pub seed: u64,
+    /// How text is analysed.
+    pub analyser: AnalyserParams,
+    /// Which words are kept.
+    pub vocabulary: VocabularyParams,
+    /// Bytes the aggregation of clicks may hold in memory.
+    pub memory: usize,
+}
+
+impl Default for IngestParams {
+    fn default() -> Self {
+        Self {
+            clicks: Vec::new(),
+            documents: Vec::new(),
+            queries: Vec::new(),
+            responses: Vec::new(),
+            judgments: Vec::new(),
+            columns: Named::new(),
+            text: Vec::new(),
+            field_weights: BTreeMap::new(),
+            min_clicks: 0.0,
+            split: SplitBy::None,
+            holdout: [0.1, 0.1],
+            seed: 1,
+            analyser: AnalyserParams::default(),
+            vocabulary: VocabularyParams::default(),
+            memory: 1 << 30,
+        }
+    }
+}
+
+impl IngestParams {
+    fn validate(&self) -> Result<()> {
+        let fail = |message: &str| Err(Error::Params(message.into()));
+        if self.documents.is_empty() {
+            return fail("no document file; give one with --documents");
+        }
+        if self.clicks.is_empty() && self.responses.is_empty() && self.judgments.is_empty() {
+            return fail("nothing to learn from or to measure with; give --clicks, --responses or --judgments");
+        }
+        if self.queries.is_empty() && !self.responses.is_empty() {
+            return fail("--responses names queries by id; give their texts with --queries");
+        }
+        if self.split != SplitBy::None && !self.judgments.is_empty() {
+            return fail("--split holds clicks out for validation and test, and --judgments gives both; choose one");
+        }
+        if self.split != SplitBy::None && self.clicks.is_empty() {
+            return fail("--split divides clicks, and there are none; give --clicks");
+        }
+        if self.min_clicks.is_nan() || self.min_clicks < 0.0 {
+            return fail("--min-clicks must be 0 or more");
+        }
+        if let Some((name, weight)) = self.field_weights.iter().find(|(_, w)| !(w.is_finite() && **w > 0.0)) {
+            return Err(Error::Params(format!("the weight of the field '{name}' is {weight}; it must be above 0")));
+        }
+        self.vocabulary.validate()
+    }
+}
+
+/// Reads everything and writes the dataset folder. An existing dataset at `out` is replaced only with
+/// `replace`, and anything else there is never touched.
+pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn Progress) -> Result<Manifest> {
+    params.validate()?;
+    check_target(out, replace)?;
+    let analyser = Analyser::new(&params.analyser)?;
+    let parent = match out.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    std::fs::create_dir_all(&parent).map_err(|e| Error::io(files::name_of(&parent), e))?;
+    let folder = tempfile::Builder::new()
+        .prefix(".matchrank-ingest-")
+        .tempdir_in(&parent)
+        .map_err(|e| Error::io(files::name_of(&parent), e))?;
+
+    let logs = params.clicks.iter().map(|path| ClickLog::open(path, &params.columns)).collect::<Result<Vec<_>>>()?;
+    logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
+    let mut searches = Searches::default();
+    logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
+
+    let documents = folder.path().join(crate::dataset::DOCUMENTS);
+    let collection =
+        collection::read_documents(&params.documents, &params.columns, &params.text, &analyser, &documents, progress)?;
+    if params.text.is_empty() {
+        progress.note(&format!("text fields of the documents: {} (--text overrides)", collection.fields.join(", ")));
+    }
+    let (listed, query_sources) = ListedQueries::read(&params.queries, &params.columns)?;
+
+    if params.split == SplitBy::Time {
+        progress.begin("times of the clicks", None, "rows");
+    }
+    let split = split::decide(params.split, params.holdout, params.seed, &logs, &searches)?;
+    let aggregator = Aggregator::new(params.memory, folder.path());
+    let mut reading = Reading { collection: &collection, listed: &listed, split: &split, aggregator: &aggregator };
+    let mut tally = Tally::default();
+    let mut sources = collection.sources.clone();
+    sources.extend(query_sources);
+    progress.begin("clicks", None, "rows");
+    for log in &logs {
+        let rows = reading.add_clicks(log, &searches, &mut tally, progress)?;
+        sources.push(source("clicks", log.name(), rows));
+    }
+    for path in &params.responses {
+        let rows = reading.add_responses(path, &params.columns, &mut tally)?;
+        sources.push(source("responses", &files::name_of(path), rows));
+    }
+
+    let mut judged = Vec::new();
+    for (holdout, path) in &params.judgments {
+        let rows = judgments::read_judgments(path, &params.columns)?;
+        sources.push(source(&format!("{} judgments", holdout.name()), &files::name_of(path), rows.len() as u64));
+        judged.push((*holdout, rows));
+    }
+
+    progress.begin("writing", Some(aggregate::PARTITIONS as u64), "partitions");
+    let written =
+        output::write(params, folder.path(), collection, &listed, aggregator, &split, judged, &analyser, &mut tally, progress)?;
+    let manifest = written.into_manifest(params, split, sources, tally.into_counts());
+    let json = serde_json::to_string_pretty(&manifest).expect("a manifest is plain data");
+    files::write_atomically(&folder.path().join(MANIFEST), |w| {
+        w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))
+    })?;
+    install(folder, out)?;
+    Ok(manifest)
+}
+
+fn check_target(out: &Path, replace: bool) -> Result<()> {
+    if !out.exists() {
+        return Ok(());
+    }
+    let name = files::name_of(out);
+    if out.join(MANIFEST).is_file() {
+        if replace {
+            return Ok(());
+        }
+        return Err(Error::format(name, "is a dataset already; choose another folder, or replace it with --force"));
+    }
+    let empty = out.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+    if empty { Ok(()) } else { Err(Error::format(name, "exists and is not a dataset; choose another folder")) }
+}
+
+/// Moves the finished folder to its place.
+fn install(folder: tempfile::TempDir, out: &Path) -> Result<()> {
+    let io = |e| Error::io(files::name_of(out), e);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).map_err(io)?;
+    }
+    let finished = folder.keep();
+    if out.exists() {
+        std::fs::remove_dir_all(out).map_err(io)?;
+    }
+    std::fs::rename(&finished, out).map_err(io)
+}
+
+/// What the rows of logs are resolved against.
+struct Reading<'a> {
+    collection: &'a Collection,
+    listed: &'a ListedQueries,
+    split: &'a Split,
+    aggregator: &'a Aggregator,
+}
+
+/// Rows that were left out, by reason, with an example.
+#[derive(Default)]
+pub(crate) struct Tally {
+    counts: BTreeMap<&'static str, (u64, String)>,
+}
+
+impl Tally {
+    fn add(&mut self, reason: &'static str, n: u64, example: impl FnOnce() -> String) {
+        if n > 0 {
+            self.counts.entry(reason).or_insert_with(|| (0, example())).0 += n;
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (reason, (n, example)) in other.counts {
+            self.add(reason, n, || example);
+        }
+    }
+
+    fn into_counts(self) -> BTreeMap<String, u64> {
+        self.counts.into_iter().map(|(reason, (n, _))| (reason.to_owned(), n)).collect()
+    }
+}
+
+impl Skip {
+    fn reason(self) -> &'static str {
+        match self {
+            Skip::EmptyQuery => "rows without a query",
+            Skip::EmptyDocument => "rows without a document",
+            Skip::UnknownQuery => "rows whose query id is in no queries file",
+            Skip::UnknownDocument => "rows whose document is not in the collection",
+            Skip::UnknownSearch => "events whose search is not in the log",
+            Skip::OtherAction => "events that are neither clicks nor impressions",
+        }
+    }
+}
+
+#[derive(Default)]
+struct Part {
+    batch: Batch,
+    tally: Tally,
+    rows: u64,
+}
+
+impl Reading<'_> {
+    fn add_clicks(&mut self, log: &ClickLog, searches: &Searches, tally: &mut Tally, progress: &dyn Progress) -> Result<u64> {
+        let mut rows = 0;
+        log.read(
+            searches,
+            Part::default,
+            |part, line, row| {
+                part.rows += 1;
+                if let Err(skip) = row.and_then(|row| self.add_row(&mut part.batch, &row)) {
+                    part.tally.add(skip.reason(), 1, || format!("{}:{line}", log.name()));
+                }
+                Ok(())
+            },
+            |part| self.aggregator.add(&std::mem::take(&mut part.batch)),
+            |part| {
+                rows += part.rows;
+                progress.advance(part.rows);
+                tally.merge(part.tally);
+                Ok(())
+            },
+        )?;
+        Ok(rows)
+    }
+
+    fn add_row(&self, batch: &mut Batch, row: &LogRow<'_>) -> Result<(), Skip> {
+        let document = self.collection.ids.find(row.document).ok_or(Skip::UnknownDocument)?;
+        let share = split::share_of(self.split, row.time);
+        let sums = Sums::new(row.clicks, row.shown, row.position);
+        match row.query {
+            QueryName::Id(id) => {
+                let number = self.listed.ids.find(id).ok_or(Skip::UnknownQuery)?;
+                batch.push(QueryKey::Listed(number), share, document, sums);
+            }
+            QueryName::Text(text) => {
+                let text = normalise_query(text);
+                if text.is_empty() {
+                    return Err(Skip::EmptyQuery);
+                }
+                let key = self.listed.with_text(&text).map_or(QueryKey::Text(&text), QueryKey::Listed);
+                batch.push(key, share, document, sums);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_responses(&mut self, path: &Path, columns: &Named, tally: &mut Tally) -> Result<u64> {
+        let rows = judgments::read_judgments(path, columns)?;
+        let mut batch = Batch::default();
+        for row in &rows {
+            let example = || format!("{} {} in {}", row.query, row.document, files::name_of(path));
+            match (self.listed.ids.find(&row.query), self.collection.ids.find(&row.document)) {
+                (None, _) => tally.add(Skip::UnknownQuery.reason(), 1, example),
+                (_, None) => tally.add(Skip::UnknownDocument.reason(), 1, example),
+                (Some(query), Some(document)) => {
+                    let sums = Sums::new(f64::from(row.grade.max(0.0)), 0, None);
+                    batch.push(QueryKey::Listed(query), Share::Train, document, sums);
+                }
+            }
+        }
+        self.aggregator.add(&batch)?;
+        Ok(rows.len() as u64)
+    }
+}
+
+/// Notes for the user: what was left out, with an example each.
+fn report(tally: &Tally, progress: &dyn Progress) {
+    for (reason, (n, example)) in &tally.counts {
+        progress.note(&format!("left out {n} {reason} (first: {example})"));
+    }
+}
+
+impl output::Written {
+    fn into_manifest(
+        self,
+        params: &IngestParams,
+        split: Split,
+        sources: Vec<Source>,
+        left_out: BTreeMap<String, u64>,
+    ) -> Manifest {
+        let mut hasher = blake3::Hasher::new();
+        for (name, table) in &self.tables {
+            hasher.update(format!("{name} {}\n", table.blake3).as_bytes());
+        }
+        let settings = serde_json::to_string(&(&split, &params.analyser, &self.fields)).expect("settings are plain data");
+        hasher.update(settings.as_bytes());
+        Manifest {
+            format_version: crate::dataset::FORMAT_VERSION,
+            matchrank: env!("CARGO_PKG_VERSION").to_owned(),
+            sources,
+            split,
+            min_clicks: params.min_clicks,
+            analyser: params.analyser.clone(),
+            fields: self.fields,
+            statistics: self.statistics,
+            left_out,
+            tables: self.tables,
+            content_hash: hasher.finalize().to_hex().to_string(),
+        }
+    }
+}
