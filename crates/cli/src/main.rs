@@ -36,6 +36,7 @@ pub(crate) struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    Ingest(Box<commands::ingest::Args>),
     Eval(commands::eval::Args),
 }
 
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
     match cli.command {
+        Command::Ingest(args) => commands::ingest::run(*args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
     }
 }

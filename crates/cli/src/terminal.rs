@@ -4,8 +4,9 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use matchrank_core::progress::Progress;
 
@@ -20,6 +21,16 @@ pub(crate) struct Terminal {
 impl Terminal {
     pub(crate) fn new(quiet: bool) -> Self {
         Self { bar: Mutex::new(None), draw: !quiet && std::io::stderr().is_terminal(), quiet }
+    }
+
+    /// Says on standard error what was done, in which time and with how much memory.
+    pub(crate) fn done(&self, what: &str, started: Instant) {
+        self.finish();
+        if !self.quiet {
+            let memory =
+                peak_memory().map_or(String::new(), |bytes| format!(", peak memory {} MiB", bytes >> 20));
+            eprintln!("{what} in {:.1} s{memory}", started.elapsed().as_secs_f64());
+        }
     }
 
     /// Removes the bar, so that what is printed next starts on a clean line.
@@ -90,4 +101,78 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
     })
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+    /// For spreadsheets
+    Csv,
+}
+
+/// Rows under a header, as a table for people or as CSV. The first column is aligned left, columns whose
+/// cells are all numbers right.
+pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> String {
+    if format == Format::Csv {
+        let quote = |cell: &str| {
+            if cell.contains([',', '"', '\n']) {
+                format!("\"{}\"", cell.replace('"', "\"\""))
+            } else {
+                cell.to_owned()
+            }
+        };
+        let line = |cells: Vec<&str>| cells.into_iter().map(quote).collect::<Vec<_>>().join(",");
+        let mut lines = vec![line(header.to_vec())];
+        lines.extend(rows.iter().map(|row| line(row.iter().map(String::as_str).collect())));
+        return lines.join("\n");
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header);
+    let numeric =
+        |cell: &String| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    for column in 1..header.len() {
+        if rows.iter().all(|row| numeric(&row[column])) {
+            table.column_mut(column).expect("the header has it").set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.add_rows(rows);
+    table.to_string()
+}
+
+/// A whole number with thousands separated.
+pub(crate) fn human(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number with a fixed number of decimals and thousands separated; whole numbers without decimals.
+pub(crate) fn figure(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = human(whole.trim_start_matches('-').parse().unwrap_or(u64::MAX));
+    let sign = if value < 0.0 { "-" } else { "" };
+    if fraction.chars().all(|c| c == '0') {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{fraction}")
+    }
+}
+
+/// The most memory the process has held, where the system tells.
+pub(crate) fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
 }

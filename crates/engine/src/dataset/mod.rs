@@ -137,13 +137,16 @@ impl Dataset {
             Some(version) => {
                 return Err(Error::format(
                     &name,
-                    format!("has format version {version}, and this program reads up to {FORMAT_VERSION}; use a newer one"),
+                    format!(
+                        "has format version {version}, and this program reads up to {FORMAT_VERSION}; use a newer one"
+                    ),
                 ));
             }
             None => return Err(Error::format(&name, "has no format_version; is it a matchrank dataset?")),
         }
-        let manifest = serde_json::from_value(value)
-            .map_err(|e| Error::format(&name, format!("does not say what is expected ({e}); ingest again")))?;
+        let manifest = serde_json::from_value(value).map_err(|e| {
+            Error::format(&name, format!("does not say what is expected ({e}); ingest again"))
+        })?;
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
@@ -159,7 +162,9 @@ impl Dataset {
         tables::read_batches(&path, |batch| {
             let ids: &StringArray = tables::column(&path, batch, "id")?;
             let texts: &StringArray = tables::column(&path, batch, "text")?;
-            queries.extend((0..batch.num_rows()).map(|i| Query { id: ids.value(i).into(), text: texts.value(i).into() }));
+            queries.extend(
+                (0..batch.num_rows()).map(|i| Query { id: ids.value(i).into(), text: texts.value(i).into() }),
+            );
             Ok(())
         })?;
         Ok(queries)
@@ -170,7 +175,8 @@ impl Dataset {
         let path = self.folder.join(DOCUMENTS);
         tables::read_batches(&path, |batch| {
             let ids = tables::column(&path, batch, "id")?;
-            let fields = self.manifest.fields.iter().map(|(name, _)| tables::column(&path, batch, &text_column(name)));
+            let fields =
+                self.manifest.fields.iter().map(|(name, _)| tables::column(&path, batch, &text_column(name)));
             each(&Documents { ids, fields: fields.collect::<Result<_>>()? })
         })
     }
@@ -213,11 +219,13 @@ impl Dataset {
             let documents: &UInt32Array = tables::column(&path, batch, "document")?;
             let grades: &Float32Array = tables::column(&path, batch, "grade")?;
             let clicks: &Float32Array = tables::column(&path, batch, "clicks")?;
-            judgments.extend((0..batch.num_rows()).filter(|&i| splits.value(i) == holdout as u8).map(|i| Judged {
-                query: queries.value(i),
-                document: documents.value(i),
-                grade: grades.value(i),
-                clicks: clicks.value(i),
+            judgments.extend((0..batch.num_rows()).filter(|&i| splits.value(i) == holdout as u8).map(|i| {
+                Judged {
+                    query: queries.value(i),
+                    document: documents.value(i),
+                    grade: grades.value(i),
+                    clicks: clicks.value(i),
+                }
             }));
             Ok(())
         })?;

@@ -93,9 +93,12 @@ pub(crate) fn read_batches(path: &Path, mut each: impl FnMut(&RecordBatch) -> Re
 }
 
 /// The column of a batch as the array type it must have.
-pub(crate) fn column<'a, A: Array + 'static>(path: &Path, batch: &'a RecordBatch, name: &str) -> Result<&'a A> {
-    batch
-        .column_by_name(name)
-        .and_then(|column| column.as_any().downcast_ref())
-        .ok_or_else(|| Error::format(files::name_of(path), format!("the column '{name}' is missing or of another type")))
+pub(crate) fn column<'a, A: Array + 'static>(
+    path: &Path,
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a A> {
+    batch.column_by_name(name).and_then(|column| column.as_any().downcast_ref()).ok_or_else(|| {
+        Error::format(files::name_of(path), format!("the column '{name}' is missing or of another type"))
+    })
 }

@@ -64,7 +64,8 @@ pub(super) struct ClickLog {
 
 const LOG_ROLES: [Role; 7] =
     [Role::Query, Role::QueryId, Role::Document, Role::Clicks, Role::Shown, Role::Position, Role::Time];
-const UBI_OBJECT: [&str; 3] = ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
+const UBI_OBJECT: [&str; 3] =
+    ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
 const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
 
 impl ClickLog {
@@ -97,7 +98,9 @@ impl ClickLog {
     pub(super) fn note(&self) -> Option<String> {
         match &self.layout {
             Layout::Columns(mapping) => mapping.guesses(&self.name),
-            Layout::UbiQueries => Some(format!("{}: read as the queries of User Behavior Insights", self.name)),
+            Layout::UbiQueries => {
+                Some(format!("{}: read as the queries of User Behavior Insights", self.name))
+            }
             Layout::UbiEvents => Some(format!("{}: read as events of User Behavior Insights", self.name)),
             Layout::Metarank => Some(format!("{}: read as Metarank events", self.name)),
         }
@@ -163,7 +166,9 @@ impl ClickLog {
         merge: impl FnMut(Done) -> Result<()>,
     ) -> Result<()> {
         let (wanted, roles): (Vec<&str>, Vec<Role>) = match &self.layout {
-            Layout::Columns(mapping) => mapping.columns.iter().map(|(role, name)| (name.as_str(), *role)).unzip(),
+            Layout::Columns(mapping) => {
+                mapping.columns.iter().map(|(role, name)| (name.as_str(), *role)).unzip()
+            }
             Layout::UbiQueries => return Ok(()),
             Layout::UbiEvents => (self.ubi_columns(), Vec::new()),
             Layout::Metarank => (Vec::new(), Vec::new()),
@@ -202,7 +207,11 @@ impl ClickLog {
         )
     }
 
-    fn column_row<'a>(&self, columns: &[Option<usize>; 7], row: &Row<'a>) -> Result<Result<LogRow<'a>, Skip>> {
+    fn column_row<'a>(
+        &self,
+        columns: &[Option<usize>; 7],
+        row: &Row<'a>,
+    ) -> Result<Result<LogRow<'a>, Skip>> {
         let field = |i: usize| columns[i].and_then(|c| row.fields[c]);
         let query = match (columns[0], field(0), field(1)) {
             (Some(_), Some(text), _) => QueryName::Text(text),
@@ -240,9 +249,8 @@ impl ClickLog {
         wanted: &[&str],
         row: &Row<'a>,
     ) -> Result<Result<LogRow<'a>, Skip>> {
-        let field = |names: &[&str]| {
-            wanted.iter().position(|w| names.contains(w)).and_then(|i| row.fields[i])
-        };
+        let field =
+            |names: &[&str]| wanted.iter().position(|w| names.contains(w)).and_then(|i| row.fields[i]);
         let clicked = match action(field(&["action_name"]).unwrap_or_default()) {
             Some(clicked) => clicked,
             None => return Ok(Err(Skip::OtherAction)),
@@ -253,7 +261,15 @@ impl ClickLog {
         let position = field(&UBI_POSITION).map(|text| self.position(row.line, text)).transpose()?;
         let time = field(&["timestamp"]).map(|text| self.time(row.line, text)).transpose()?;
         let (clicks, shown) = if clicked { (1.0, 0) } else { (0.0, 1) };
-        Ok(Ok(LogRow { line: row.line, query: QueryName::Text(query), document, clicks, shown, position, time }))
+        Ok(Ok(LogRow {
+            line: row.line,
+            query: QueryName::Text(query),
+            document,
+            clicks,
+            shown,
+            position,
+            time,
+        }))
     }
 
     fn metarank_rows(
@@ -276,7 +292,15 @@ impl ClickLog {
                     let position = Some(i as u32 + 1);
                     match item["id"].as_str() {
                         Some(document) => {
-                            each(Ok(LogRow { line, query, document, clicks: 0.0, shown: 1, position, time }))?;
+                            each(Ok(LogRow {
+                                line,
+                                query,
+                                document,
+                                clicks: 0.0,
+                                shown: 1,
+                                position,
+                                time,
+                            }))?;
                         }
                         None => each(Err(Skip::EmptyDocument))?,
                     }
@@ -302,8 +326,9 @@ impl ClickLog {
         let value = match text {
             "true" | "True" | "TRUE" => 1.0,
             "false" | "False" | "FALSE" => 0.0,
-            _ => fast_float2::parse(text)
-                .map_err(|_| Error::parse(&self.name, line, format!("{what} is '{text}'; a number is expected")))?,
+            _ => fast_float2::parse(text).map_err(|_| {
+                Error::parse(&self.name, line, format!("{what} is '{text}'; a number is expected"))
+            })?,
         };
         if !(0.0..=1e12).contains(&value) {
             let why = if value < 0.0 { "negative" } else { "not a usable number" };
@@ -318,7 +343,11 @@ impl ClickLog {
         if value.fract() == 0.0 && (0.0..=1e9).contains(&value) {
             return Ok(value as u32);
         }
-        Err(Error::parse(&self.name, line, format!("position is '{text}'; a whole number from 1 is expected")))
+        Err(Error::parse(
+            &self.name,
+            line,
+            format!("position is '{text}'; a whole number from 1 is expected"),
+        ))
     }
 
     fn time(&self, line: u64, text: &str) -> Result<i64> {

@@ -20,8 +20,24 @@ use crate::text::{Analyser, TermCounts, normalise_query};
 
 /// Column names that are taken for text when the user names none.
 const TEXT_FIELDS: [&str; 18] = [
-    "title", "name", "headline", "text", "body", "content", "contents", "abstract", "summary", "description",
-    "short_description", "long_description", "shortdescription", "longdescription", "snippet", "keywords", "tags", "url",
+    "title",
+    "name",
+    "headline",
+    "text",
+    "body",
+    "content",
+    "contents",
+    "abstract",
+    "summary",
+    "description",
+    "short_description",
+    "long_description",
+    "shortdescription",
+    "longdescription",
+    "snippet",
+    "keywords",
+    "tags",
+    "url",
 ];
 
 /// Documents as written, and what later steps need of them.
@@ -65,7 +81,8 @@ pub(super) fn read_documents(
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<Collection> {
-    let files = inputs.iter().map(|input| open_documents(input, named, wanted_fields)).collect::<Result<Vec<_>>>()?;
+    let files =
+        inputs.iter().map(|input| open_documents(input, named, wanted_fields)).collect::<Result<Vec<_>>>()?;
     let mut fields: Vec<String> = wanted_fields.to_vec();
     if fields.is_empty() {
         for file in &files {
@@ -78,7 +95,11 @@ pub(super) fn read_documents(
     }
     if fields.is_empty() {
         let first = &files.first().ok_or_else(|| Error::Params("no document file was given".into()))?.name;
-        return Err(Error::parse(first, 1, "no text column beside the id; name the text columns with --text NAME,NAME"));
+        return Err(Error::parse(
+            first,
+            1,
+            "no text column beside the id; name the text columns with --text NAME,NAME",
+        ));
     }
     let mut schema = vec![Field::new("id", DataType::Utf8, false)];
     schema.extend(fields.iter().map(|f| Field::new(text_column(f), DataType::Utf8, false)));
@@ -126,7 +147,8 @@ pub(super) fn read_documents(
             }
             counts = std::mem::take(&mut counts).merge(std::mem::take(&mut part.counts));
             let mut columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from(part.ids))];
-            columns.extend(part.texts.into_iter().map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef));
+            columns
+                .extend(part.texts.into_iter().map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef));
             writer.write(columns)
         };
         file.read(&fields, analyser, merge)?;
@@ -149,7 +171,11 @@ fn recount(part: &mut Rows, keep: &[bool], analyser: &Analyser) {
     part.counts = TermCounts::new();
     for i in 0..part.ids.len() {
         part.counts.begin_document();
-        part.texts.iter().for_each(|texts| analyser.tokens(&texts[i], |token| { part.counts.add(token); }));
+        part.texts.iter().for_each(|texts| {
+            analyser.tokens(&texts[i], |token| {
+                part.counts.add(token);
+            })
+        });
     }
 }
 
@@ -170,7 +196,8 @@ fn open_documents(path: &Path, named: &Named, wanted: &[String]) -> Result<Docum
         return Ok(DocumentFile { columns: metarank_fields(&table, wanted)?, name, table, id: None });
     }
     // In a collection a column called `id` is the document's id, whatever else looks like one.
-    let by_name = ["id", "_id"].iter().find(|c| has(c)).filter(|_| !named.get(&Role::Document).is_some_and(|n| has(n)));
+    let by_name =
+        ["id", "_id"].iter().find(|c| has(c)).filter(|_| !named.get(&Role::Document).is_some_and(|n| has(n)));
     let id = match by_name {
         Some(column) => (*column).to_owned(),
         None => {
@@ -180,11 +207,15 @@ fn open_documents(path: &Path, named: &Named, wanted: &[String]) -> Result<Docum
     };
     let others: Vec<String> = table.columns().iter().filter(|c| **c != id).cloned().collect();
     let columns = if wanted.is_empty() {
-        let usual: Vec<String> = others.iter().filter(|c| TEXT_FIELDS.contains(&plain(c).as_str())).cloned().collect();
+        let usual: Vec<String> =
+            others.iter().filter(|c| TEXT_FIELDS.contains(&plain(c).as_str())).cloned().collect();
         if usual.is_empty() { others } else { usual }
     } else {
         if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
-            let message = format!("no column '{absent}' (named by --text); the columns are {}", table.columns().join(", "));
+            let message = format!(
+                "no column '{absent}' (named by --text); the columns are {}",
+                table.columns().join(", ")
+            );
             return Err(Error::parse(name, 1, message));
         }
         wanted.to_vec()
@@ -226,7 +257,12 @@ fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
 }
 
 impl DocumentFile {
-    fn read(&self, fields: &[String], analyser: &Analyser, merge: impl FnMut(Rows) -> Result<()>) -> Result<()> {
+    fn read(
+        &self,
+        fields: &[String],
+        analyser: &Analyser,
+        merge: impl FnMut(Rows) -> Result<()>,
+    ) -> Result<()> {
         let present: Vec<&String> = fields.iter().filter(|f| self.columns.contains(f)).collect();
         let mut wanted: Vec<&str> = Vec::new();
         wanted.extend(self.id.as_deref());
@@ -243,9 +279,14 @@ impl DocumentFile {
                 return Ok(part);
             }
             rows.for_each(|row| {
-                let id = row.fields[0].ok_or_else(|| Error::parse(&self.name, row.line, "the document has no id"))?;
+                let id = row.fields[0]
+                    .ok_or_else(|| Error::parse(&self.name, row.line, "the document has no id"))?;
                 let text = |field: &String| {
-                    present.iter().position(|p| *p == field).and_then(|i| row.fields[i + 1]).unwrap_or_default()
+                    present
+                        .iter()
+                        .position(|p| *p == field)
+                        .and_then(|i| row.fields[i + 1])
+                        .unwrap_or_default()
                 };
                 part.push(&self.name, row.line, id, fields.iter().map(text), analyser)
             })?;
@@ -277,8 +318,17 @@ impl Rows {
         Ok(())
     }
 
-    fn push_item(&mut self, file: &str, line: u64, event: &Value, fields: &[String], analyser: &Analyser) -> Result<()> {
-        let id = event["item"].as_str().ok_or_else(|| Error::parse(file, line, "the item event has no item id"))?;
+    fn push_item(
+        &mut self,
+        file: &str,
+        line: u64,
+        event: &Value,
+        fields: &[String],
+        analyser: &Analyser,
+    ) -> Result<()> {
+        let id = event["item"]
+            .as_str()
+            .ok_or_else(|| Error::parse(file, line, "the item event has no item id"))?;
         let values = event["fields"].as_array();
         let text = |field: &String| {
             values
@@ -293,14 +343,17 @@ impl Rows {
 /// Run files separate columns by blanks, so ids must have none.
 fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()> {
     if id.contains(char::is_whitespace) {
-        let message = format!("the {what} id '{id}' contains a blank, which run and judgment files cannot hold; replace it");
+        let message = format!(
+            "the {what} id '{id}' contains a blank, which run and judgment files cannot hold; replace it"
+        );
         return Err(Error::parse(file, line, message));
     }
     Ok(())
 }
 
 pub(super) fn source(role: &str, file: &str, rows: u64) -> Source {
-    let file = Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
+    let file =
+        Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
     Source { role: role.to_owned(), file, rows }
 }
 
@@ -333,21 +386,27 @@ impl ListedQueries {
             let name = files::name_of(input);
             let table = Table::open(input)?;
             let columns = table.columns();
-            let find = |names: &[&str]| names.iter().find_map(|n| columns.iter().find(|c| plain(c) == *n)).cloned();
+            let find =
+                |names: &[&str]| names.iter().find_map(|n| columns.iter().find(|c| plain(c) == *n)).cloned();
             let id = named.get(&Role::QueryId).filter(|n| columns.contains(n)).cloned();
             let text = named.get(&Role::Query).filter(|n| columns.contains(n)).cloned();
             let id = id.or_else(|| find(&["id", "_id", "query_id", "queryid", "qid"]));
-            let text = text.or_else(|| find(&["text", "query", "query_text", "title", "user_query", "search_term"]));
+            let text =
+                text.or_else(|| find(&["text", "query", "query_text", "title", "user_query", "search_term"]));
             let (Some(id), Some(text)) = (id, text) else {
-                let message = format!("a column with the query id and one with its text are needed; the columns are {}; name \
-                     them with --column query_id=NAME --column query=NAME", columns.join(", "));
+                let message = format!(
+                    "a column with the query id and one with its text are needed; the columns are {}; name \
+                     them with --column query_id=NAME --column query=NAME",
+                    columns.join(", ")
+                );
                 return Err(Error::parse(name, 1, message));
             };
             let mut rows = 0;
             let work = |rows: &super::table::Rows<'_>| {
                 let mut part = Vec::new();
                 rows.for_each(|row| {
-                    let id = row.fields[0].ok_or_else(|| Error::parse(&name, row.line, "the query has no id"))?;
+                    let id =
+                        row.fields[0].ok_or_else(|| Error::parse(&name, row.line, "the query has no id"))?;
                     check_id(&name, row.line, "query", id)?;
                     part.push((row.line, id.to_owned(), normalise_query(row.fields[1].unwrap_or_default())));
                     Ok(())
@@ -366,7 +425,9 @@ impl ListedQueries {
                         }
                         Err(first) if listed.texts[first as usize] == text => {}
                         Err(_) => {
-                            let message = format!("the query id '{id}' was already used with another text; ids must be unique");
+                            let message = format!(
+                                "the query id '{id}' was already used with another text; ids must be unique"
+                            );
                             return Err(Error::parse(&name, line, message));
                         }
                     }

@@ -31,8 +31,18 @@ impl Role {
             Role::Query,
             "query",
             &[
-                "query", "query_text", "querytext", "user_query", "search_query", "search_term", "searchterm", "search_terms",
-                "search", "keywords", "keyword", "q",
+                "query",
+                "query_text",
+                "querytext",
+                "user_query",
+                "search_query",
+                "search_term",
+                "searchterm",
+                "search_terms",
+                "search",
+                "keywords",
+                "keyword",
+                "q",
             ],
         ),
         (Role::QueryId, "query_id", &["query_id", "queryid", "qid"]),
@@ -40,16 +50,49 @@ impl Role {
             Role::Document,
             "document",
             &[
-                "document", "document_id", "documentid", "doc", "doc_id", "docid", "docno", "corpus_id", "item", "item_id", "itemid",
-                "product", "product_id", "productid", "sku", "asin", "object_id", "event_attributes.object.object_id", "pid", "id",
-                "_id", "url",
+                "document",
+                "document_id",
+                "documentid",
+                "doc",
+                "doc_id",
+                "docid",
+                "docno",
+                "corpus_id",
+                "item",
+                "item_id",
+                "itemid",
+                "product",
+                "product_id",
+                "productid",
+                "sku",
+                "asin",
+                "object_id",
+                "event_attributes.object.object_id",
+                "pid",
+                "id",
+                "_id",
+                "url",
             ],
         ),
-        (Role::Clicks, "clicks", &["clicks", "click", "clicked", "click_count", "n_clicks", "num_clicks", "is_click", "count"]),
+        (
+            Role::Clicks,
+            "clicks",
+            &["clicks", "click", "clicked", "click_count", "n_clicks", "num_clicks", "is_click", "count"],
+        ),
         (
             Role::Time,
             "time",
-            &["time", "timestamp", "click_time", "clicked_at", "event_time", "datetime", "date", "ts", "query_time"],
+            &[
+                "time",
+                "timestamp",
+                "click_time",
+                "clicked_at",
+                "event_time",
+                "datetime",
+                "date",
+                "ts",
+                "query_time",
+            ],
         ),
         (
             Role::Position,
@@ -57,7 +100,11 @@ impl Role {
             &["position", "rank", "pos", "ordinal", "result_position", "event_attributes.position.ordinal"],
         ),
         (Role::Shown, "shown", &["shown", "impressions", "impression", "is_impression", "displayed"]),
-        (Role::Grade, "grade", &["grade", "relevance", "label", "rel", "judgment", "judgement", "score", "rating"]),
+        (
+            Role::Grade,
+            "grade",
+            &["grade", "relevance", "label", "rel", "judgment", "judgement", "score", "rating"],
+        ),
     ];
 
     /// The role's name on the command line.
@@ -102,7 +149,9 @@ impl Mapping {
             }
             let taken: Vec<_> = mapping.columns.values().cloned().collect();
             let usual = role.usual_names().iter().find_map(|usual| {
-                columns.iter().find(|c| plain(c) == *usual && !taken.contains(c) && !named.values().any(|n| n == *c))
+                columns
+                    .iter()
+                    .find(|c| plain(c) == *usual && !taken.contains(c) && !named.values().any(|n| n == *c))
             });
             if let Some(column) = usual {
                 mapping.columns.insert(role, column.clone());
@@ -132,8 +181,12 @@ impl Mapping {
         if self.guessed.is_empty() {
             return None;
         }
-        let pairs: Vec<_> = self.guessed.iter().map(|r| format!("{} = '{}'", r.name(), self.columns[r])).collect();
-        Some(format!("{file}: columns taken by their names: {} (--column ROLE=NAME overrides)", pairs.join(", ")))
+        let pairs: Vec<_> =
+            self.guessed.iter().map(|r| format!("{} = '{}'", r.name(), self.columns[r])).collect();
+        Some(format!(
+            "{file}: columns taken by their names: {} (--column ROLE=NAME overrides)",
+            pairs.join(", ")
+        ))
     }
 }
 
@@ -167,8 +220,13 @@ mod tests {
 
     #[test]
     fn obvious_names_are_taken_and_said() {
-        let mapping =
-            Mapping::of("log.csv", &columns("user,sku,category,query,click_time,query_time"), &LOG, &Named::new()).unwrap();
+        let mapping = Mapping::of(
+            "log.csv",
+            &columns("user,sku,category,query,click_time,query_time"),
+            &LOG,
+            &Named::new(),
+        )
+        .unwrap();
         assert_eq!(mapping.get(Role::Query), Some("query"));
         assert_eq!(mapping.get(Role::Document), Some("sku"));
         assert_eq!(mapping.get(Role::Time), Some("click_time"));
@@ -185,7 +243,10 @@ mod tests {
         let mapping = Mapping::of("log.csv", &columns("typed,query,doc"), &LOG, &named).unwrap();
         assert_eq!(mapping.get(Role::Query), Some("typed"));
         let error = Mapping::of("log.csv", &columns("a,doc"), &LOG, &named).err().unwrap().to_string();
-        assert!(error.contains("log.csv:1: no column for the query (the column 'typed' is not there)"), "{error}");
+        assert!(
+            error.contains("log.csv:1: no column for the query (the column 'typed' is not there)"),
+            "{error}"
+        );
         let mapping = Mapping::of("log.csv", &columns("a,b"), &LOG, &Named::new()).unwrap();
         let error = mapping.require("log.csv", Role::Document, &columns("a,b")).unwrap_err().to_string();
         assert!(error.contains("the columns are a, b; name one with --column document=NAME"), "{error}");

@@ -34,7 +34,9 @@ pub(super) fn read_judgments(path: &Path, named: &Named) -> Result<Vec<Graded>> 
 fn table_of(path: &Path, bytes: &[u8]) -> Result<Option<Table>> {
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let header = String::from_utf8_lossy(line).to_lowercase();
-    let named = ["grade", "relevance", "label", "score", "rating", "judgment"].iter().any(|word| header.contains(word));
+    let named = ["grade", "relevance", "label", "score", "rating", "judgment"]
+        .iter()
+        .any(|word| header.contains(word));
     let is_table = bytes.starts_with(b"PAR1")
         || line.trim_ascii_start().starts_with(b"{")
         || (named && line.iter().any(|b| matches!(b, b',' | b'\t')));
@@ -43,9 +45,12 @@ fn table_of(path: &Path, bytes: &[u8]) -> Result<Option<Table>> {
 
 fn read_table(name: &str, table: &Table, named: &Named) -> Result<Vec<Graded>> {
     let columns = table.columns();
-    let mapping = Mapping::of(name, columns, &[Role::QueryId, Role::Query, Role::Document, Role::Grade], named)?;
+    let mapping =
+        Mapping::of(name, columns, &[Role::QueryId, Role::Query, Role::Document, Role::Grade], named)?;
     let query = mapping.get(Role::QueryId).or(mapping.get(Role::Query));
-    let query = query.ok_or_else(|| Error::parse(name, 1, "no column for the query id; name one with --column query_id=NAME"))?;
+    let query = query.ok_or_else(|| {
+        Error::parse(name, 1, "no column for the query id; name one with --column query_id=NAME")
+    })?;
     let document = mapping.require(name, Role::Document, columns)?;
     let grade = mapping.require(name, Role::Grade, columns)?;
     let mut judgments = Vec::new();
@@ -55,11 +60,16 @@ fn read_table(name: &str, table: &Table, named: &Named) -> Result<Vec<Graded>> {
             let mut part = Vec::new();
             rows.for_each(|row| {
                 let [Some(query), Some(document), Some(text)] = row.fields else {
-                    return Err(Error::parse(name, row.line, "the query, the document or the grade is empty"));
+                    return Err(Error::parse(
+                        name,
+                        row.line,
+                        "the query, the document or the grade is empty",
+                    ));
                 };
-                let grade: f32 = fast_float2::parse(text).ok().filter(|g: &f32| g.is_finite()).ok_or_else(|| {
-                    Error::parse(name, row.line, format!("the grade is '{text}'; a number is expected"))
-                })?;
+                let grade: f32 =
+                    fast_float2::parse(text).ok().filter(|g: &f32| g.is_finite()).ok_or_else(|| {
+                        Error::parse(name, row.line, format!("the grade is '{text}'; a number is expected"))
+                    })?;
                 part.push(Graded { query: (*query).to_owned(), document: (*document).to_owned(), grade });
                 Ok(())
             })?;

@@ -107,13 +107,17 @@ impl IngestParams {
             return fail("no document file; give one with --documents");
         }
         if self.clicks.is_empty() && self.responses.is_empty() && self.judgments.is_empty() {
-            return fail("nothing to learn from or to measure with; give --clicks, --responses or --judgments");
+            return fail(
+                "nothing to learn from or to measure with; give --clicks, --responses or --judgments",
+            );
         }
         if self.queries.is_empty() && !self.responses.is_empty() {
             return fail("--responses names queries by id; give their texts with --queries");
         }
         if self.split != SplitBy::None && !self.judgments.is_empty() {
-            return fail("--split holds clicks out for validation and test, and --judgments gives both; choose one");
+            return fail(
+                "--split holds clicks out for validation and test, and --judgments gives both; choose one",
+            );
         }
         if self.split != SplitBy::None && self.clicks.is_empty() {
             return fail("--split divides clicks, and there are none; give --clicks");
@@ -122,7 +126,9 @@ impl IngestParams {
             return fail("--min-clicks must be 0 or more");
         }
         if let Some((name, weight)) = self.field_weights.iter().find(|(_, w)| !(w.is_finite() && **w > 0.0)) {
-            return Err(Error::Params(format!("the weight of the field '{name}' is {weight}; it must be above 0")));
+            return Err(Error::Params(format!(
+                "the weight of the field '{name}' is {weight}; it must be above 0"
+            )));
         }
         self.vocabulary.validate()
     }
@@ -144,16 +150,26 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         .tempdir_in(&parent)
         .map_err(|e| Error::io(files::name_of(&parent), e))?;
 
-    let logs = params.clicks.iter().map(|path| ClickLog::open(path, &params.columns)).collect::<Result<Vec<_>>>()?;
+    let logs =
+        params.clicks.iter().map(|path| ClickLog::open(path, &params.columns)).collect::<Result<Vec<_>>>()?;
     logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
     let mut searches = Searches::default();
     logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
 
     let documents = folder.path().join(crate::dataset::DOCUMENTS);
-    let collection =
-        collection::read_documents(&params.documents, &params.columns, &params.text, &analyser, &documents, progress)?;
+    let collection = collection::read_documents(
+        &params.documents,
+        &params.columns,
+        &params.text,
+        &analyser,
+        &documents,
+        progress,
+    )?;
     if params.text.is_empty() {
-        progress.note(&format!("text fields of the documents: {} (--text overrides)", collection.fields.join(", ")));
+        progress.note(&format!(
+            "text fields of the documents: {} (--text overrides)",
+            collection.fields.join(", ")
+        ));
     }
     let (listed, query_sources) = ListedQueries::read(&params.queries, &params.columns)?;
 
@@ -162,7 +178,8 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     }
     let split = split::decide(params.split, params.holdout, params.seed, &logs, &searches)?;
     let aggregator = Aggregator::new(params.memory, folder.path());
-    let mut reading = Reading { collection: &collection, listed: &listed, split: &split, aggregator: &aggregator };
+    let mut reading =
+        Reading { collection: &collection, listed: &listed, split: &split, aggregator: &aggregator };
     let mut tally = Tally::default();
     let mut sources = collection.sources.clone();
     sources.extend(query_sources);
@@ -179,13 +196,27 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     let mut judged = Vec::new();
     for (holdout, path) in &params.judgments {
         let rows = judgments::read_judgments(path, &params.columns)?;
-        sources.push(source(&format!("{} judgments", holdout.name()), &files::name_of(path), rows.len() as u64));
+        sources.push(source(
+            &format!("{} judgments", holdout.name()),
+            &files::name_of(path),
+            rows.len() as u64,
+        ));
         judged.push((*holdout, rows));
     }
 
     progress.begin("writing", Some(aggregate::PARTITIONS as u64), "partitions");
-    let written =
-        output::write(params, folder.path(), collection, &listed, aggregator, &split, judged, &analyser, &mut tally, progress)?;
+    let written = output::write(
+        params,
+        folder.path(),
+        collection,
+        &listed,
+        aggregator,
+        &split,
+        judged,
+        &analyser,
+        &mut tally,
+        progress,
+    )?;
     let manifest = written.into_manifest(params, split, sources, tally.into_counts());
     let json = serde_json::to_string_pretty(&manifest).expect("a manifest is plain data");
     files::write_atomically(&folder.path().join(MANIFEST), |w| {
@@ -204,10 +235,17 @@ fn check_target(out: &Path, replace: bool) -> Result<()> {
         if replace {
             return Ok(());
         }
-        return Err(Error::format(name, "is a dataset already; choose another folder, or replace it with --force"));
+        return Err(Error::format(
+            name,
+            "is a dataset already; choose another folder, or replace it with --force",
+        ));
     }
     let empty = out.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-    if empty { Ok(()) } else { Err(Error::format(name, "exists and is not a dataset; choose another folder")) }
+    if empty {
+        Ok(())
+    } else {
+        Err(Error::format(name, "exists and is not a dataset; choose another folder"))
+    }
 }
 
 /// Moves the finished folder to its place.
@@ -278,7 +316,13 @@ struct Part {
 }
 
 impl Reading<'_> {
-    fn add_clicks(&mut self, log: &ClickLog, searches: &Searches, tally: &mut Tally, progress: &dyn Progress) -> Result<u64> {
+    fn add_clicks(
+        &mut self,
+        log: &ClickLog,
+        searches: &Searches,
+        tally: &mut Tally,
+        progress: &dyn Progress,
+    ) -> Result<u64> {
         let mut rows = 0;
         log.read(
             searches,
@@ -360,7 +404,8 @@ impl output::Written {
         for (name, table) in &self.tables {
             hasher.update(format!("{name} {}\n", table.blake3).as_bytes());
         }
-        let settings = serde_json::to_string(&(&split, &params.analyser, &self.fields)).expect("settings are plain data");
+        let settings = serde_json::to_string(&(&split, &params.analyser, &self.fields))
+            .expect("settings are plain data");
         hasher.update(settings.as_bytes());
         Manifest {
             format_version: crate::dataset::FORMAT_VERSION,

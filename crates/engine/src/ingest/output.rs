@@ -18,7 +18,9 @@ use super::judgments::Graded;
 use super::names::{Names, id_of_text};
 use super::{IngestParams, Tally, report, split, waves};
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{DOCUMENTS, Holdout, JUDGMENTS, QUERIES, RESPONSES, Split, Statistics, TableInfo, VOCABULARY};
+use crate::dataset::{
+    DOCUMENTS, Holdout, JUDGMENTS, QUERIES, RESPONSES, Split, Statistics, TableInfo, VOCABULARY,
+};
 use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 
 /// What was written.
@@ -101,7 +103,9 @@ pub(super) fn write(
         }
         pairs.flush()?;
     }
-    tally.add("repeated documents (same id, same text)", collection.n_repeated, || "in the document files".into());
+    tally.add("repeated documents (same id, same text)", collection.n_repeated, || {
+        "in the document files".into()
+    });
     report(tally, progress);
     if collection.n_empty > 0 {
         progress.note(&format!("{} documents have no word", collection.n_empty));
@@ -114,8 +118,9 @@ pub(super) fn write(
             collection.fields.join(", ")
         )));
     }
-    let fields =
-        FieldWeights::new(collection.fields.iter().map(|name| (name.clone(), weights.get(name).copied().unwrap_or(1.0))))?;
+    let fields = FieldWeights::new(
+        collection.fields.iter().map(|name| (name.clone(), weights.get(name).copied().unwrap_or(1.0))),
+    )?;
 
     let mut tables = BTreeMap::from([(DOCUMENTS.to_owned(), collection.table.clone())]);
     let n_queries = queries.writer.rows();
@@ -123,8 +128,13 @@ pub(super) fn write(
     let (query_table, query_counts) = queries.close()?;
     tables.insert(QUERIES.to_owned(), query_table);
     let mut statistics = pairs.close(&collection, query_words, &mut tables)?;
-    let n_words =
-        write_vocabulary(&folder.join(VOCABULARY), collection.counts, query_counts, &params.vocabulary, &mut tables)?;
+    let n_words = write_vocabulary(
+        &folder.join(VOCABULARY),
+        collection.counts,
+        query_counts,
+        &params.vocabulary,
+        &mut tables,
+    )?;
     finish_statistics(&mut statistics, n_words, n_queries, collection.ids.len() as u64);
     Ok(Written { tables, fields, statistics })
 }
@@ -151,7 +161,12 @@ struct Queries<'a> {
 impl<'a> Queries<'a> {
     fn create(path: &Path, analyser: &'a Analyser) -> Result<Self> {
         let fields = vec![Field::new("id", DataType::Utf8, false), Field::new("text", DataType::Utf8, false)];
-        Ok(Self { writer: TableWriter::create(path, fields)?, analyser, counts: TermCounts::new(), unlisted_words: 0 })
+        Ok(Self {
+            writer: TableWriter::create(path, fields)?,
+            analyser,
+            counts: TermCounts::new(),
+            unlisted_words: 0,
+        })
     }
 
     fn next_number(&self) -> u32 {
@@ -207,7 +222,8 @@ impl<'a> Queries<'a> {
                 || (TermCounts::new(), 0),
                 |(mut counts, mut words), number| {
                     counts.begin_document();
-                    self.analyser.tokens(&listed.texts[number], |token| words += u64::from(counts.add(token)));
+                    self.analyser
+                        .tokens(&listed.texts[number], |token| words += u64::from(counts.add(token)));
                     (counts, words)
                 },
             )

@@ -64,7 +64,14 @@ impl Rows<'_> {
             (Part::Batch(batch, first), _) => table.batch_rows(batch, *first, self.wanted, each),
             (Part::Text(chunk), Format::Delimited { delimiter, header }) => {
                 let text = chunk.text(&table.path)?;
-                table.delimited_rows(text, chunk.line, *delimiter, *header && chunk.line == 1, self.wanted, each)
+                table.delimited_rows(
+                    text,
+                    chunk.line,
+                    *delimiter,
+                    *header && chunk.line == 1,
+                    self.wanted,
+                    each,
+                )
             }
             (Part::Text(_), _) => {
                 let mut owned: Vec<Option<String>> = Vec::new();
@@ -132,7 +139,15 @@ impl Table {
                     || columns.len() != 2
                     || matches!(
                         plain(&columns[0]).as_str(),
-                        "id" | "_id" | "query_id" | "queryid" | "qid" | "query" | "document" | "document_id" | "doc_id" | "docid"
+                        "id" | "_id"
+                            | "query_id"
+                            | "queryid"
+                            | "qid"
+                            | "query"
+                            | "document"
+                            | "document_id"
+                            | "doc_id"
+                            | "docid"
                     );
                 if !headed {
                     columns = vec!["id".into(), "text".into()];
@@ -140,9 +155,17 @@ impl Table {
                 let mut sorted = columns.clone();
                 sorted.sort();
                 if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
-                    return Err(Error::parse(&name, 1, format!("the header names the column '{}' twice", pair[0])));
+                    return Err(Error::parse(
+                        &name,
+                        1,
+                        format!("the header names the column '{}' twice", pair[0]),
+                    ));
                 }
-                Ok(Self { path: path.to_owned(), format: Format::Delimited { delimiter, header: headed }, columns })
+                Ok(Self {
+                    path: path.to_owned(),
+                    format: Format::Delimited { delimiter, header: headed },
+                    columns,
+                })
             }
             Format::Parquet => unreachable!("handled above"),
         }
@@ -165,7 +188,10 @@ impl Table {
         merge: impl FnMut(Done) -> Result<()>,
     ) -> Result<()> {
         if wanted.len() > MOST_COLUMNS {
-            return Err(Error::format(self.name(), format!("more than {MOST_COLUMNS} columns are wanted; name fewer")));
+            return Err(Error::format(
+                self.name(),
+                format!("more than {MOST_COLUMNS} columns are wanted; name fewer"),
+            ));
         }
         let work = |part: Part| work(&Rows { table: self, wanted, part });
         match self.format {
@@ -179,7 +205,9 @@ impl Table {
                         row += batch.num_rows() as u64;
                         Ok(Some(Part::Batch(batch, first)))
                     }
-                    Some(Err(e)) => Err(Error::format(self.name(), format!("the Parquet data is damaged ({e})"))),
+                    Some(Err(e)) => {
+                        Err(Error::format(self.name(), format!("the Parquet data is damaged ({e})")))
+                    }
                 };
                 in_waves(next, work, merge)
             }
@@ -206,7 +234,9 @@ impl Table {
     ) -> Result<()> {
         let at: Vec<usize> = wanted
             .iter()
-            .map(|w| self.columns.iter().position(|c| c == w).expect("wanted columns were taken from the header"))
+            .map(|w| {
+                self.columns.iter().position(|c| c == w).expect("wanted columns were taken from the header")
+            })
             .collect();
         let mut reader = delimited(text.as_bytes(), delimiter);
         let mut record = csv::StringRecord::new();
@@ -217,7 +247,11 @@ impl Table {
                 Ok(false) => return Ok(()),
                 Err(e) => {
                     let line = e.position().map_or(0, csv::Position::line);
-                    return Err(Error::parse(self.name(), first_line + line.saturating_sub(1), e.to_string()));
+                    return Err(Error::parse(
+                        self.name(),
+                        first_line + line.saturating_sub(1),
+                        e.to_string(),
+                    ));
                 }
             }
             if std::mem::take(&mut skip) {
@@ -268,7 +302,10 @@ impl Table {
         for name in wanted {
             let column = batch.column_by_name(name).expect("wanted columns were projected");
             let text = arrow_cast::cast(column, &DataType::Utf8).map_err(|e| {
-                Error::format(self.name(), format!("the column '{name}' cannot be read as text or numbers: {e}"))
+                Error::format(
+                    self.name(),
+                    format!("the column '{name}' cannot be read as text or numbers: {e}"),
+                )
             })?;
             texts.push(text);
         }
@@ -326,7 +363,9 @@ fn delimited(bytes: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
 fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(Error::parse(file, line, "a JSON object per line is expected, such as {\"query\": \"...\"}")),
+        Ok(_) => {
+            Err(Error::parse(file, line, "a JSON object per line is expected, such as {\"query\": \"...\"}"))
+        }
         Err(e) => {
             let what = e.to_string();
             let what = what.split(" at line ").next().unwrap_or_default();
@@ -354,9 +393,8 @@ fn json_text(value: &Value, path: &str) -> Option<String> {
     match found {
         Value::Null | Value::Object(_) => None,
         Value::String(text) => Some(text.clone()),
-        Value::Array(items) => {
-            Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")).filter(|s| !s.is_empty())
-        }
+        Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
+            .filter(|s| !s.is_empty()),
         other => Some(other.to_string()),
     }
 }

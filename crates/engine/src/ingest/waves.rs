@@ -29,11 +29,8 @@ pub(super) fn in_waves<Item: Send, Done: Send>(
     loop {
         let over = !matches!(ended, Ok(false));
         let worked = || items.into_par_iter().map(&work).collect::<Vec<_>>();
-        let (done, following) = if over {
-            (worked(), (Vec::new(), Ok(true)))
-        } else {
-            rayon::join(worked, &mut draw)
-        };
+        let (done, following) =
+            if over { (worked(), (Vec::new(), Ok(true))) } else { rayon::join(worked, &mut draw) };
         for result in done {
             merge(result?)?;
         }
@@ -58,10 +55,14 @@ mod tests {
             n += 1;
             Ok((n <= 100).then_some(n))
         };
-        in_waves(counted, |i| Ok(i * i), |square| {
-            seen.push(square);
-            Ok(())
-        })
+        in_waves(
+            counted,
+            |i| Ok(i * i),
+            |square| {
+                seen.push(square);
+                Ok(())
+            },
+        )
         .unwrap();
         assert_eq!(seen, (1..=100).map(|i| i * i).collect::<Vec<i32>>());
 

@@ -157,7 +157,9 @@ mod tests {
         let mut counts = TermCounts::new();
         for document in documents {
             counts.begin_document();
-            document.iter().for_each(|term| counts.add(term));
+            for term in document {
+                counts.add(term);
+            }
         }
         counts
     }

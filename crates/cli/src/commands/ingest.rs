@@ -1,0 +1,244 @@
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use matchrank_engine::dataset::{Holdout, Manifest, Split};
+use matchrank_engine::ingest::{IngestParams, Named, Role, SplitBy, ingest};
+use matchrank_engine::text::{AnalyserParams, VocabularyParams};
+
+use crate::terminal::{self, Format, Terminal, figure, human, table};
+use crate::{Global, Outcome};
+
+/// Turn click logs, documents and judgments into a dataset folder
+///
+/// Clicks are added up per query and document in bounded memory. Files may be CSV, TSV, JSON lines or
+/// Parquet, "User Behavior Insights" or Metarank events, each plain, .gz or .zst. Queries are told apart
+/// by their normalised text (Unicode NFKC, lower case, single blanks).
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Click logs: query (or query_id), document, and optionally clicks, shown, position, time
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    clicks: Vec<PathBuf>,
+    /// Documents: an id and text columns
+    #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
+    documents: Vec<PathBuf>,
+    /// Queries: id and text; two-column TSV needs no header
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    queries: Vec<PathBuf>,
+    /// Graded judgments to learn from in place of clicks (TREC qrels, or a table)
+    #[arg(long, num_args = 1.., value_name = "QRELS")]
+    responses: Vec<PathBuf>,
+    /// Judgments to tune on (validation=FILE) and to report (test=FILE)
+    #[arg(long, value_name = "SPLIT=QRELS", value_parser = parse_judgments)]
+    judgments: Vec<(Holdout, PathBuf)>,
+    /// Folder to write
+    #[arg(long, value_name = "DATASET")]
+    out: PathBuf,
+    /// Replace an existing dataset at --out
+    #[arg(long)]
+    force: bool,
+    /// Column for a role: query, query_id, document, clicks, time, position, shown, grade
+    #[arg(long, value_name = "ROLE=NAME", value_parser = parse_column)]
+    column: Vec<(Role, String)>,
+    /// Text columns of the documents [default: those with usual names, else all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
+    text: Vec<String>,
+    /// Weight of a text field in term counts; fields not named weigh 1
+    #[arg(long, value_name = "NAME=WEIGHT", value_parser = parse_weight)]
+    field_weight: Vec<(String, f32)>,
+    /// Drop training pairs with fewer clicks; the papers use 4
+    #[arg(long, default_value_t = 0.0, value_name = "N")]
+    min_clicks: f64,
+    /// Hold clicks out for validation and test: by time (the last clicks), or by query (whole queries)
+    #[arg(long, value_enum, default_value_t = SplitKind::None)]
+    split: SplitKind,
+    /// Shares held out for validation and test
+    #[arg(long, default_value = "0.1,0.1", value_name = "V,T", value_parser = parse_holdout)]
+    holdout: Shares,
+    /// Language of stop words and stemming, or `none` for neither
+    #[arg(long, default_value = "english", value_name = "NAME")]
+    language: String,
+    /// Keep words as they are instead of reducing them to stems
+    #[arg(long)]
+    no_stemming: bool,
+    /// Keep stop words
+    #[arg(long)]
+    no_stop_words: bool,
+    /// Also index sequences of up to N words
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    ngrams: usize,
+    /// Leave out words in fewer documents than this
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    min_document_frequency: u32,
+    /// Leave out words in more than this share of the documents
+    #[arg(long, default_value_t = 1.0, value_name = "SHARE")]
+    max_document_share: f64,
+    /// Keep at most this many words of the documents, the most frequent [default: all]
+    #[arg(long, value_name = "N")]
+    max_words: Option<usize>,
+    /// Memory for adding up clicks, in MiB; more goes through temporary files beside --out
+    #[arg(long, default_value_t = 1024, value_name = "MIB")]
+    memory: usize,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank ingest --clicks log.csv --documents products.jsonl --split time --out shop
+  matchrank ingest --clicks log.csv.gz --column query=search_term --column document=sku \\
+      --documents products.csv --text name,description --field-weight name=3 --out shop
+  matchrank ingest --responses train.qrels --queries queries.tsv --documents docs.tsv \\
+      --judgments validation=dev.qrels --judgments test=test.qrels --out corpus
+  matchrank ingest --clicks ubi_queries.jsonl ubi_events.jsonl --documents products.jsonl --out shop";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SplitKind {
+    None,
+    Query,
+    Time,
+}
+
+#[derive(Clone, Copy)]
+struct Shares([f64; 2]);
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    let params = IngestParams {
+        analyser: analyser(&args)?,
+        clicks: args.clicks,
+        documents: args.documents,
+        queries: args.queries,
+        responses: args.responses,
+        judgments: args.judgments,
+        columns: args.column.into_iter().collect::<Named>(),
+        text: args.text,
+        field_weights: args.field_weight.into_iter().collect(),
+        min_clicks: args.min_clicks,
+        split: match args.split {
+            SplitKind::None => SplitBy::None,
+            SplitKind::Query => SplitBy::Query,
+            SplitKind::Time => SplitBy::Time,
+        },
+        holdout: args.holdout.0,
+        seed: global.seed,
+        vocabulary: VocabularyParams {
+            min_document_frequency: args.min_document_frequency,
+            max_document_share: args.max_document_share,
+            max_terms: args.max_words,
+        },
+        memory: args.memory << 20,
+    };
+    let manifest = ingest(&params, &args.out, args.force, &terminal)?;
+    terminal.finish();
+    match args.format {
+        Format::Json => terminal::print(&serde_json::to_string_pretty(&manifest)?)?,
+        Format::Csv | Format::Table => {
+            terminal::print(&summary(&manifest, args.format))?;
+            if matches!(args.format, Format::Table) {
+                terminal.done(&format!("wrote {}", args.out.display()), started);
+            }
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+fn analyser(args: &Args) -> anyhow::Result<AnalyserParams> {
+    let mut params = match args.language.as_str() {
+        "none" => AnalyserParams::plain(),
+        language => AnalyserParams::for_language(language)?,
+    };
+    if args.no_stemming {
+        params.stemmer = None;
+    }
+    if args.no_stop_words {
+        params.stop_words = None;
+    }
+    params.ngrams = args.ngrams;
+    Ok(params)
+}
+
+/// Table 1 of the papers and what was decided, as two columns.
+pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
+    let s = &manifest.statistics;
+    let split = match &manifest.split {
+        Split::None => "none: all clicks are training data".to_owned(),
+        Split::Query { validation, test, seed } => {
+            format!("by query: {validation} validation, {test} test, seed {seed}")
+        }
+        Split::Time { validation, test, .. } => {
+            format!("by time: the last {test} test, {validation} before them validation")
+        }
+    };
+    let analysis = format!(
+        "stop words: {}; stemming: {}; n-grams up to {}",
+        manifest.analyser.stop_words.as_deref().unwrap_or("none"),
+        manifest.analyser.stemmer.as_deref().unwrap_or("none"),
+        manifest.analyser.ngrams
+    );
+    let fields: Vec<String> = manifest
+        .fields
+        .iter()
+        .map(|(name, w)| if w == 1.0 { name.into() } else { format!("{name} x {w}") })
+        .collect();
+    let rows = vec![
+        ("queries", "all, held-out ones included", human(s.n_queries)),
+        ("documents", "all, unclicked ones included", human(s.n_documents)),
+        ("words", "of queries and documents", human(s.n_words)),
+        ("n_x", "queries with a training response", human(s.n_x)),
+        ("n_y", "documents with a training response", human(s.n_y)),
+        ("pairs", "query and document with a training response", human(s.n_pairs)),
+        ("responses", "sum of clicks or grades", figure(s.n_clicks, 1)),
+        ("n~y", "documents per query", figure(s.documents_per_query, 2)),
+        ("n~x", "queries per document", figure(s.queries_per_document, 2)),
+        ("d_x", "query features: words + n_y", human(s.d_x)),
+        ("d_y", "document features: words + n_x", human(s.d_y)),
+        ("c_x", "nonzero features of a query", figure(s.c_x, 2)),
+        ("c_y", "nonzero features of a document", figure(s.c_y, 2)),
+        ("N_x", "queries per query feature", figure(s.n_per_x_feature, 2)),
+        ("N_y", "documents per document feature", figure(s.n_per_y_feature, 2)),
+        (
+            "validation",
+            "judged queries / pairs",
+            format!("{} / {}", human(s.n_judged_queries[0]), human(s.n_judgments[0])),
+        ),
+        (
+            "test",
+            "judged queries / pairs",
+            format!("{} / {}", human(s.n_judged_queries[1]), human(s.n_judgments[1])),
+        ),
+        ("split", "", split),
+        ("minimum clicks", "of a training pair", figure(manifest.min_clicks, 0)),
+        ("text fields", "", fields.join(", ")),
+        ("analysis", "", analysis),
+    ];
+    let rows =
+        rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();
+    table(&["", "what", "value"], rows, format)
+}
+
+fn parse_judgments(text: &str) -> Result<(Holdout, PathBuf), String> {
+    match text.split_once('=') {
+        Some(("validation", path)) => Ok((Holdout::Validation, path.into())),
+        Some(("test", path)) => Ok((Holdout::Test, path.into())),
+        _ => Err("expected validation=FILE or test=FILE".into()),
+    }
+}
+
+fn parse_column(text: &str) -> Result<(Role, String), String> {
+    let (role, name) = text.split_once('=').ok_or("expected ROLE=NAME, for example query=search_term")?;
+    Ok((Role::from_name(role).map_err(|e| e.to_string())?, name.to_owned()))
+}
+
+fn parse_weight(text: &str) -> Result<(String, f32), String> {
+    let (name, weight) = text.split_once('=').ok_or("expected NAME=WEIGHT, for example title=3")?;
+    Ok((name.to_owned(), weight.parse().map_err(|_| format!("'{weight}' is not a number"))?))
+}
+
+fn parse_holdout(text: &str) -> Result<Shares, String> {
+    let shares: Vec<f64> = text.split(',').filter_map(|share| share.trim().parse().ok()).collect();
+    Ok(Shares(shares.try_into().map_err(|_| "expected two shares, for example 0.1,0.1")?))
+}
