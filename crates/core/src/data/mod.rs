@@ -2,5 +2,14 @@
 
 pub(crate) mod columns;
 pub(crate) mod documents;
+mod feature_lists;
+mod feature_matrix;
+mod feature_rows;
+pub mod letor;
+mod names;
 pub mod qrels;
 pub mod run;
+
+pub use feature_lists::{FeatureLists, List};
+pub use feature_matrix::{FeatureMatrix, FeatureRow};
+pub use feature_rows::FeatureRows;

@@ -1,0 +1,235 @@
+//! Queries, each with a list of documents that carry a label and features: what a ranker learns from.
+//!
+//! The rows of one query are contiguous, queries stand in the order in which they first appeared and
+//! rows keep the order they had within their query, so that a query's list is a range of rows and its
+//! labels are a slice.
+//!
+//! ```
+//! use matchrank_core::data::{FeatureLists, FeatureRows};
+//!
+//! let mut rows = FeatureRows::default();
+//! rows.push("q1", Some("d7"), 2.0, &mut vec![(0, 0.5), (1, 3.0)]).unwrap();
+//! rows.push("q1", Some("d9"), 0.0, &mut vec![(0, 0.25)]).unwrap();
+//! let lists = FeatureLists::from_rows(vec![rows]);
+//!
+//! let list = lists.list(0);
+//! assert_eq!((list.query(), list.labels()), ("q1", [2.0, 0.0].as_slice()));
+//! assert_eq!(list.row(0).dot(&[2.0, 1.0]), 4.0);
+//! ```
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::feature_matrix::{FeatureMatrix, FeatureRow};
+use super::feature_rows::FeatureRows;
+use super::names::Names;
+
+/// Labelled feature rows grouped by query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureLists {
+    queries: Names,
+    starts: Vec<usize>,
+    labels: Vec<f32>,
+    documents: Names,
+    features: FeatureMatrix,
+}
+
+impl FeatureLists {
+    /// Groups rows by query. The batches are read one after the other, as one sequence of rows; a
+    /// row without a document id gets its number in that sequence, counted from 1.
+    pub fn from_rows(batches: Vec<FeatureRows>) -> Self {
+        let n_rows = batches.iter().map(|b| b.labels.len()).sum::<usize>();
+        let n_features = batches.iter().map(|b| b.n_features).max().unwrap_or(0);
+        let n_entries = batches.iter().map(|b| b.values.len()).sum();
+
+        let mut queries = Names::default();
+        let mut lengths: Vec<usize> = Vec::new();
+        let mut runs: Vec<(usize, usize)> = Vec::new(); // (query, rows in a row)
+        let mut number: HashMap<&str, usize, foldhash::fast::FixedState> = HashMap::default();
+        for (qid, length) in batches.iter().flat_map(|b| &b.runs) {
+            let query = *number.entry(qid).or_insert_with(|| {
+                queries.push(qid);
+                lengths.push(0);
+                lengths.len() - 1
+            });
+            lengths[query] += length;
+            runs.push((query, *length));
+        }
+        let mut starts = vec![0];
+        starts.extend(lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        }));
+
+        // `place[i]` is where the i-th row of the input goes.
+        let mut next = starts.clone();
+        let mut place = Vec::with_capacity(n_rows);
+        for (query, length) in runs {
+            place.extend(next[query]..next[query] + length);
+            next[query] += length;
+        }
+
+        let mut labels = vec![0.0; n_rows];
+        let mut named: Vec<Option<&str>> = vec![None; n_rows];
+        let mut row_number = vec![0; n_rows];
+        let all = batches.iter().flat_map(|b| b.labels.iter().zip(&b.documents));
+        for (i, ((label, document), &to)) in all.zip(&place).enumerate() {
+            labels[to] = *label;
+            named[to] = *document;
+            row_number[to] = i + 1;
+        }
+        let mut documents = Names::default();
+        for (name, number) in named.into_iter().zip(row_number) {
+            match name {
+                Some(name) => documents.push(name),
+                None => documents.push(&number.to_string()),
+            }
+        }
+
+        let features = if FeatureMatrix::prefers_dense(n_rows, n_features, n_entries) {
+            dense(batches, &place, n_features)
+        } else {
+            sparse(batches, &place, n_features, n_entries)
+        };
+        Self { queries, starts, labels, documents, features }
+    }
+
+    /// Number of queries.
+    pub fn n_queries(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// Number of rows of all queries.
+    pub fn n_rows(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Number of feature columns.
+    pub fn n_features(&self) -> usize {
+        self.features.n_features()
+    }
+
+    /// The list of the `query`-th query.
+    pub fn list(&self, query: usize) -> List<'_> {
+        List { lists: self, query, rows: self.starts[query]..self.starts[query + 1] }
+    }
+
+    /// The lists of all queries, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = List<'_>> {
+        (0..self.n_queries()).map(|query| self.list(query))
+    }
+
+    /// The labels of all rows.
+    pub fn labels(&self) -> &[f32] {
+        &self.labels
+    }
+
+    /// The document id of a row.
+    pub fn document(&self, row: usize) -> &str {
+        self.documents.get(row)
+    }
+
+    /// The features of all rows.
+    pub fn features(&self) -> &FeatureMatrix {
+        &self.features
+    }
+
+    /// Bytes the whole takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.features.bytes()
+            + self.documents.bytes()
+            + self.queries.bytes()
+            + 4 * self.labels.len()
+            + 8 * self.starts.len()
+    }
+}
+
+/// The documents of one query.
+#[derive(Debug, Clone)]
+pub struct List<'a> {
+    lists: &'a FeatureLists,
+    query: usize,
+    rows: Range<usize>,
+}
+
+impl<'a> List<'a> {
+    /// The id of the query.
+    pub fn query(&self) -> &'a str {
+        self.lists.queries.get(self.query)
+    }
+
+    /// The rows of the list in [`FeatureLists`].
+    pub fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
+    /// Number of documents; never 0 in a list that was read from rows.
+    #[allow(clippy::len_without_is_empty, reason = "a list has at least one document")]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The labels of the documents.
+    pub fn labels(&self) -> &'a [f32] {
+        &self.lists.labels[self.rows.clone()]
+    }
+
+    /// The id of the `i`-th document.
+    pub fn document(&self, i: usize) -> &'a str {
+        self.lists.document(self.rows.start + i)
+    }
+
+    /// The features of the `i`-th document.
+    pub fn row(&self, i: usize) -> FeatureRow<'a> {
+        self.lists.features.row(self.rows.start + i)
+    }
+
+    /// The cells of the whole list, row-major, when the matrix is dense.
+    pub fn dense(&self) -> Option<&'a [f32]> {
+        self.lists.features.dense_rows(self.rows.clone())
+    }
+}
+
+/// Moves the entries into dense rows; a batch is freed as soon as it is done, so that both forms of
+/// the data are never in memory whole.
+fn dense(batches: Vec<FeatureRows>, place: &[usize], n_features: u32) -> FeatureMatrix {
+    let n = n_features as usize;
+    let mut cells = vec![0.0; place.len() * n];
+    let mut place = place.iter();
+    for batch in batches {
+        let mut entry = 0;
+        for (length, to) in batch.lengths.iter().zip(&mut place) {
+            let row = &mut cells[to * n..(to + 1) * n];
+            let end = entry + *length as usize;
+            for (column, value) in batch.columns[entry..end].iter().zip(&batch.values[entry..end]) {
+                row[*column as usize] = *value;
+            }
+            entry = end;
+        }
+    }
+    FeatureMatrix::Dense { n_features, values: cells }
+}
+
+/// Moves the entries into compressed sparse rows.
+fn sparse(batches: Vec<FeatureRows>, place: &[usize], n_features: u32, n_entries: usize) -> FeatureMatrix {
+    let mut starts = vec![0; place.len() + 1];
+    for (length, to) in batches.iter().flat_map(|b| &b.lengths).zip(place) {
+        starts[to + 1] = *length as usize;
+    }
+    for i in 1..starts.len() {
+        starts[i] += starts[i - 1];
+    }
+    let mut columns = vec![0; n_entries];
+    let mut values = vec![0.0; n_entries];
+    let mut place = place.iter();
+    for batch in batches {
+        let mut entry = 0;
+        for (length, to) in batch.lengths.iter().zip(&mut place) {
+            let (from, to) = (entry..entry + *length as usize, starts[*to]..starts[to + 1]);
+            columns[to.clone()].copy_from_slice(&batch.columns[from.clone()]);
+            values[to].copy_from_slice(&batch.values[from]);
+            entry += *length as usize;
+        }
+    }
+    FeatureMatrix::Sparse { n_features, starts, columns, values }
+}

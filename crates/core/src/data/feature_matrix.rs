@@ -1,0 +1,129 @@
+//! The feature values of many rows, dense or sparse, whichever suits the data.
+//!
+//! LETOR data has some hundred features and most cells filled: rankers want plain `f32` rows there,
+//! one after the other. Data with word features has millions of columns and a few dozen entries a row:
+//! a dense row would not even fit. So the form is chosen when the rows are known: dense when at least
+//! a quarter of the cells differ from zero, else compressed sparse rows. Dense then costs at most
+//! twice the memory of sparse (4 bytes a cell against 8 bytes an entry) and the choice depends on the
+//! values alone. A feature that a row does not name is 0, as in SVMlight.
+
+use std::ops::Range;
+
+/// Rows of `f32` features. Column `c` is the feature that files number `c + 1`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FeatureMatrix {
+    /// Row-major, every cell stored.
+    Dense {
+        /// Columns of the matrix.
+        n_features: u32,
+        /// `n_rows * n_features` cells.
+        values: Vec<f32>,
+    },
+    /// Compressed sparse rows; zeros are not stored, columns ascend within a row.
+    Sparse {
+        /// Columns of the matrix.
+        n_features: u32,
+        /// Row `i` has the entries `starts[i]..starts[i + 1]`.
+        starts: Vec<usize>,
+        /// Column of every entry.
+        columns: Vec<u32>,
+        /// Value of every entry.
+        values: Vec<f32>,
+    },
+}
+
+impl FeatureMatrix {
+    /// Whether `n_entries` values other than zero in `n_rows` rows are better kept dense.
+    pub(crate) fn prefers_dense(n_rows: usize, n_features: u32, n_entries: usize) -> bool {
+        n_rows as u128 * u128::from(n_features) <= 4 * n_entries as u128
+    }
+
+    /// Number of columns: the highest feature that any row names, even with value 0.
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Dense { n_features, .. } | Self::Sparse { n_features, .. } => *n_features as usize,
+        }
+    }
+
+    /// One row.
+    pub fn row(&self, i: usize) -> FeatureRow<'_> {
+        match self {
+            Self::Dense { n_features, values } => {
+                let n = *n_features as usize;
+                FeatureRow::Dense(&values[i * n..(i + 1) * n])
+            }
+            Self::Sparse { starts, columns, values, .. } => {
+                let entries = starts[i]..starts[i + 1];
+                FeatureRow::Sparse { columns: &columns[entries.clone()], values: &values[entries] }
+            }
+        }
+    }
+
+    /// The cells of a range of rows, row-major, when the matrix is dense.
+    pub fn dense_rows(&self, rows: Range<usize>) -> Option<&[f32]> {
+        match self {
+            Self::Dense { n_features, values } => {
+                let n = *n_features as usize;
+                Some(&values[rows.start * n..rows.end * n])
+            }
+            Self::Sparse { .. } => None,
+        }
+    }
+
+    /// Bytes the values take in memory.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Dense { values, .. } => 4 * values.len(),
+            Self::Sparse { starts, columns, values, .. } => {
+                8 * starts.len() + 4 * columns.len() + 4 * values.len()
+            }
+        }
+    }
+}
+
+/// One row of a [`FeatureMatrix`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FeatureRow<'a> {
+    /// A cell for every column.
+    Dense(&'a [f32]),
+    /// The cells that differ from zero, columns ascending.
+    Sparse {
+        /// Columns of the entries.
+        columns: &'a [u32],
+        /// Values of the entries.
+        values: &'a [f32],
+    },
+}
+
+impl<'a> FeatureRow<'a> {
+    /// The cells that differ from zero as (column, value), columns ascending.
+    pub fn entries(self) -> impl Iterator<Item = (u32, f32)> + 'a {
+        let (dense, columns, sparse): (&[f32], &[u32], &[f32]) = match self {
+            Self::Dense(cells) => (cells, &[], &[]),
+            Self::Sparse { columns, values } => (&[], columns, values),
+        };
+        let dense = (0..).zip(dense.iter().copied()).filter(|(_, value)| *value != 0.0);
+        dense.chain(columns.iter().copied().zip(sparse.iter().copied()))
+    }
+
+    /// The value of a column; 0 for a column the row does not name.
+    pub fn get(self, column: u32) -> f32 {
+        match self {
+            Self::Dense(cells) => cells.get(column as usize).copied().unwrap_or(0.0),
+            Self::Sparse { columns, values } => columns.binary_search(&column).map_or(0.0, |i| values[i]),
+        }
+    }
+
+    /// The inner product with a weight per column, summed in `f64` from the first column on. Columns
+    /// beyond the weights count nothing.
+    pub fn dot(self, weights: &[f32]) -> f64 {
+        match self {
+            Self::Dense(cells) => cells.iter().zip(weights).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum(),
+            Self::Sparse { columns, values } => columns
+                .iter()
+                .zip(values)
+                .map(|(c, x)| f64::from(*x) * f64::from(weights.get(*c as usize).copied().unwrap_or(0.0)))
+                .sum(),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The grammar of one line.
+
+/// What a line says beside its features.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row<'a> {
+    /// The grade.
+    pub label: f32,
+    /// The text after `qid:`.
+    pub query: &'a str,
+    /// The comment's docid.
+    pub document: Option<&'a str>,
+}
+
+/// Reads one line (its end may be LF, CRLF or cut off) and replaces `entries` by its features as
+/// (column, value), column 0 being feature 1, in the order of the line. `None` for a blank line or one
+/// that is only a comment.
+///
+/// This is the grammar alone; [`FeatureRows::push`](crate::data::FeatureRows::push) checks the numbers.
+pub fn parse_row<'a>(
+    line: &'a [u8],
+    entries: &mut Vec<(u32, f32)>,
+) -> std::result::Result<Option<Row<'a>>, String> {
+    entries.clear();
+    let (fields, comment) = match memchr::memchr(b'#', line) {
+        Some(at) => (&line[..at], Some(&line[at + 1..])),
+        None => (line, None),
+    };
+    let mut rest = skip_space(fields);
+    if rest.is_empty() {
+        return Ok(None);
+    }
+    let label = field(&mut rest);
+    let label = fast_float2::parse::<f32, _>(label).map_err(|_| {
+        format!("a label (a number) is expected at the start of the line, found {}", quote(label))
+    })?;
+
+    let query = field(&mut rest);
+    let query = query.strip_prefix(b"qid:").ok_or_else(|| missing_qid(query))?;
+    if query.is_empty() {
+        return Err("the query id after `qid:` is empty; write it without a space, as in `qid:7`".to_owned());
+    }
+    let query = text(query, "query id")?;
+
+    while !rest.is_empty() {
+        let (column, value, after) = feature(rest)?;
+        entries.push((column, value));
+        rest = skip_space(after);
+    }
+    let document = comment.and_then(docid).map(|id| text(id, "docid")).transpose()?;
+    Ok(Some(Row { label, query, document }))
+}
+
+/// One `id:value` at the start of `rest`; what follows it is handed back.
+#[inline]
+fn feature(rest: &[u8]) -> std::result::Result<(u32, f32, &[u8]), String> {
+    let mut id = 0u64;
+    let mut n = 0;
+    while let Some(digit) = rest.get(n).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        // Ten digits at most count; a longer number only has to stay above the limit.
+        id = (id * 10 + u64::from(digit)).min(1 << 40);
+        n += 1;
+    }
+    if n == 0 || rest.get(n) != Some(&b':') {
+        return Err(not_a_feature(rest));
+    }
+    if id == 0 || id > u64::from(u32::MAX) {
+        return Err(format!("features are numbered from 1 to {}, found {}", u32::MAX, quote(token(rest))));
+    }
+    let written = &rest[n + 1..];
+    match fast_float2::parse_partial::<f32, _>(written) {
+        Ok((value, length)) if written.get(length).is_none_or(|b| is_space(*b)) => {
+            Ok(((id - 1) as u32, value, &written[length..]))
+        }
+        _ => Err(not_a_value(id, token(written))),
+    }
+}
+
+/// The value of `docid = VALUE` in a comment.
+fn docid(comment: &[u8]) -> Option<&[u8]> {
+    let at = memchr::memmem::find(comment, b"docid")?;
+    let after = skip_space(&comment[at + 5..]).strip_prefix(b"=")?;
+    let id = token(skip_space(after));
+    (!id.is_empty()).then_some(id)
+}
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+fn skip_space(bytes: &[u8]) -> &[u8] {
+    &bytes[bytes.iter().position(|b| !is_space(*b)).unwrap_or(bytes.len())..]
+}
+
+/// The bytes up to the next space.
+fn token(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().position(|b| is_space(*b)).unwrap_or(bytes.len())]
+}
+
+/// Takes the next field and the space after it off `rest`.
+fn field<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let field = token(rest);
+    *rest = skip_space(&rest[field.len()..]);
+    field
+}
+
+fn text<'a>(bytes: &'a [u8], what: &str) -> std::result::Result<&'a str, String> {
+    std::str::from_utf8(bytes)
+        .map_err(|_| format!("the {what} {} is not valid UTF-8; convert the file to UTF-8", quote(bytes)))
+}
+
+fn missing_qid(found: &[u8]) -> String {
+    let found = if found.is_empty() { "the end of the line".to_owned() } else { quote(found) };
+    format!(
+        "`qid:` is expected after the label, found {found}; a ranking file says which query each row belongs to \
+         (`0 qid:7 1:0.5`; `qid:1` on every row when there is one list)"
+    )
+}
+
+fn not_a_feature(rest: &[u8]) -> String {
+    let found = token(rest);
+    if found.starts_with(b"qid:") {
+        return "`qid:` comes a second time; is a line end missing?".to_owned();
+    }
+    format!("a feature such as `3:0.5` is expected, found {}", quote(found))
+}
+
+fn not_a_value(id: u64, found: &[u8]) -> String {
+    let hint = if found.eq_ignore_ascii_case(b"null") {
+        "; leave the feature out (it counts as 0) or use the data set's `min` or normalised version"
+    } else {
+        ""
+    };
+    format!("the value of feature {id} is not a number: {}{hint}", quote(found))
+}
+
+/// The start of what was found, readable whatever the bytes are.
+fn quote(bytes: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);
+    let shown: String = shown
+        .chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect();
+    let dots = if bytes.len() > LONGEST { "..." } else { "" };
+    format!("`{shown}{dots}`")
+}

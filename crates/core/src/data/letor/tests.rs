@@ -1,0 +1,238 @@
+use std::sync::Mutex;
+
+use proptest::prelude::*;
+
+use super::parse::parse_in_pieces;
+use super::{parse, write};
+use crate::data::{FeatureLists, FeatureMatrix, FeatureRows};
+use crate::progress::{Progress, Silent};
+
+fn lists(text: &str) -> FeatureLists {
+    parse("a.txt", text.as_bytes(), &Silent).unwrap()
+}
+
+fn error(bytes: impl AsRef<[u8]>) -> String {
+    parse("a.txt", bytes.as_ref(), &Silent).unwrap_err().to_string()
+}
+
+fn row(lists: &FeatureLists, i: usize) -> Vec<(u32, f32)> {
+    lists.features().row(i).entries().collect()
+}
+
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Progress for Notes {
+    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
+    fn advance(&self, _n: u64) {}
+    fn note(&self, message: &str) {
+        self.0.lock().unwrap().push(message.to_owned());
+    }
+}
+
+#[test]
+fn a_file_as_people_write_it() {
+    let lists = lists(
+        "\u{feff}# a header\r\n\r\n2 qid:7 2:0.25 1:-1e-1   #docid = GX-1 inc = 0.5\r\n  \t\n\
+         +0.5\tqid:7\t3:4 # docid=B\n0 qid:x/8 # seen docids\n1 qid:9 1:1 2:2 3:+3",
+    );
+    assert_eq!((lists.n_queries(), lists.n_rows(), lists.n_features()), (3, 4, 3));
+    assert_eq!(lists.labels(), [2.0, 0.5, 0.0, 1.0]);
+    assert_eq!(lists.iter().map(|l| l.query()).collect::<Vec<_>>(), ["7", "x/8", "9"]);
+    assert_eq!((0..4).map(|i| lists.document(i)).collect::<Vec<_>>(), ["GX-1", "B", "3", "4"]);
+    assert_eq!(row(&lists, 0), [(0, -0.1), (1, 0.25)]);
+    assert_eq!(row(&lists, 1), [(2, 4.0)]);
+    assert_eq!(row(&lists, 2), []);
+    assert_eq!(lists.list(2).row(0).get(2), 3.0);
+}
+
+#[test]
+fn scattered_queries_are_grouped_and_noted() {
+    let notes = Notes::default();
+    let text = b"0 qid:1 1:1\n0 qid:2 1:2\n1 qid:1 1:3\n2 qid:1 1:4\n2 qid:2 1:5\n0 qid:3 1:6\n";
+    let lists = parse("a.txt", text, &notes).unwrap();
+    assert_eq!(lists.iter().map(|l| l.rows()).collect::<Vec<_>>(), [0..3, 3..5, 5..6]);
+    assert_eq!(lists.features().dense_rows(0..6).unwrap(), [1.0, 3.0, 4.0, 2.0, 5.0, 6.0]);
+    assert_eq!((0..6).map(|i| lists.document(i)).collect::<Vec<_>>(), ["1", "3", "4", "2", "5", "6"]);
+    assert_eq!(
+        notes.0.into_inner().unwrap(),
+        ["a.txt: the rows of 2 queries are scattered (the first is qid:1); they were grouped"]
+    );
+}
+
+#[test]
+fn ten_million_columns_stay_sparse() {
+    let lists = lists("1 qid:1 1:0.5 10000000:2\n0 qid:1 4294967295:0 77:1\n");
+    assert_eq!(lists.n_features(), u32::MAX as usize);
+    assert!(matches!(lists.features(), FeatureMatrix::Sparse { .. }));
+    assert!(lists.bytes() < 1000);
+    assert_eq!(row(&lists, 1), [(76, 1.0)]);
+    assert_eq!(lists.features().row(0).dot(&[2.0]), 1.0);
+}
+
+#[test]
+fn errors_name_the_line_and_what_to_do() {
+    let good = "1 qid:1 1:1\n# comment\n";
+    let after = |line: &str| error(format!("{good}{line}\n1 qid:1 1:1\n"));
+    for (line, message) in [
+        ("x qid:1 1:1", "a label (a number) is expected at the start of the line, found `x`"),
+        (
+            "nan qid:1",
+            "the label is NaN: a label is a grade, a finite number of at least 0 (write 0 for not relevant)",
+        ),
+        (
+            "-1 qid:1",
+            "the label is -1: a label is a grade, a finite number of at least 0 (write 0 for not relevant)",
+        ),
+        (
+            "1 1:0.5",
+            "`qid:` is expected after the label, found `1:0.5`; a ranking file says which query each row belongs \
+             to (`0 qid:7 1:0.5`; `qid:1` on every row when there is one list)",
+        ),
+        ("1 qid: 7 1:0", "the query id after `qid:` is empty; write it without a space, as in `qid:7`"),
+        ("1 qid:1 1:1 2 qid:1 1:1", "a feature such as `3:0.5` is expected, found `2`"),
+        ("1 qid:1 qid:1", "`qid:` comes a second time; is a line end missing?"),
+        ("1 qid:1 0:1", "features are numbered from 1 to 4294967295, found `0:1`"),
+        ("1 qid:1 4294967296:1", "features are numbered from 1 to 4294967295, found `4294967296:1`"),
+        (
+            "1 qid:1 99999999999999999999999999:1",
+            "features are numbered from 1 to 4294967295, found `99999999999999999999999999:1`",
+        ),
+        ("1 qid:1 3:1 1:2 3:0", "feature 3 is given twice; keep one of them"),
+        (
+            "1 qid:1 2:NaN",
+            "feature 2 is NaN: features are finite 32-bit numbers; leave a missing one out (it counts as 0) or write a number",
+        ),
+        (
+            "1 qid:1 2:1e50",
+            "feature 2 is inf: features are finite 32-bit numbers; leave a missing one out (it counts as 0) or write a number",
+        ),
+        ("1 qid:1 2:", "the value of feature 2 is not a number: ``"),
+        ("1 qid:1 2:1,5", "the value of feature 2 is not a number: `1,5`"),
+        (
+            "1 qid:1 2:NULL",
+            "the value of feature 2 is not a number: `NULL`; leave the feature out (it counts as 0) or use the data \
+             set's `min` or normalised version",
+        ),
+        ("1 qid:1 \0\u{7}", "a feature such as `3:0.5` is expected, found `\\u{0}\\u{7}`"),
+    ] {
+        assert_eq!(after(line), format!("a.txt:3: {message}"));
+    }
+    assert_eq!(
+        error(b"1 qid:\xff 1:1"),
+        "a.txt:1: the query id `\u{fffd}` is not valid UTF-8; convert the file to UTF-8"
+    );
+    let empty = "a.txt: there is no row in it; lines such as `0 qid:7 1:0.5` are expected";
+    assert_eq!((error(""), error("\n# nothing\n")), (empty.to_owned(), empty.to_owned()));
+}
+
+#[test]
+fn a_line_of_ten_megabytes_is_quoted_in_part() {
+    assert!(error(vec![b'x'; 10 << 20]).len() < 200);
+    let long: String = (1..=1_000_000).map(|id| format!(" {id}:1")).collect();
+    assert_eq!(lists(&format!("1 qid:1{long}\n")).n_features(), 1_000_000);
+}
+
+#[test]
+fn the_first_error_of_the_file_is_reported_for_any_cut() {
+    let text = "1 qid:1 1:1\n".repeat(50) + "1 qid:1 1:x\n" + &"1 qid:1 1:y\n".repeat(50);
+    for piece in [1, 7, 13, 100, 10_000] {
+        let error = parse_in_pieces("a.txt", text.as_bytes(), piece, &Silent).unwrap_err();
+        assert_eq!(error.to_string(), "a.txt:51: the value of feature 1 is not a number: `x`");
+    }
+}
+
+#[test]
+fn ids_that_the_format_cannot_hold_are_not_written() {
+    let mut rows = FeatureRows::default();
+    rows.push("q", Some("two words"), 0.0, &mut []).unwrap();
+    let error = write("out.txt", &FeatureLists::from_rows(vec![rows]), &mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("`two words`"), "{error}");
+}
+
+/// (query, document, label, features) of rows with few or many features in a narrow or wide range.
+type Rows = Vec<(String, Option<String>, f32, Vec<(u32, f32)>)>;
+
+fn rows() -> impl Strategy<Value = Rows> {
+    prop_oneof![Just(4u32), Just(40), Just(u32::MAX - 1)].prop_flat_map(|highest| {
+        let value = prop_oneof![Just(0.0f32), any::<f32>().prop_filter("finite", |v| v.is_finite())];
+        let features = proptest::collection::btree_map(0..=highest, value, 0..12);
+        let row = ("[a-z0-9é]{1,2}", proptest::option::of("[A-Z#=:é]{1,5}"), 0.0f32..5.0, features)
+            .prop_map(|(q, d, l, f)| (q, d, l, f.into_iter().collect::<Vec<_>>()))
+            .prop_flat_map(|(q, d, l, f)| (Just(q), Just(d), Just(l), Just(f).prop_shuffle()));
+        proptest::collection::vec(row, 1..30)
+    })
+}
+
+fn from(rows: &Rows) -> FeatureLists {
+    let mut batch = FeatureRows::default();
+    for (query, document, label, entries) in rows {
+        batch.push(query, document.as_deref(), *label, &mut entries.clone()).unwrap();
+    }
+    FeatureLists::from_rows(vec![batch])
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(rows in rows()) {
+        let lists = from(&rows);
+        let mut bytes = Vec::new();
+        write("a.txt", &lists, &mut bytes).unwrap();
+        prop_assert_eq!(&parse("a.txt", &bytes, &Silent).unwrap(), &lists);
+        let mut again = Vec::new();
+        write("a.txt", &parse("a.txt", &bytes, &Silent).unwrap(), &mut again).unwrap();
+        prop_assert_eq!(again, bytes);
+    }
+
+    #[test]
+    fn grouping_is_a_stable_sort_by_first_appearance(rows in rows()) {
+        let lists = from(&rows);
+        let mut order: Vec<&str> = Vec::new();
+        for (query, ..) in &rows {
+            if !order.contains(&query.as_str()) {
+                order.push(query);
+            }
+        }
+        prop_assert_eq!(lists.n_queries(), order.len());
+        let mut at = 0;
+        for (list, query) in lists.iter().zip(order) {
+            prop_assert_eq!(list.query(), query);
+            prop_assert_eq!(list.rows().start, at);
+            for (number, (_, document, label, entries)) in rows.iter().enumerate().filter(|(_, r)| r.0 == query) {
+                let mut expected: Vec<_> = entries.iter().copied().filter(|e| e.1 != 0.0).collect();
+                expected.sort_by_key(|e| e.0);
+                prop_assert_eq!(row(&lists, at), expected);
+                prop_assert_eq!(lists.labels()[at], *label);
+                prop_assert_eq!(lists.document(at), document.clone().unwrap_or((number + 1).to_string()));
+                at += 1;
+            }
+        }
+        prop_assert_eq!(at, rows.len());
+    }
+
+    #[test]
+    fn the_cut_does_not_matter(rows in rows(), piece in 1usize..200) {
+        let mut bytes = Vec::new();
+        for (query, document, label, entries) in &rows {
+            bytes.extend(format!("{label} qid:{query}").bytes());
+            for (column, value) in entries {
+                bytes.extend(format!(" {}:{value}", column + 1).bytes());
+            }
+            bytes.extend(document.iter().flat_map(|d| format!(" #docid={d}").into_bytes()));
+            bytes.extend(b"\r\n");
+        }
+        prop_assert_eq!(parse_in_pieces("a.txt", &bytes, piece, &Silent).unwrap(), from(&rows));
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = parse("a.txt", &bytes, &Silent);
+    }
+
+    #[test]
+    fn almost_rows_never_panic(text in "([0-9.:# \t\r\nqiddoc=e+-]|qid:[0-9]| [0-9]:[0-9.e-]{1,3}){0,60}", piece in 1usize..50) {
+        let whole = parse("a.txt", text.as_bytes(), &Silent).map_err(|e| e.to_string());
+        let cut = parse_in_pieces("a.txt", text.as_bytes(), piece, &Silent).map_err(|e| e.to_string());
+        prop_assert_eq!(whole, cut);
+    }
+}
