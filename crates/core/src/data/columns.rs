@@ -1,0 +1,145 @@
+//! Lines of whitespace-separated columns, and cutting a file into chunks that threads can share.
+
+use crate::{Error, Result};
+
+/// About how many bytes one thread takes at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A piece of a file made of whole lines, and the number of its first line, counted from 1.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunk<'a> {
+    pub(crate) line: u64,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Cuts a file at line ends into pieces of about a megabyte.
+pub(crate) fn chunks(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut rest = bytes;
+    let mut chunks = Vec::with_capacity(bytes.len() / CHUNK + 1);
+    while rest.len() > CHUNK {
+        let Some(end) = memchr::memchr(b'\n', &rest[CHUNK..]) else { break };
+        let (chunk, tail) = rest.split_at(CHUNK + end + 1);
+        chunks.push(chunk);
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        chunks.push(rest);
+    }
+    chunks
+}
+
+/// The lines of a chunk, without their ends, each with its number.
+pub(crate) fn lines<'a>(chunk: Chunk<'a>) -> impl Iterator<Item = (u64, &'a [u8])> {
+    let mut rest = chunk.bytes;
+    let mut line = chunk.line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let item = (line, &rest[..end]);
+        rest = rest.get(end + 1..).unwrap_or_default();
+        line += 1;
+        Some(item)
+    })
+}
+
+/// Spaces, tabs, carriage returns and every other byte up to the space separate columns.
+#[inline(always)]
+pub(crate) fn is_space(byte: u8) -> bool {
+    byte <= b' '
+}
+
+/// Splits a line into exactly `N` columns; otherwise says how many there are.
+#[inline]
+pub(crate) fn split<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
+    let mut columns = [&line[..0]; N];
+    let mut at = 0;
+    for (n, column) in columns.iter_mut().enumerate() {
+        while at < line.len() && is_space(line[at]) {
+            at += 1;
+        }
+        let start = at;
+        while at < line.len() && !is_space(line[at]) {
+            at += 1;
+        }
+        if at == start {
+            return Err(n);
+        }
+        *column = &line[start..at];
+    }
+    if line[at..].iter().all(|&b| is_space(b)) { Ok(columns) } else { Err(count(line)) }
+}
+
+/// How many columns a line has.
+pub(crate) fn count(line: &[u8]) -> usize {
+    line.split(|&b| is_space(b)).filter(|c| !c.is_empty()).count()
+}
+
+/// Refuses a piece of a file that is not UTF-8, naming the line.
+pub(crate) fn check_utf8(file: &str, chunk: Chunk<'_>) -> Result<()> {
+    match std::str::from_utf8(chunk.bytes) {
+        Ok(_) => Ok(()),
+        Err(e) => {
+            let before = &chunk.bytes[..e.valid_up_to()];
+            let line = chunk.line + memchr::memchr_iter(b'\n', before).count() as u64;
+            let message = "the line is not UTF-8; convert the file, for example with \
+                           `iconv -f latin1 -t utf-8`";
+            Err(Error::parse(file, line, message))
+        }
+    }
+}
+
+/// A column as text. The file was checked by [`check_utf8`], and columns end at ASCII bytes.
+pub(crate) fn text(column: &[u8]) -> &str {
+    std::str::from_utf8(column).expect("the file was checked to be UTF-8")
+}
+
+/// A column as it can be shown in a message: at most 40 characters of it.
+pub(crate) fn shown(column: &[u8]) -> String {
+    let text = String::from_utf8_lossy(column);
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn chunks_and_lines_lose_nothing(text in "[ab\\n]{0,200}") {
+            let joined: Vec<u8> = chunks(text.as_bytes()).concat();
+            prop_assert_eq!(joined, text.as_bytes());
+            let ours: Vec<&[u8]> = lines(Chunk { line: 1, bytes: text.as_bytes() }).map(|l| l.1).collect();
+            let theirs: Vec<&[u8]> = text.lines().map(str::as_bytes).collect();
+            prop_assert_eq!(ours, theirs);
+        }
+
+        #[test]
+        fn split_is_split_ascii_whitespace(text in "[ab \\t\\r]{0,20}") {
+            let words: Vec<&[u8]> = text.split_ascii_whitespace().map(str::as_bytes).collect();
+            match split::<3>(text.as_bytes()) {
+                Ok(columns) => prop_assert_eq!(&columns[..], &words[..]),
+                Err(n) => { prop_assert_eq!(n, words.len()); prop_assert_ne!(n, 3) }
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_end_at_line_ends() {
+        let text = "0123456789\n".repeat(300_000);
+        let parts = chunks(text.as_bytes());
+        assert_eq!(parts.len(), 4);
+        assert!(parts.iter().all(|p| p.ends_with(b"\n")));
+        assert_eq!(parts.concat(), text.as_bytes());
+    }
+
+    #[test]
+    fn long_columns_are_cut_in_messages() {
+        assert_eq!(shown("é".repeat(50).as_bytes()), format!("{}...", "é".repeat(40)));
+    }
+}

@@ -1,0 +1,188 @@
+//! Judgments and rankings in, values per query, means and an audit out.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::dialect::{Conventions, Missing, NoRelevant, Ties};
+use super::name::Measure;
+use super::ranking::{Duplicate, Ranker, Ranking};
+use super::rankings::Rankings;
+use super::{bpref, err, inversions, ndcg, precision};
+use crate::data::qrels::Qrels;
+use crate::{Error, Result};
+
+/// What a run is worth under some conventions: a value per judged query and measure, and their means.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// What was measured.
+    pub measures: Vec<Measure>,
+    /// Under which conventions.
+    pub conventions: Conventions,
+    /// How often the conventions rather than the ranking decided.
+    pub audit: Audit,
+    /// Every judged query, in the order of the judgments.
+    queries: Vec<String>,
+    /// One row per judged query, one column per measure; a row of NaN is left out of the means.
+    values: Vec<f64>,
+}
+
+/// How often something other than the ranking decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Audit {
+    /// Queries with at least one judgment.
+    pub judged_queries: u64,
+    /// Judged queries that the means are over.
+    pub queries_in_mean: u64,
+    /// Judged queries without a relevant document.
+    pub queries_without_relevant: u64,
+    /// Judged queries that the run lacks.
+    pub queries_missing: u64,
+    /// Queries of the run without any judgment; they are ignored.
+    pub queries_unjudged: u64,
+    /// Groups of equal scores, within the depth that is measured, whose documents differ in gain.
+    pub deciding_ties: u64,
+    /// Queries with such a tie.
+    pub queries_with_deciding_ties: u64,
+    /// Relevant documents that the run did not return.
+    pub relevant_not_returned: u64,
+}
+
+impl Evaluation {
+    /// How many queries have judgments, whether or not they count in the means.
+    pub fn n_queries(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// The ids of all judged queries, in the order of the judgments.
+    pub fn queries(&self) -> impl Iterator<Item = &str> {
+        self.queries.iter().map(String::as_str)
+    }
+
+    /// The id of the `i`-th judged query.
+    pub fn query(&self, i: usize) -> &str {
+        &self.queries[i]
+    }
+
+    /// The value of a measure for the `i`-th judged query; none if the query is left out.
+    pub fn value(&self, i: usize, measure: usize) -> Option<f64> {
+        let value = self.values[i * self.measures.len() + measure];
+        (!value.is_nan()).then_some(value)
+    }
+
+    /// The mean of a measure over the queries that count; 0 if there are none.
+    pub fn mean(&self, measure: usize) -> f64 {
+        mean((0..self.n_queries()).filter_map(|i| self.value(i, measure)))
+    }
+}
+
+/// The mean of some values, 0 of none. Summed in order, so that the result never depends on threads.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0u64), |(sum, n), v| (sum + v, n + 1));
+    if n == 0 { 0.0 } else { sum / n as f64 }
+}
+
+/// Measures rankings against judgments, on all threads. The result is the same for any number of them.
+pub fn evaluate<R: Rankings + ?Sized>(
+    qrels: &Qrels<'_>,
+    rankings: &R,
+    measures: &[Measure],
+    conventions: &Conventions,
+) -> Result<Evaluation> {
+    conventions.validate(measures)?;
+    let depth = measures.iter().map(Measure::depth).max().unwrap_or(0);
+    let scored: Vec<Result<Option<Row>>> = (0..rankings.n_queries())
+        .into_par_iter()
+        .with_min_len(8)
+        .map_init(
+            || (Vec::new(), Ranker::default()),
+            |(ranking, ranker), i| {
+                rankings.read(i, ranking)?;
+                let Some(position) = qrels.position(rankings.query(i)) else { return Ok(None) };
+                let judged = qrels.judged(position);
+                ranker.rank(rankings.query(i), judged, ranking, conventions, depth).map_err(
+                    |Duplicate(at)| rankings.duplicate(i, &String::from_utf8_lossy(ranking[at].document)),
+                )?;
+                let relevant = judged.iter().filter(|d| d.grade > 0.0).count();
+                let returned = ranker.ranking.relevant_ranks(None, None).count();
+                let values = measures.iter().map(|m| value(m, &ranker.ranking, conventions)).collect();
+                Ok(Some(Row {
+                    position,
+                    values,
+                    deciding_ties: ranker.deciding_ties,
+                    not_returned: (relevant - returned) as u64,
+                }))
+            },
+        )
+        .collect();
+
+    let mut audit = Audit { judged_queries: qrels.n_queries() as u64, ..Audit::default() };
+    let mut found: Vec<Option<Row>> = (0..qrels.n_queries()).map(|_| None).collect();
+    for row in scored {
+        match row? {
+            None => audit.queries_unjudged += 1,
+            Some(row) => {
+                audit.deciding_ties += row.deciding_ties;
+                audit.queries_with_deciding_ties += u64::from(row.deciding_ties > 0);
+                let position = row.position;
+                if found[position].replace(row).is_some() {
+                    let query = qrels.query(position);
+                    return Err(Error::Params(format!("query {query} has two rankings; give it one")));
+                }
+            }
+        }
+    }
+    let mut values = Vec::with_capacity(qrels.n_queries() * measures.len());
+    for (i, row) in found.into_iter().enumerate() {
+        let relevant = qrels.judged(i).iter().filter(|d| d.grade > 0.0).count() as u64;
+        audit.queries_without_relevant += u64::from(relevant == 0);
+        audit.queries_missing += u64::from(row.is_none());
+        audit.relevant_not_returned += row.as_ref().map_or(relevant, |r| r.not_returned);
+        let left_out = relevant == 0 && conventions.no_relevant == NoRelevant::LeftOut
+            || row.is_none() && conventions.missing == Missing::LeftOut;
+        audit.queries_in_mean += u64::from(!left_out);
+        match row {
+            _ if left_out => values.extend(measures.iter().map(|_| f64::NAN)),
+            Some(row) => values.extend(row.values),
+            None => values.extend(measures.iter().map(Measure::worst)),
+        }
+    }
+    Ok(Evaluation {
+        measures: measures.to_vec(),
+        conventions: *conventions,
+        audit,
+        queries: (0..qrels.n_queries()).map(|i| qrels.query(i).to_owned()).collect(),
+        values,
+    })
+}
+
+struct Row {
+    position: usize,
+    values: Vec<f64>,
+    deciding_ties: u64,
+    not_returned: u64,
+}
+
+/// The value of a measure for one query.
+fn value(measure: &Measure, ranking: &Ranking, conventions: &Conventions) -> f64 {
+    let averaged = conventions.ties == Ties::Averaged;
+    let nothing_relevant = |rel| conventions.no_relevant == NoRelevant::One && ranking.n_relevant(rel) == 0;
+    match *measure {
+        Measure::Ndcg { .. } if nothing_relevant(None) => 1.0,
+        Measure::Map { rel, .. } if nothing_relevant(rel) => 1.0,
+        Measure::Ndcg { cutoff, gain } => {
+            ndcg::ndcg(ranking, cutoff, gain.unwrap_or(conventions.gain), conventions.ties)
+        }
+        Measure::Map { rel, .. } if averaged => precision::average_precision_of_ties(ranking, rel),
+        Measure::Map { cutoff, rel } => {
+            precision::average_precision(ranking, cutoff, rel, conventions.map_over_cutoff)
+        }
+        Measure::Mrr { cutoff, rel } => precision::reciprocal_rank(ranking, cutoff, rel),
+        Measure::Precision { cutoff, rel } => precision::precision(ranking, cutoff, rel),
+        Measure::Recall { cutoff, rel } => precision::recall(ranking, cutoff, rel),
+        Measure::Err { cutoff, max } => err::err(ranking, cutoff, max),
+        Measure::Rbp { p, rel } => precision::rank_biased_precision(ranking, p, rel, conventions.graded_rbp),
+        Measure::Bpref { rel } => bpref::bpref(ranking, rel),
+        Measure::Mre => inversions::mis_ranking_error(ranking),
+        Measure::PairwiseError => inversions::pairwise_error(ranking),
+    }
+}
