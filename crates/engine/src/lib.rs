@@ -5,11 +5,15 @@
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
+//! | [`matching`] | matching models over text: core's models with the words they were trained on |
+//! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 
 pub mod dataset;
 pub mod files;
 pub mod ingest;
+pub mod matching;
+pub mod retrieval;
 pub mod text;
 
 pub use matchrank_core::{Error, Result};

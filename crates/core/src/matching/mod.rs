@@ -1,1 +1,14 @@
 //! Models that score a query against a document.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`bm25`] | the probabilistic baseline every search engine starts from |
+//! | [`tf_idf`] | weights of terms in sparse text vectors |
+
+pub mod bm25;
+mod sparse_row;
+pub mod tf_idf;
+
+pub use bm25::{Bm25, Bm25Params};
+pub use sparse_row::SparseRow;
+pub use tf_idf::{TfIdf, TfIdfParams};

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use matchrank_core::matching::SparseRow;
+
 use super::{Analyser, FieldWeights, Vocabulary};
 
 /// Text as a sparse vector: weighted counts of the terms of a vocabulary.
@@ -11,6 +13,13 @@ pub struct Bag {
     pub counts: Vec<f32>,
     /// Weighted number of all tokens, those outside the vocabulary included.
     pub length: f32,
+}
+
+impl Bag {
+    /// Terms and counts as a row for the models of core.
+    pub fn row(&self) -> SparseRow<'_> {
+        SparseRow::new(&self.indices, &self.counts).expect("a bag is sorted and finite")
+    }
 }
 
 /// How texts become [`Bag`]s: an analyser, a vocabulary and field weights, which belong together and
@@ -43,14 +52,14 @@ impl BagOfWords {
         bag
     }
 
-    /// The bag of a document given as `(field name, text)`. Fields without a weight are passed over; a
-    /// field given twice counts as one text after the other.
-    pub fn document<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Bag {
+    /// The bag of a document, given as one text for each of [`fields`](Self::fields), in their order; a
+    /// field the document does not have is an empty text. Panics for another number of texts.
+    pub fn document(&self, texts: &[impl AsRef<str>]) -> Bag {
+        assert_eq!(texts.len(), self.fields.len(), "one text for every field");
         let mut ids: Vec<(u32, u32)> = Vec::new();
-        let mut lengths = vec![0u32; self.fields.len()];
-        for (name, text) in fields {
-            let Some(field) = self.fields.position(name) else { continue };
-            self.analyser.tokens(text, |token| {
+        let mut lengths = vec![0u32; texts.len()];
+        for (field, text) in texts.iter().enumerate() {
+            self.analyser.tokens(text.as_ref(), |token| {
                 lengths[field] += 1;
                 ids.extend(self.vocabulary.id(token).map(|id| (id, field as u32)));
             });
@@ -88,12 +97,7 @@ mod tests {
 
     #[test]
     fn documents_weigh_their_fields() {
-        let bag = words().document([
-            ("body", "running dogs and birds"),
-            ("title", "Dogs"),
-            ("url", "cat cat"),
-            ("body", "dog"),
-        ]);
+        let bag = words().document(&["Dogs", "running dogs and birds: dog"]);
         assert_eq!(bag.indices, [0, 1]);
         assert_eq!(bag.counts, [3.0, 0.5]);
         assert_eq!(bag.length, 2.0 + 0.5 * 4.0);

@@ -61,8 +61,11 @@ impl AnalyserParams {
 
     /// Checks every value; the first thing [`Analyser::new`](super::Analyser::new) does.
     pub fn validate(&self) -> Result<()> {
-        if self.max_token_length == 0 {
-            return Err(Error::Params("max_token_length must be at least 1".into()));
+        if !(1..=1000).contains(&self.max_token_length) {
+            return Err(Error::Params(format!(
+                "max_token_length must be between 1 and 1000, not {}",
+                self.max_token_length
+            )));
         }
         if !(1..=8).contains(&self.ngrams) {
             return Err(Error::Params(format!("ngrams must be between 1 and 8, not {}", self.ngrams)));

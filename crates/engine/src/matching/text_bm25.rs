@@ -1,0 +1,143 @@
+use matchrank_core::Result;
+use matchrank_core::matching::bm25::{Bm25, Bm25Params, Contribution};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::text::{Analyser, BagOfWords, FieldWeights, TermCounts, VocabularyParams};
+
+/// BM25 over text: everything needed to score a query nobody has seen against a document nobody has seen.
+#[derive(Debug, Clone)]
+pub struct TextBm25 {
+    /// How texts become counts of terms.
+    pub words: BagOfWords,
+    /// How counts become scores.
+    pub bm25: Bm25,
+}
+
+/// A [`Contribution`] with its term spelled out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TermContribution {
+    /// The term.
+    #[serde(rename = "token")]
+    pub text: String,
+    /// What it adds, and why.
+    #[serde(flatten)]
+    pub contribution: Contribution,
+}
+
+/// Documents that are counted together on one thread.
+const CHUNK: usize = 1024;
+
+impl TextBm25 {
+    /// The statistics of a collection. A document is one text for each of `fields`, in their order.
+    ///
+    /// Documents are read in chunks that all threads share, so the collection need not be in memory; the
+    /// result does not depend on the number of threads.
+    pub fn fit<D, S>(
+        params: &Bm25Params,
+        analyser: &Analyser,
+        fields: &FieldWeights,
+        documents: impl IntoIterator<Item = D>,
+    ) -> Result<Self>
+    where
+        D: AsRef<[S]> + Send + Sync,
+        S: AsRef<str>,
+    {
+        params.validate()?;
+        fields.validate()?;
+        let mut counts = TermCounts::new();
+        let mut total_length = 0.0;
+        let mut documents = documents.into_iter();
+        loop {
+            let batch: Vec<D> = documents.by_ref().take(CHUNK * 16).collect();
+            if batch.is_empty() {
+                break;
+            }
+            let parts: Vec<(TermCounts, f64)> =
+                batch.par_chunks(CHUNK).map(|chunk| count(analyser, fields, chunk)).collect();
+            for (part, length) in parts {
+                counts = counts.merge(part);
+                total_length += length;
+            }
+        }
+        let n_documents = counts.n_documents();
+        let average_length = if n_documents == 0 { 0.0 } else { total_length / n_documents as f64 };
+        let vocabulary = counts.into_vocabulary(&VocabularyParams::default())?;
+        let bm25 =
+            Bm25::new(params, n_documents, average_length, vocabulary.document_frequencies().to_vec())?;
+        let words = BagOfWords { analyser: analyser.clone(), vocabulary, fields: fields.clone() };
+        Ok(Self { words, bm25 })
+    }
+
+    /// The score of a document, given as one text for each field, for a query.
+    pub fn score(&self, query: &str, document: &[impl AsRef<str>]) -> f64 {
+        let (query, document) = (self.words.query(query), self.words.document(document));
+        self.bm25.score(query.row(), document.row(), document.length)
+    }
+
+    /// What each term adds to the score, the largest part first.
+    pub fn explain(&self, query: &str, document: &[impl AsRef<str>]) -> Vec<TermContribution> {
+        let (query, document) = (self.words.query(query), self.words.document(document));
+        let mut parts: Vec<TermContribution> = self
+            .bm25
+            .explain(query.row(), document.row(), document.length)
+            .into_iter()
+            .map(|contribution| TermContribution {
+                text: self.words.vocabulary.term(contribution.term).to_owned(),
+                contribution,
+            })
+            .collect();
+        parts.sort_by(|a, b| b.contribution.score.total_cmp(&a.contribution.score));
+        parts
+    }
+}
+
+/// Term counts and total weighted length of some documents.
+fn count<D: AsRef<[S]>, S: AsRef<str>>(
+    analyser: &Analyser,
+    fields: &FieldWeights,
+    documents: &[D],
+) -> (TermCounts, f64) {
+    let mut counts = TermCounts::new();
+    let mut total_length = 0.0;
+    let mut lengths = vec![0u32; fields.len()];
+    for document in documents {
+        let texts = document.as_ref();
+        assert_eq!(texts.len(), fields.len(), "one text for every field");
+        counts.begin_document();
+        lengths.fill(0);
+        for (text, length) in texts.iter().zip(&mut lengths) {
+            analyser.tokens(text.as_ref(), |token| {
+                *length += 1;
+                counts.add(token);
+            });
+        }
+        total_length += f64::from(fields.weighted(&lengths));
+    }
+    (counts, total_length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::AnalyserParams;
+
+    #[test]
+    fn fits_scores_and_explains() {
+        let analyser = Analyser::new(&AnalyserParams::default()).unwrap();
+        let fields = FieldWeights::new([("title", 2.0), ("body", 1.0)]).unwrap();
+        let documents = [["Dogs", "they run and run"], ["Cats", "sleeping all day"], ["", ""]];
+        let model = TextBm25::fit(&Bm25Params::default(), &analyser, &fields, documents).unwrap();
+        assert_eq!(model.bm25.n_documents(), 3);
+        // Lengths 2 + 2, 2 + 2 (sleep, day) and 0.
+        assert!((model.bm25.average_length() - 8.0 / 3.0).abs() < 1e-12);
+        let parts = model.explain("running dog", &documents[0]);
+        assert_eq!(parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>(), ["dog", "run"]);
+        let sum: f64 = parts.iter().map(|part| part.contribution.score).sum();
+        assert!((sum - model.score("running dog", &documents[0])).abs() < 1e-12);
+        assert_eq!(model.score("running dog", &documents[1]), 0.0);
+        let empty =
+            TextBm25::fit(&Bm25Params::default(), &analyser, &fields, Vec::<[&str; 2]>::new()).unwrap();
+        assert_eq!(empty.score("dog", &documents[0]), 0.0);
+    }
+}

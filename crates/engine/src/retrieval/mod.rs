@@ -1,0 +1,24 @@
+//! The best documents of a whole collection for a query, by BM25, exactly.
+//!
+//! ```text
+//! documents -> Index (postings of every field, exact lengths; a folder or memory)
+//! Index + TextBm25 -> Retriever -> the k best of all documents
+//! ```
+//!
+//! Postings are stored, compressed and mapped by tantivy, and scored here. Tantivy's own BM25 rounds the
+//! length of a document to one byte and has k1 and b built in; scores that serve as features, and that a
+//! person compares with an explanation, should be those of [`Bm25`](matchrank_core::matching::Bm25) for
+//! any k1, b and field weights. They are, to the rounding of f32.
+//!
+//! The order is by score rounded to f32, descending, then by document number, ascending. Documents that
+//! share no term with the query are not returned. A document's number is its place in the collection.
+
+mod index;
+mod postings;
+mod retriever;
+mod tokens;
+mod top_k;
+
+pub use index::Index;
+pub use retriever::Retriever;
+pub use top_k::Hit;

@@ -1,0 +1,67 @@
+//! NFCorpus, read from the folder of real data when there is one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use matchrank_engine::files;
+
+pub(crate) struct NfCorpus {
+    /// Texts of the union of dev.docs and test.docs, by ascending id.
+    pub(crate) documents: Vec<[String; 1]>,
+    /// Text and grades (document number -> grade) of the queries with a relevant document.
+    pub(crate) queries: Vec<(String, HashMap<u32, u32>)>,
+}
+
+/// The folder of NFCorpus: `$MATCHRANK_DATA/nfcorpus`, else `../shared/data/nfcorpus` beside the
+/// repository; `None` where neither exists.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let data = match std::env::var_os("MATCHRANK_DATA") {
+        Some(data) => PathBuf::from(data),
+        None => PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
+    };
+    Some(data.join("nfcorpus")).filter(|folder| folder.is_dir())
+}
+
+/// Reads the collection with the title queries of a part (`dev` or `test`).
+pub(crate) fn read(folder: &std::path::Path, part: &str) -> NfCorpus {
+    let lines = |name: String| -> Vec<Vec<String>> {
+        let mut rows = Vec::new();
+        files::for_each_line(&folder.join(name), 1 << 20, |_, line| {
+            let line = std::str::from_utf8(line).expect("UTF-8");
+            rows.push(line.split('\t').map(str::to_owned).collect());
+            Ok(())
+        })
+        .expect("a readable file");
+        rows
+    };
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    for name in ["dev.docs.gz", "test.docs.gz"] {
+        texts.extend(lines(name.into()).into_iter().map(|row| (row[0].clone(), row[1].clone())));
+    }
+    let numbers: HashMap<&str, u32> = texts.keys().map(String::as_str).zip(0..).collect();
+    let mut grades: HashMap<String, HashMap<u32, u32>> = HashMap::new();
+    for row in lines(format!("{part}.3-2-1.qrel.gz")) {
+        let grade = row[3].trim().parse().expect("a grade");
+        grades.entry(row[0].clone()).or_default().insert(numbers[row[2].as_str()], grade);
+    }
+    let queries = lines(format!("{part}.titles.queries"))
+        .into_iter()
+        .filter_map(|row| Some((row[1].clone(), grades.remove(&row[0])?)))
+        .filter(|(_, grades)| grades.values().any(|&grade| grade > 0))
+        .collect();
+    NfCorpus { documents: texts.into_values().map(|text| [text]).collect(), queries }
+}
+
+/// NDCG@10 with gain 2^r - 1 and discount log2(1 + rank).
+pub(crate) fn ndcg_at_10(ranking: impl IntoIterator<Item = u32>, grades: &HashMap<u32, u32>) -> f64 {
+    let dcg = |grades: &mut dyn Iterator<Item = u32>| -> f64 {
+        (2..)
+            .zip(grades.take(10))
+            .map(|(rank, grade)| (2f64.powf(grade.into()) - 1.0) / f64::log2(rank.into()))
+            .sum()
+    };
+    let mut ideal: Vec<u32> = grades.values().copied().collect();
+    ideal.sort_unstable_by(|a, b| b.cmp(a));
+    let mut found = ranking.into_iter().map(|document| grades.get(&document).copied().unwrap_or(0));
+    dcg(&mut found) / dcg(&mut ideal.into_iter())
+}
