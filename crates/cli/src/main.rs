@@ -37,6 +37,8 @@ pub(crate) struct Global {
 #[derive(Subcommand)]
 enum Command {
     Ingest(Box<commands::ingest::Args>),
+    Train(commands::train::Args),
+    Rank(commands::rank::Args),
     Eval(commands::eval::Args),
 }
 
@@ -73,6 +75,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
     match cli.command {
         Command::Ingest(args) => commands::ingest::run(*args, &cli.global),
+        Command::Train(args) => commands::train::run(args, &cli.global),
+        Command::Rank(args) => commands::rank::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
     }
 }

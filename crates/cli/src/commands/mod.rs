@@ -2,3 +2,5 @@
 
 pub(crate) mod eval;
 pub(crate) mod ingest;
+pub(crate) mod rank;
+pub(crate) mod train;

@@ -26,6 +26,8 @@ pub struct Manifest {
     pub analyser: AnalyserParams,
     /// Text fields of the documents and their weights.
     pub fields: FieldWeights,
+    /// Words of all documents together, repeated ones included, by field.
+    pub field_lengths: Vec<u64>,
     /// Table 1 of the papers.
     pub statistics: Statistics,
     /// Rows that were left out, by reason.

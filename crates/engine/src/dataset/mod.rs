@@ -16,7 +16,7 @@ pub(crate) mod tables;
 
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, Float32Array, StringArray, UInt8Array, UInt32Array, UInt64Array};
+use arrow_array::{Array, Float32Array, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
 pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};
@@ -159,26 +159,42 @@ impl Dataset {
     pub fn queries(&self) -> Result<Vec<Query>> {
         let path = self.folder.join(QUERIES);
         let mut queries = Vec::with_capacity(self.manifest.statistics.n_queries as usize);
-        tables::read_batches(&path, |batch| {
+        for batch in tables::batches(&path)? {
+            let batch = &batch?;
             let ids: &StringArray = tables::column(&path, batch, "id")?;
             let texts: &StringArray = tables::column(&path, batch, "text")?;
             queries.extend(
                 (0..batch.num_rows()).map(|i| Query { id: ids.value(i).into(), text: texts.value(i).into() }),
             );
-            Ok(())
-        })?;
+        }
         Ok(queries)
     }
 
     /// Calls `each` with the documents batch by batch, in the order of their rows.
     pub fn for_each_documents(&self, mut each: impl FnMut(&Documents<'_>) -> Result<()>) -> Result<()> {
         let path = self.folder.join(DOCUMENTS);
-        tables::read_batches(&path, |batch| {
-            let ids = tables::column(&path, batch, "id")?;
-            let fields =
-                self.manifest.fields.iter().map(|(name, _)| tables::column(&path, batch, &text_column(name)));
-            each(&Documents { ids, fields: fields.collect::<Result<_>>()? })
-        })
+        tables::batches(&path)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
+    }
+
+    /// The texts of all documents, field by field, in the order of their rows; read as they are drawn.
+    pub fn texts(&self) -> Result<impl Iterator<Item = Result<Vec<String>>>> {
+        let path = self.folder.join(DOCUMENTS);
+        Ok(tables::batches(&path)?.flat_map(move |batch| {
+            let texts = batch.and_then(|batch| {
+                let documents = self.documents_of(&path, &batch)?;
+                let n_fields = self.manifest.fields.len();
+                let row =
+                    |row| Ok((0..n_fields).map(|field| documents.text(row, field).to_owned()).collect());
+                Ok((0..documents.len()).map(row).collect::<Vec<_>>())
+            });
+            texts.unwrap_or_else(|error| vec![Err(error)])
+        }))
+    }
+
+    fn documents_of<'a>(&self, path: &Path, batch: &'a RecordBatch) -> Result<Documents<'a>> {
+        let fields =
+            self.manifest.fields.iter().map(|(name, _)| tables::column(path, batch, &text_column(name)));
+        Ok(Documents { ids: tables::column(path, batch, "id")?, fields: fields.collect::<Result<_>>()? })
     }
 
     /// The ids of all documents, in the order of their rows.
@@ -195,7 +211,8 @@ impl Dataset {
     pub fn responses(&self) -> Result<Vec<Response>> {
         let path = self.folder.join(RESPONSES);
         let mut responses = Vec::with_capacity(self.manifest.statistics.n_pairs as usize);
-        tables::read_batches(&path, |batch| {
+        for batch in tables::batches(&path)? {
+            let batch = &batch?;
             let queries: &UInt32Array = tables::column(&path, batch, "query")?;
             let documents: &UInt32Array = tables::column(&path, batch, "document")?;
             let values: &Float32Array = tables::column(&path, batch, "response")?;
@@ -204,8 +221,7 @@ impl Dataset {
                 document: documents.value(i),
                 response: values.value(i),
             }));
-            Ok(())
-        })?;
+        }
         Ok(responses)
     }
 
@@ -213,7 +229,8 @@ impl Dataset {
     pub fn judgments(&self, holdout: Holdout) -> Result<Vec<Judged>> {
         let path = self.folder.join(JUDGMENTS);
         let mut judgments = Vec::new();
-        tables::read_batches(&path, |batch| {
+        for batch in tables::batches(&path)? {
+            let batch = &batch?;
             let splits: &UInt8Array = tables::column(&path, batch, "split")?;
             let queries: &UInt32Array = tables::column(&path, batch, "query")?;
             let documents: &UInt32Array = tables::column(&path, batch, "document")?;
@@ -227,8 +244,7 @@ impl Dataset {
                     clicks: clicks.value(i),
                 }
             }));
-            Ok(())
-        })?;
+        }
         judgments.sort_unstable_by_key(|j| (j.query, j.document));
         Ok(judgments)
     }
@@ -238,7 +254,8 @@ impl Dataset {
     pub fn document_vocabulary(&self) -> Result<Vocabulary> {
         let path = self.folder.join(VOCABULARY);
         let mut terms: Vec<(String, u32, u64)> = Vec::new();
-        tables::read_batches(&path, |batch| {
+        for batch in tables::batches(&path)? {
+            let batch = &batch?;
             let names: &StringArray = tables::column(&path, batch, "term")?;
             let dfs: &UInt32Array = tables::column(&path, batch, "document_frequency")?;
             let cfs: &UInt64Array = tables::column(&path, batch, "collection_frequency")?;
@@ -247,8 +264,7 @@ impl Dataset {
                     .filter(|&i| dfs.value(i) > 0)
                     .map(|i| (names.value(i).to_owned(), dfs.value(i), cfs.value(i))),
             );
-            Ok(())
-        })?;
+        }
         Vocabulary::from_terms(
             self.manifest.statistics.n_documents,
             terms.iter().map(|(term, df, cf)| (term.as_str(), *df, *cf)),

@@ -78,18 +78,16 @@ impl TableWriter {
     }
 }
 
-/// Calls `each` with every batch of a table, in order.
-pub(crate) fn read_batches(path: &Path, mut each: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+/// The batches of a table, in order, read as they are drawn.
+pub(crate) fn batches(path: &Path) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let name = files::name_of(path);
-    let damaged = |e: String| Error::format(&name, format!("the table is damaged ({e}); ingest again"));
+    let damaged =
+        |name: &str, e: String| Error::format(name, format!("the table is damaged ({e}); ingest again"));
     let file = File::open(path).map_err(|e| Error::io(&name, e))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(1 << 16).build())
-        .map_err(|e| damaged(e.to_string()))?;
-    for batch in reader {
-        each(&batch.map_err(|e| damaged(e.to_string()))?)?;
-    }
-    Ok(())
+        .and_then(|builder| builder.with_batch_size(1 << 14).build())
+        .map_err(|e| damaged(&name, e.to_string()))?;
+    Ok(reader.map(move |batch| batch.map_err(|e| damaged(&name, e.to_string()))))
 }
 
 /// The column of a batch as the array type it must have.

@@ -47,6 +47,8 @@ pub(super) struct Collection {
     pub(super) n_words: Vec<u32>,
     pub(super) counts: TermCounts,
     pub(super) fields: Vec<String>,
+    /// Words by field, repeated ones included.
+    pub(super) lengths: Vec<u64>,
     pub(super) n_empty: u64,
     pub(super) n_repeated: u64,
     pub(super) sources: Vec<Source>,
@@ -61,6 +63,8 @@ struct Rows {
     /// Texts by field, then by row.
     texts: Vec<Vec<String>>,
     n_words: Vec<u32>,
+    /// Words by field, repeated ones included.
+    lengths: Vec<u64>,
     counts: TermCounts,
 }
 
@@ -107,6 +111,7 @@ pub(super) fn read_documents(
     let (mut ids, mut n_words, mut counts) = (Names::default(), Vec::new(), TermCounts::new());
     let mut hashes: Vec<u64> = Vec::new();
     let mut places: Vec<(usize, u64)> = Vec::new();
+    let mut lengths = vec![0; fields.len()];
     let (mut n_empty, mut n_repeated, mut sources) = (0, 0, Vec::new());
     progress.begin("documents", None, "documents");
     for (number, file) in files.iter().enumerate() {
@@ -143,8 +148,9 @@ pub(super) fn read_documents(
             }
             if keep.iter().any(|k| !k) {
                 n_repeated += keep.iter().filter(|k| !**k).count() as u64;
-                recount(&mut part, &keep, analyser);
+                part = without(part, &keep, &file.name, analyser)?;
             }
+            lengths.iter_mut().zip(&part.lengths).for_each(|(sum, n)| *sum += n);
             counts = std::mem::take(&mut counts).merge(std::mem::take(&mut part.counts));
             let mut columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from(part.ids))];
             columns
@@ -157,26 +163,26 @@ pub(super) fn read_documents(
     if ids.is_empty() {
         return Err(Error::format(&files[0].name, "holds no document"));
     }
-    Ok(Collection { ids, n_words, counts, fields, n_empty, n_repeated, sources, table: writer.close()? })
+    Ok(Collection {
+        ids,
+        n_words,
+        counts,
+        fields,
+        lengths,
+        n_empty,
+        n_repeated,
+        sources,
+        table: writer.close()?,
+    })
 }
 
-/// Drops the rows that are not kept and counts the words of the others again.
-fn recount(part: &mut Rows, keep: &[bool], analyser: &Analyser) {
-    let drop = |column: &mut Vec<String>| {
-        let mut kept = keep.iter();
-        column.retain(|_| *kept.next().expect("one flag per row"));
-    };
-    drop(&mut part.ids);
-    part.texts.iter_mut().for_each(drop);
-    part.counts = TermCounts::new();
-    for i in 0..part.ids.len() {
-        part.counts.begin_document();
-        part.texts.iter().for_each(|texts| {
-            analyser.tokens(&texts[i], |token| {
-                part.counts.add(token);
-            })
-        });
+/// The rows that are kept, analysed again.
+fn without(part: Rows, keep: &[bool], file: &str, analyser: &Analyser) -> Result<Rows> {
+    let mut kept = Rows::of(part.texts.len());
+    for (i, id) in part.ids.iter().enumerate().filter(|(i, _)| keep[*i]) {
+        kept.push(file, part.lines[i], id, part.texts.iter().map(|texts| texts[i].as_str()), analyser)?;
     }
+    Ok(kept)
 }
 
 fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
@@ -270,7 +276,7 @@ impl DocumentFile {
             wanted.extend(present.iter().map(|f| f.as_str()));
         }
         let work = |rows: &super::table::Rows<'_>| {
-            let mut part = Rows { texts: vec![Vec::new(); fields.len()], ..Rows::default() };
+            let mut part = Rows::of(fields.len());
             if self.id.is_none() {
                 rows.for_each_json(|line, event| match event["event"].as_str() {
                     Some("item") => part.push_item(&self.name, line, event, fields, analyser),
@@ -297,6 +303,10 @@ impl DocumentFile {
 }
 
 impl Rows {
+    fn of(n_fields: usize) -> Self {
+        Self { texts: vec![Vec::new(); n_fields], lengths: vec![0; n_fields], ..Self::default() }
+    }
+
     fn push<'a>(
         &mut self,
         file: &str,
@@ -310,8 +320,11 @@ impl Rows {
         self.ids.push(id.to_owned());
         self.counts.begin_document();
         let mut n_words = 0;
-        for (text, column) in texts.zip(&mut self.texts) {
-            analyser.tokens(text, |token| n_words += u32::from(self.counts.add(token)));
+        for ((text, column), length) in texts.zip(&mut self.texts).zip(&mut self.lengths) {
+            analyser.tokens(text, |token| {
+                n_words += u32::from(self.counts.add(token));
+                *length += 1;
+            });
             column.push(text.to_owned());
         }
         self.n_words.push(n_words);

@@ -39,7 +39,7 @@ use aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
 use collection::{Collection, ListedQueries, source};
 
-use crate::dataset::{Holdout, MANIFEST, Manifest, Source, Split};
+use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split};
 use crate::files;
 use crate::text::{Analyser, AnalyserParams, VocabularyParams, normalise_query};
 
@@ -263,6 +263,17 @@ fn install(folder: tempfile::TempDir, out: &Path) -> Result<()> {
     std::fs::rename(&finished, out).map_err(io)
 }
 
+/// Reads files of queries (id, text) as `ingest` does: texts normalised, ids unique.
+pub fn read_queries(files: &[PathBuf], columns: &Named) -> Result<Vec<Query>> {
+    let (listed, _) = ListedQueries::read(files, columns)?;
+    Ok(listed
+        .ids
+        .iter()
+        .zip(&listed.texts)
+        .map(|(id, text)| Query { id: id.into(), text: text.clone() })
+        .collect())
+}
+
 /// What the rows of logs are resolved against.
 struct Reading<'a> {
     collection: &'a Collection,
@@ -415,6 +426,7 @@ impl output::Written {
             min_clicks: params.min_clicks,
             analyser: params.analyser.clone(),
             fields: self.fields,
+            field_lengths: self.field_lengths,
             statistics: self.statistics,
             left_out,
             tables: self.tables,

@@ -27,6 +27,7 @@ use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 pub(super) struct Written {
     pub(super) tables: BTreeMap<String, TableInfo>,
     pub(super) fields: FieldWeights,
+    pub(super) field_lengths: Vec<u64>,
     pub(super) statistics: Statistics,
 }
 
@@ -136,7 +137,7 @@ pub(super) fn write(
         &mut tables,
     )?;
     finish_statistics(&mut statistics, n_words, n_queries, collection.ids.len() as u64);
-    Ok(Written { tables, fields, statistics })
+    Ok(Written { tables, fields, field_lengths: collection.lengths, statistics })
 }
 
 fn listed_text<'a>(listed: &'a ListedQueries, query: &'a QuerySums) -> &'a str {

@@ -3,6 +3,7 @@ use matchrank_core::matching::bm25::{Bm25, Bm25Params, Contribution};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::dataset::Dataset;
 use crate::text::{Analyser, BagOfWords, FieldWeights, TermCounts, VocabularyParams};
 
 /// BM25 over text: everything needed to score a query nobody has seen against a document nobody has seen.
@@ -67,6 +68,24 @@ impl TextBm25 {
             Bm25::new(params, n_documents, average_length, vocabulary.document_frequencies().to_vec())?;
         let words = BagOfWords { analyser: analyser.clone(), vocabulary, fields: fields.clone() };
         Ok(Self { words, bm25 })
+    }
+
+    /// The same from the counts a dataset keeps: nothing is read but its vocabulary.
+    pub fn of_dataset(params: &Bm25Params, dataset: &Dataset) -> Result<Self> {
+        let manifest = &dataset.manifest;
+        let vocabulary = dataset.document_vocabulary()?;
+        let total_length: f64 = manifest
+            .fields
+            .iter()
+            .zip(&manifest.field_lengths)
+            .map(|((_, w), &n)| f64::from(w) * n as f64)
+            .sum();
+        let n_documents = vocabulary.n_documents();
+        let average_length = total_length / n_documents.max(1) as f64;
+        let frequencies = vocabulary.document_frequencies().to_vec();
+        let bm25 = Bm25::new(params, n_documents, average_length, frequencies)?;
+        let analyser = Analyser::new(&manifest.analyser)?;
+        Ok(Self { words: BagOfWords { analyser, vocabulary, fields: manifest.fields.clone() }, bm25 })
     }
 
     /// The score of a document, given as one text for each field, for a query.

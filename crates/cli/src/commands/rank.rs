@@ -1,0 +1,187 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::bail;
+use clap::ValueEnum;
+use matchrank_core::data::{qrels, run};
+use matchrank_engine::Error;
+use matchrank_engine::dataset::{Dataset, Holdout, Query};
+use matchrank_engine::files;
+use matchrank_engine::ingest::{Named, read_queries};
+use matchrank_engine::model_file::{self, MatchingModel};
+use matchrank_engine::ranking::{Candidates, Ranking, rank_candidates, rank_collection};
+use serde_json::json;
+
+use crate::terminal::{self, Format, Terminal, human};
+use crate::{Global, Outcome};
+
+/// Rank documents of a dataset with a trained model
+///
+/// Ranks the whole collection, or with --candidates the documents named there. The result is a TREC run.
+/// An index of the documents is made in the dataset folder on first use.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Model file made by `train`
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// Dataset folder made by `ingest`
+    #[arg(long, value_name = "DATASET")]
+    data: PathBuf,
+    /// Queries to rank for: id and text
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "split")]
+    queries: Vec<PathBuf>,
+    /// Rank for the judged queries of the dataset
+    #[arg(long, value_enum, default_value_t = SplitName::Test)]
+    split: SplitName,
+    /// Rank only these documents of each query: TREC qrels, a TREC run, or `judged` for the dataset's
+    /// judgments of --split
+    #[arg(long, value_name = "FILE")]
+    candidates: Option<PathBuf>,
+    /// Documents per query, at most
+    #[arg(long, default_value_t = 1000, value_name = "K")]
+    top: usize,
+    /// Run file to write; .gz and .zst compress it
+    #[arg(long, value_name = "RUN")]
+    out: PathBuf,
+    /// Name of the run in its last column [default: the model's kind]
+    #[arg(long)]
+    tag: Option<String>,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank rank --model bm25.model --data shop --split test --out bm25.run
+  matchrank rank --model bm25.model --data shop --queries new.tsv --top 10 --out new.run
+  matchrank rank --model bm25.model --data shop --candidates judged --out judged.run";
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SplitName {
+    Validation,
+    Test,
+}
+
+impl From<SplitName> for Holdout {
+    fn from(name: SplitName) -> Self {
+        match name {
+            SplitName::Validation => Self::Validation,
+            SplitName::Test => Self::Test,
+        }
+    }
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    if args.top == 0 {
+        bail!("--top 0 ranks nothing; give at least 1");
+    }
+    let (model, _) = model_file::load(&args.model)?;
+    let MatchingModel::Bm25(model) = model;
+    let dataset = Dataset::open(&args.data)?;
+    let holdout = args.split.into();
+    let queries = if args.queries.is_empty() {
+        judged_queries(&dataset, holdout)?
+    } else {
+        read_queries(&args.queries, &Named::new())?
+    };
+    let rankings = match &args.candidates {
+        None => rank_collection(Arc::new(model), &dataset, &queries, args.top, &terminal)?,
+        Some(path) => {
+            let candidates = if path == Path::new("judged") {
+                judged_candidates(&dataset, holdout)?
+            } else {
+                read_candidates(path)?
+            };
+            let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, &terminal)?;
+            rankings.iter_mut().for_each(|(_, list)| list.truncate(args.top));
+            rankings
+        }
+    };
+    write_run(&args.out, &rankings, args.tag.as_deref().unwrap_or("bm25"))?;
+    let n_empty = rankings.iter().filter(|(_, list)| list.is_empty()).count();
+    let n_ranked: usize = rankings.iter().map(|(_, list)| list.len()).sum();
+    let seconds = started.elapsed().as_secs_f64();
+    match args.format {
+        Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
+            "queries": rankings.len(), "documents": n_ranked, "queries_without_a_document": n_empty,
+            "file": args.out, "seconds": seconds,
+        }))?)?,
+        Format::Csv => terminal::print(&format!(
+            "queries,documents,queries_without_a_document,seconds\n{},{n_ranked},{n_empty},{seconds:.3}",
+            rankings.len()
+        ))?,
+        Format::Table => {
+            let empty = if n_empty > 0 { format!(" ({n_empty} queries found none)") } else { String::new() };
+            let (queries, documents) = (human(rankings.len() as u64), human(n_ranked as u64));
+            terminal::print(&format!("{queries} queries, {documents} ranked documents{empty}"))?;
+            terminal.done(&format!("wrote {}", args.out.display()), started);
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+/// The judged queries of a holdout, in the order of the dataset.
+pub(crate) fn judged_queries(dataset: &Dataset, holdout: Holdout) -> anyhow::Result<Vec<Query>> {
+    let mut judged: Vec<u32> = dataset.judgments(holdout)?.iter().map(|j| j.query).collect();
+    judged.dedup();
+    if judged.is_empty() {
+        bail!(
+            "{}: there are no {} judgments; ingest with --judgments {}=QRELS or --split, or name queries with --queries",
+            dataset.folder().display(),
+            holdout.name(),
+            holdout.name()
+        );
+    }
+    let queries = dataset.queries()?;
+    Ok(judged.into_iter().map(|number| queries[number as usize].clone()).collect())
+}
+
+/// The judged documents of every query of a holdout.
+pub(crate) fn judged_candidates(dataset: &Dataset, holdout: Holdout) -> anyhow::Result<Candidates> {
+    let (queries, documents) = (dataset.queries()?, dataset.document_ids()?);
+    let mut candidates = Candidates::default();
+    for judged in dataset.judgments(holdout)? {
+        let list = candidates.entry(queries[judged.query as usize].id.clone()).or_default();
+        list.push(documents[judged.document as usize].clone());
+    }
+    Ok(candidates)
+}
+
+/// Documents by query from TREC qrels (four columns) or a TREC run (six).
+fn read_candidates(path: &Path) -> anyhow::Result<Candidates> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let first = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
+    let mut candidates = Candidates::default();
+    if String::from_utf8_lossy(first).split_whitespace().count() == 6 {
+        let run = run::parse(&name, &bytes)?;
+        let mut list = Vec::new();
+        for i in 0..run.n_queries() {
+            run.read(i, &mut list)?;
+            let ids =
+                list.iter().map(|scored| String::from_utf8_lossy(scored.document).into_owned()).collect();
+            candidates.insert(run.query(i).to_owned(), ids);
+        }
+    } else {
+        for judgment in qrels::parse(&name, &bytes)?.iter() {
+            candidates.entry(judgment.query.to_owned()).or_default().push(judgment.document.to_owned());
+        }
+    }
+    Ok(candidates)
+}
+
+pub(crate) fn write_run(path: &Path, rankings: &[Ranking], tag: &str) -> anyhow::Result<()> {
+    let tag = tag.replace(char::is_whitespace, "_");
+    files::write_atomically(path, |out| {
+        rankings
+            .iter()
+            .try_for_each(|(query, list)| run::write_query(out, query, list, &tag))
+            .map_err(|e| Error::io(files::name_of(path), e))
+    })?;
+    Ok(())
+}
