@@ -33,7 +33,7 @@ fn loaded(bytes: &[u8]) -> Result<(MatchingModel, Provenance)> {
 }
 
 fn refusal(bytes: &[u8]) -> String {
-    loaded(bytes).err().expect("an error").to_string()
+    loaded(bytes).expect_err("an error").to_string()
 }
 
 /// `bytes` with a part of the header replaced by as many bytes, and the checksum made right again.
