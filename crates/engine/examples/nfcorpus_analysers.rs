@@ -27,7 +27,7 @@ fn main() -> matchrank_engine::Result<()> {
         "stop words", "stemmer", "ngrams", "k1", "b", "NDCG@10"
     );
     let fields = FieldWeights::equal(["text"])?;
-    let mut run = |stop_words: Option<&str>, stemmer: Option<&str>, ngrams, params: Bm25Params| {
+    let run = |stop_words: Option<&str>, stemmer: Option<&str>, ngrams, params: Bm25Params| {
         let analyser = Analyser::new(&AnalyserParams {
             stop_words: stop_words.map(str::to_owned),
             stemmer: stemmer.map(str::to_owned),

@@ -6,6 +6,7 @@
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
+//! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
@@ -14,6 +15,7 @@ pub mod dataset;
 pub mod files;
 pub mod ingest;
 pub mod matching;
+pub mod model_file;
 pub mod ranking;
 pub mod retrieval;
 pub mod text;
