@@ -37,6 +37,7 @@ pub(crate) struct Global {
 #[derive(Subcommand)]
 enum Command {
     Eval(commands::eval::Args),
+    Simulate(commands::simulate::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -72,5 +73,6 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
     match cli.command {
         Command::Eval(args) => commands::eval::run(args, &cli.global),
+        Command::Simulate(args) => commands::simulate::run(args, &cli.global),
     }
 }

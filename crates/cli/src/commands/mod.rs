@@ -1,3 +1,4 @@
 //! One file per verb: its arguments, and `run`, which reads top-down.
 
 pub(crate) mod eval;
+pub(crate) mod simulate;
