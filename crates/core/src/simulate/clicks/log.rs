@@ -84,7 +84,8 @@ pub(super) fn simulate(topic: &Topic, place: &Place, params: &ClickParams, rng: 
         n_abandoned: 0,
     };
     let target = params.clicked_per_query * topic.queries.len() as f64;
-    let mean_weight = 1.0 + 1.0 / params.popularity;
+    let weight_of = |query: &Query| 1.0 + (query.sessions as f64).ln();
+    let mean_weight = topic.queries.iter().map(weight_of).sum::<f64>() / topic.queries.len() as f64;
     let mut written_so_far = 0;
     let mut planned = 0.0;
     for (q, query) in topic.queries.iter().enumerate() {
@@ -93,7 +94,7 @@ pub(super) fn simulate(topic: &Topic, place: &Place, params: &ClickParams, rng: 
         let unplanned = (log.n_pairs as f64 - f64::from(written_so_far) - planned) / (q + WARM_UP) as f64;
         let written_left = topic.documents.len() as f64 - f64::from(written_so_far);
         let missing = target - log.n_pairs as f64 - written_left - unplanned * left;
-        let weight = (1.0 + (query.sessions as f64).ln()) / mean_weight;
+        let weight = weight_of(query) / mean_weight;
         let mean = weight * missing.max(0.0) / left;
         let written = &topic.written_for[q];
         written_so_far += written.len() as u32;
