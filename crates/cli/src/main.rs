@@ -40,6 +40,7 @@ enum Command {
     Train(commands::train::Args),
     Rank(commands::rank::Args),
     Eval(commands::eval::Args),
+    Simulate(commands::simulate::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -78,5 +79,6 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Train(args) => commands::train::run(args, &cli.global),
         Command::Rank(args) => commands::rank::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
+        Command::Simulate(args) => commands::simulate::run(args, &cli.global),
     }
 }

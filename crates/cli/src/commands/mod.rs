@@ -4,3 +4,4 @@ pub(crate) mod eval;
 pub(crate) mod ingest;
 pub(crate) mod rank;
 pub(crate) mod train;
+pub(crate) mod simulate;

@@ -1,0 +1,335 @@
+//! `matchrank simulate`: data with the statistics of the papers, written to a folder.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::{Subcommand, ValueEnum};
+use matchrank_core::progress::Progress;
+use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, ClickStatistics, Rows, Table1};
+use matchrank_engine::files::write_atomically;
+use serde::Serialize;
+
+use crate::terminal::{self, Terminal};
+use crate::{Global, Outcome};
+
+/// Make data with the statistics of the papers
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Clicks(Clicks),
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    match args.what {
+        What::Clicks(args) => run_clicks(&args, global),
+    }
+}
+
+/// A click log with texts, positions and graded judgments
+///
+/// Queries and documents say the same concepts in different words, popularity is heavy-tailed, users
+/// prefer the top of the page (position k is looked at with probability k^-0.7) and click wrong
+/// documents now and then. Grades 0 to 4 compare concepts and know nothing of clicks.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+struct Clicks {
+    /// Size and statistics to start from; the flags below change them
+    #[arg(long, value_enum, default_value_t = Preset::Small)]
+    preset: Preset,
+    /// Folder to write to: clicks.csv, documents.jsonl, queries.tsv, validation.qrels, test.qrels,
+    /// statistics.json
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Queries with a click
+    #[arg(long, value_name = "N")]
+    queries: Option<usize>,
+    /// Documents, all of them clicked
+    #[arg(long, value_name = "N")]
+    documents: Option<usize>,
+    /// Distinct words
+    #[arg(long, value_name = "N")]
+    words: Option<usize>,
+    /// Topics
+    #[arg(long, value_name = "N")]
+    topics: Option<usize>,
+    /// Concepts of all topics together
+    #[arg(long, value_name = "N")]
+    concepts: Option<usize>,
+    /// Mean clicked documents of a query
+    #[arg(long, value_name = "MEAN")]
+    clicked_per_query: Option<f64>,
+    /// Mean distinct words of a query
+    #[arg(long, value_name = "MEAN")]
+    words_per_query: Option<f64>,
+    /// Mean distinct words of a document, title and URL together
+    #[arg(long, value_name = "MEAN")]
+    words_per_document: Option<f64>,
+    /// Probability that queries and documents say a concept each in their own words [default: 0.6]
+    #[arg(long, value_name = "P")]
+    own_words: Option<f64>,
+    /// Position k is looked at with probability k^-ETA [default: 0.7]
+    #[arg(long, value_name = "ETA")]
+    position_bias: Option<f64>,
+    /// Probability that a Bad document which is looked at is clicked [default: 0.008]
+    #[arg(long, value_name = "P")]
+    noise: Option<f64>,
+    /// Judged queries, half for validation, half for test
+    #[arg(long, value_name = "N")]
+    judged: Option<usize>,
+    /// Share of the judged queries that are absent from the log [default: 0.3]
+    #[arg(long, value_name = "SHARE")]
+    unseen: Option<f64>,
+    /// Layout of the log [default: pairs for half-year, else sessions]
+    #[arg(long, value_enum)]
+    rows: Option<RowsArg>,
+    /// Write clicks.csv.zst in place of clicks.csv
+    #[arg(long)]
+    compress: bool,
+    /// Write into a folder that holds other files
+    #[arg(long)]
+    force: bool,
+    /// How to print the statistics
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank simulate clicks --out log                      2,000 queries, in a second
+  matchrank simulate clicks --preset one-week --out week   the papers' week, 94,022 queries
+  matchrank simulate clicks --preset half-year --rows pairs --compress --out half
+  matchrank simulate clicks --queries 20000 --documents 25000 --words 20000 --topics 80 --out mine";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Preset {
+    /// 2,000 queries, 3,000 documents
+    Small,
+    /// 94,022 queries, 111,631 documents
+    OneWeek,
+    /// 6,372,254 queries, 4,599,849 documents
+    HalfYear,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RowsArg {
+    /// One row per shown document of a session, from position 1 to one below the last click
+    Sessions,
+    /// One row per clicked (query, document, position), with the counts of shown and clicked
+    Pairs,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+impl Clicks {
+    fn params(&self) -> ClickParams {
+        let mut params = match self.preset {
+            Preset::Small => ClickParams::small(),
+            Preset::OneWeek => ClickParams::one_week(),
+            Preset::HalfYear => ClickParams::half_year(),
+        };
+        let counts = [
+            (&mut params.queries, self.queries),
+            (&mut params.documents, self.documents),
+            (&mut params.words, self.words),
+            (&mut params.topics, self.topics),
+            (&mut params.concepts, self.concepts),
+            (&mut params.judged, self.judged),
+        ];
+        counts.into_iter().for_each(|(field, given)| *field = given.unwrap_or(*field));
+        let numbers = [
+            (&mut params.clicked_per_query, self.clicked_per_query),
+            (&mut params.words_per_query, self.words_per_query),
+            (&mut params.words_per_document, self.words_per_document),
+            (&mut params.own_words, self.own_words),
+            (&mut params.position_bias, self.position_bias),
+            (&mut params.attractiveness[0], self.noise),
+            (&mut params.unseen, self.unseen),
+        ];
+        numbers.into_iter().for_each(|(field, given)| *field = given.unwrap_or(*field));
+        params.rows = match self.rows {
+            Some(RowsArg::Sessions) => Rows::Sessions,
+            Some(RowsArg::Pairs) => Rows::Pairs,
+            None => params.rows,
+        };
+        params
+    }
+
+    /// Table 1 of the papers, where the preset is theirs and its counts are unchanged.
+    fn paper(&self, params: &ClickParams) -> Option<Table1> {
+        let (paper, preset) = match self.preset {
+            Preset::Small => return None,
+            Preset::OneWeek => (Table1::ONE_WEEK, ClickParams::one_week()),
+            Preset::HalfYear => (Table1::HALF_YEAR, ClickParams::half_year()),
+        };
+        let counts = |p: &ClickParams| (p.queries, p.documents, p.words);
+        (counts(params) == counts(&preset)).then_some(paper)
+    }
+}
+
+/// What `--format json` prints, and `statistics.json` holds but for the last two.
+#[derive(Serialize)]
+struct Report<'a> {
+    simulation: &'a str,
+    #[serde(flatten)]
+    statistics: &'a ClickStatistics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<Table1>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_memory_bytes: Option<u64>,
+}
+
+fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
+    let params = args.params();
+    params.validate()?;
+    let out = &args.out;
+    prepare_folder(out, args.force)?;
+    let terminal = Terminal::new(global.quiet);
+    let start = Instant::now();
+    let clicks = out.join(if args.compress { "clicks.csv.zst" } else { "clicks.csv" });
+    let statistics = write_files(&params, global.seed, out, &clicks, &terminal)?;
+    terminal.finish();
+    let took = start.elapsed();
+
+    let mut report = Report {
+        simulation: "clicks",
+        statistics: &statistics,
+        paper: args.paper(&params),
+        seconds: None,
+        peak_memory_bytes: None,
+    };
+    let json = serde_json::to_string_pretty(&report)?;
+    write_atomically(&out.join("statistics.json"), |w| {
+        writeln!(w, "{json}").map_err(|e| matchrank_core::Error::io("statistics.json", e))
+    })?;
+    report.seconds = Some(took.as_secs_f64());
+    report.peak_memory_bytes = peak_memory();
+    match args.format {
+        Format::Json => terminal::print(&serde_json::to_string_pretty(&report)?)?,
+        Format::Table => terminal::print(&table(&report, took, &clicks, out))?,
+    }
+    Ok(Outcome::Clean)
+}
+
+/// All files are written side by side, each under a temporary name until it is whole.
+fn write_files(
+    params: &ClickParams,
+    seed: u64,
+    out: &Path,
+    clicks: &Path,
+    progress: &dyn Progress,
+) -> matchrank_core::Result<ClickStatistics> {
+    let mut statistics = None;
+    write_atomically(clicks, |clicks| {
+        write_atomically(&out.join("documents.jsonl"), |documents| {
+            write_atomically(&out.join("queries.tsv"), |queries| {
+                write_atomically(&out.join("validation.qrels"), |validation| {
+                    write_atomically(&out.join("test.qrels"), |test| {
+                        let files = ClickFiles { clicks, documents, queries, validation, test };
+                        statistics = Some(clicks::simulate(params, seed, files, progress)?);
+                        Ok(())
+                    })
+                })
+            })
+        })
+    })?;
+    Ok(statistics.expect("set when the files were written"))
+}
+
+/// The folder may be absent, empty, or hold an earlier simulation, whose log and statistics go first so
+/// that two runs never mix.
+fn prepare_folder(out: &Path, force: bool) -> anyhow::Result<()> {
+    let show = out.display();
+    std::fs::create_dir_all(out).with_context(|| format!("{show}: cannot make the folder"))?;
+    let mut entries = std::fs::read_dir(out).with_context(|| format!("{show}: cannot read the folder"))?;
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    let earlier = std::fs::read(out.join("statistics.json"))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+        .is_some_and(|json| json["simulation"] == "clicks");
+    if !earlier && !force {
+        bail!("{show} is not empty and holds no simulation; name another folder, or add --force");
+    }
+    for name in ["statistics.json", "clicks.csv", "clicks.csv.zst"] {
+        match std::fs::remove_file(out.join(name)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(e).with_context(|| format!("{}: cannot be replaced", out.join(name).display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
+    let s = report.statistics;
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::ASCII_BORDERS_ONLY_CONDENSED);
+    let mut header = vec!["", "Table 1", "simulated"];
+    if report.paper.is_some() {
+        header.extend(["paper", "difference"]);
+    }
+    table.set_header(header);
+    let paper = report.paper.as_ref().map(Table1::entries);
+    for (i, (name, meaning, ours)) in s.table1.entries().into_iter().enumerate() {
+        let mut row = vec![name.to_owned(), meaning.to_owned(), number(ours)];
+        if let Some(theirs) = paper.map(|p| p[i].2) {
+            row.extend([number(theirs), format!("{:+.1} %", 100.0 * (ours / theirs - 1.0))]);
+        }
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Right);
+    }
+    let memory = report.peak_memory_bytes.map_or(String::new(), |b| format!(", {} MiB at most", b >> 20));
+    let [g0, g1, g2, g3, g4] = s.grades;
+    let dir = out.display();
+    format!(
+        "{table}\n\
+         log        {} rows: {} clicks in {} sessions ({} more without a click); {:.1} % of the pairs are noise\n\
+         judgments  {} + {} queries (validation + test), {} of them absent from the log; {:.2} documents each: \
+         {g4} Perfect, {g3} Excellent, {g2} Good, {g1} Fair, {g0} Bad\n\
+         mismatch   {:.1} % of the Perfect and Excellent documents share no word with their query\n\
+         took       {:.1} s{memory}\n\n\
+         next: matchrank ingest --clicks {} --documents {dir}/documents.jsonl --queries {dir}/queries.tsv \
+         --judgments validation={dir}/validation.qrels --judgments test={dir}/test.qrels --out DATASET",
+        s.rows,
+        s.clicks,
+        s.sessions - s.abandoned,
+        s.abandoned,
+        100.0 * s.noise_pairs,
+        s.judged_queries[0],
+        s.judged_queries[1],
+        s.judged_unseen,
+        s.judged_per_query,
+        100.0 * s.term_mismatch,
+        took.as_secs_f64(),
+        clicks.display(),
+    )
+}
+
+/// Whole numbers in full, means with two decimals.
+fn number(x: f64) -> String {
+    if x < 1_000.0 { format!("{x:.2}") } else { format!("{x:.0}") }
+}
+
+/// The most memory this process ever used, where the operating system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1_024)
+}

@@ -1,0 +1,133 @@
+//! The position-based click model, and the result pages users see.
+//!
+//! A user looks at position `k` with probability `gamma_k = k^-eta` and clicks a document looked at with
+//! the probability of its attractiveness `alpha(q, d)`, which depends on the grade alone; positions are
+//! independent of each other:
+//!
+//! ```text
+//! P(click on d at position k | q) = gamma_k * alpha(q, d),   gamma_k = k^-eta,   alpha = attractiveness[grade(q, d)]
+//! ```
+//!
+//! A query's page is the same in all sessions, except that a session sees two neighbours in exchanged
+//! order with a small probability: enough to tell position bias from relevance.
+
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::params::ClickParams;
+use super::random::Stream;
+
+/// The click model of a simulation.
+#[derive(Clone, Debug)]
+pub struct ClickModel {
+    /// Probability of looking at each position, the first one first: `gamma`.
+    pub examination: Vec<f64>,
+    /// Probability of clicking a document looked at, by grade: `alpha`.
+    pub attractiveness: [f64; 5],
+    swap: f64,
+}
+
+/// What was shown and clicked at a position, beside what the click model expects.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PositionCount {
+    /// Position, counted from 1.
+    pub position: usize,
+    /// Documents shown there, sessions without any click included.
+    pub shown: u64,
+    /// Clicks there.
+    pub clicks: u64,
+    /// Sum of `gamma_k alpha(q, d)` over what was shown: the expectation of `clicks`.
+    pub expected_clicks: f64,
+}
+
+/// What one user saw and did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Position, counted from 0, that was exchanged with the one below; [`Session::UNCHANGED`] if none was.
+    pub swapped: u8,
+    /// Bit `k` is set when the document at position `k`, counted from 0, was clicked.
+    pub clicked: u16,
+}
+
+impl Session {
+    /// No two positions were exchanged.
+    pub const UNCHANGED: u8 = u8::MAX;
+
+    /// Which document of the query's page stood at a position, both counted from 0.
+    pub fn shown_at(self, position: usize) -> usize {
+        let swapped = self.swapped as usize;
+        if position == swapped {
+            position + 1
+        } else if self.swapped != Self::UNCHANGED && position == swapped + 1 {
+            swapped
+        } else {
+            position
+        }
+    }
+}
+
+impl ClickModel {
+    /// The click model that the parameters describe.
+    pub fn new(params: &ClickParams) -> Self {
+        let gamma = |k: usize| (k as f64).powf(-params.position_bias);
+        Self {
+            examination: (1..=params.list_size).map(gamma).collect(),
+            attractiveness: params.attractiveness,
+            swap: params.swap,
+        }
+    }
+
+    /// One user's visit to a page whose documents have these grades, counted into `counts`.
+    pub(super) fn visit(&self, grades: &[u8], counts: &mut [PositionCount], rng: &mut Stream) -> Session {
+        let mut session = Session { swapped: Session::UNCHANGED, clicked: 0 };
+        if grades.len() > 1 && rng.random_bool(self.swap) {
+            session.swapped = rng.random_range(0..grades.len() as u8 - 1);
+        }
+        for (k, count) in counts[..grades.len()].iter_mut().enumerate() {
+            let grade = grades[session.shown_at(k)];
+            let p = self.examination[k] * self.attractiveness[grade as usize];
+            count.shown += 1;
+            count.expected_clicks += p;
+            if rng.random::<f64>() < p {
+                count.clicks += 1;
+                session.clicked |= 1 << k;
+            }
+        }
+        session
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::stream;
+    use super::*;
+
+    #[test]
+    fn clicks_follow_the_equation() {
+        let params = ClickParams { swap: 0.3, ..ClickParams::small() };
+        let model = ClickModel::new(&params);
+        let grades = [4, 0, 3, 3, 2, 1, 0, 2, 4, 1];
+        let mut counts = vec![PositionCount::default(); 10];
+        let mut rng = stream(5, 0, 0);
+        // Shown and clicked by (position, document), counted here and compared with the equation.
+        let mut table = [[(0u32, 0u32); 10]; 10];
+        for _ in 0..200_000 {
+            let session = model.visit(&grades, &mut counts, &mut rng);
+            let mut documents: Vec<usize> = (0..10).map(|k| session.shown_at(k)).collect();
+            for (k, &d) in documents.iter().enumerate() {
+                table[k][d].0 += 1;
+                table[k][d].1 += u32::from(session.clicked >> k & 1 == 1);
+            }
+            documents.sort_unstable();
+            assert!(documents.iter().copied().eq(0..10), "a page shows every document once");
+        }
+        for (k, row) in table.iter().enumerate() {
+            for (d, &(shown, clicks)) in row.iter().enumerate() {
+                let p = ((k + 1) as f64).powf(-0.7) * params.attractiveness[grades[d] as usize];
+                let n = f64::from(shown);
+                let deviation = (f64::from(clicks) - n * p).abs();
+                assert!(deviation <= 4.5 * (n * p * (1.0 - p)).sqrt(), "position {k}, document {d}");
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Concepts of a topic, and the words in which queries and documents say them.
+//!
+//! A concept has one word that both sides know, words that only queries use and words that only
+//! documents use; some concepts, like names, have the shared word alone. A tenth of the words say a
+//! second concept of the topic too. Concepts are numbered by popularity.
+
+use rand::RngExt;
+
+use super::params::ClickParams;
+use super::random::{Stream, early, geometric};
+
+/// A word of a topic by its number; with [`GENERAL`] added, a word that belongs to every topic.
+pub(super) type Word = u32;
+pub(super) const GENERAL: Word = 1 << 31;
+
+/// Concepts of a topic by popularity.
+pub(super) type ConceptId = u32;
+
+/// The most a topic's concepts take of its words; the others are names of sites and the like.
+const CONCEPT_WORDS: f64 = 0.6;
+/// Mean words of a concept that only one side uses.
+const MEAN_OWN_WORDS: f64 = 3.0;
+/// Share of the concept words that say another concept of the topic too.
+const AMBIGUOUS: f64 = 0.1;
+/// Concepts that are often asked for together lie within this distance.
+const NEIGHBOURHOOD: usize = 8;
+
+/// Who speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Query,
+    Document,
+}
+
+struct Concept {
+    shared: Word,
+    query: Vec<Word>,
+    document: Vec<Word>,
+}
+
+pub(super) struct Concepts {
+    concepts: Vec<Concept>,
+    n_words: usize,
+    own_words: f64,
+    general_words: usize,
+}
+
+impl Concepts {
+    /// `n` concepts, or as many as fit a topic that has `words` words in all, for it needs names too.
+    pub(super) fn new(n: usize, words: usize, params: &ClickParams, rng: &mut Stream) -> Self {
+        let limit = (words as f64 * CONCEPT_WORDS) as usize;
+        let mut concepts = Vec::new();
+        let mut n_words = 0;
+        while concepts.len() < n.max(4) && (n_words < limit || concepts.len() < 4) {
+            let mut word = |rng: &mut Stream| {
+                if n_words > 8 && rng.random_bool(AMBIGUOUS) {
+                    rng.random_range(0..n_words as Word)
+                } else {
+                    n_words += 1;
+                    n_words as Word - 1
+                }
+            };
+            let one_word = rng.random_bool(params.one_word_concepts);
+            let mut own = |rng: &mut Stream| match one_word {
+                true => Vec::new(),
+                false => (0..1 + geometric(MEAN_OWN_WORDS - 1.0, 11, rng)).map(|_| word(rng)).collect(),
+            };
+            let (query, document) = (own(rng), own(rng));
+            concepts.push(Concept { shared: word(rng), query, document });
+        }
+        Self { concepts, n_words, own_words: params.own_words, general_words: params.general_words }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.concepts.len()
+    }
+
+    /// Words that are numbered so far; the topic's other words follow.
+    pub(super) fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    /// A concept, popular ones more often.
+    pub(super) fn choose(&self, rng: &mut Stream) -> ConceptId {
+        early(self.len(), rng) as ConceptId
+    }
+
+    /// A concept that goes with this one.
+    pub(super) fn neighbour(&self, concept: ConceptId, rng: &mut Stream) -> ConceptId {
+        let distance = 1 + early(NEIGHBOURHOOD.min(self.len() - 1), rng);
+        ((concept as usize + distance) % self.len()) as ConceptId
+    }
+
+    /// A word for the concept, as this side would say it.
+    pub(super) fn say(&self, concept: ConceptId, side: Side, rng: &mut Stream) -> Word {
+        let concept = &self.concepts[concept as usize];
+        let own = if side == Side::Query { &concept.query } else { &concept.document };
+        if own.is_empty() || !rng.random_bool(self.own_words) {
+            concept.shared
+        } else {
+            own[early(own.len(), rng)]
+        }
+    }
+
+    /// A word that says nothing.
+    pub(super) fn say_nothing(&self, rng: &mut Stream) -> Word {
+        GENERAL + early(self.general_words, rng) as Word
+    }
+}

@@ -1,0 +1,241 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// How the click log is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rows {
+    /// One row per shown document of a session with a click, from position 1 to one below the last click.
+    Sessions,
+    /// One row per (query, document, position) with a click: how often it was shown there and clicked.
+    Pairs,
+}
+
+/// What to simulate. The module's essay says what each parameter does to the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClickParams {
+    /// Queries with at least one click, `n_x`.
+    pub queries: usize,
+    /// Documents, `n_y`; each of them is clicked at least once.
+    pub documents: usize,
+    /// Distinct words of the clicked queries and the documents together.
+    pub words: usize,
+    /// Topics; queries, documents and words of different topics have nothing to do with each other.
+    pub topics: usize,
+    /// Concepts of all topics together; fewer where a topic has too few words for them.
+    pub concepts: usize,
+    /// Words that belong to every topic and to no concept, as "free" or "page" do.
+    pub general_words: usize,
+    /// Mean clicked documents of a query.
+    pub clicked_per_query: f64,
+    /// Mean distinct words of a query.
+    pub words_per_query: f64,
+    /// Mean distinct words of a document, title and URL together.
+    pub words_per_document: f64,
+    /// Share of the concepts that have one word only, the same in queries and documents, as a name has.
+    pub one_word_concepts: f64,
+    /// Probability that a side says a concept in its own words rather than in the word both sides know.
+    pub own_words: f64,
+    /// Exponent `a` of a query's popularity: P(at least n sessions with a click) = n^-a.
+    pub popularity: f64,
+    /// The most sessions with a click that popularity alone gives a query.
+    pub most_sessions: usize,
+    /// Documents on a result page.
+    pub list_size: usize,
+    /// Exponent `eta` of the position bias: position k is looked at with probability k^-eta.
+    pub position_bias: f64,
+    /// Probability that a document which is looked at is clicked, for grades 0 to 4. The entry of
+    /// grade 0 is the rate of noise clicks.
+    pub attractiveness: [f64; 5],
+    /// Probability that a session sees two neighbours of the ranking in exchanged order.
+    pub swap: f64,
+    /// Share of the sessions whose query is typed with capitals or spare spaces (sessions layout only).
+    pub typing_noise: f64,
+    /// Judged queries, half of them for validation, half for test.
+    pub judged: usize,
+    /// Share of the judged queries that are absent from the log.
+    pub unseen: f64,
+    /// Mean judged documents of a judged query.
+    pub judged_per_query: f64,
+    /// Days the log covers.
+    pub days: u32,
+    /// Layout of the log.
+    pub rows: Rows,
+}
+
+impl Default for ClickParams {
+    fn default() -> Self {
+        Self::small()
+    }
+}
+
+impl ClickParams {
+    /// A log that is made in less than a second: for trying things, demonstrations and tests.
+    pub fn small() -> Self {
+        Self {
+            queries: 2_000,
+            documents: 3_000,
+            words: 2_600,
+            topics: 16,
+            concepts: 240,
+            general_words: 40,
+            clicked_per_query: 2.4,
+            words_per_query: 2.3,
+            words_per_document: 5.0,
+            one_word_concepts: 0.3,
+            own_words: 0.6,
+            popularity: 1.2,
+            most_sessions: 2_000,
+            list_size: 10,
+            position_bias: 0.7,
+            attractiveness: [0.008, 0.03, 0.25, 0.5, 0.75],
+            swap: 0.1,
+            typing_noise: 0.05,
+            judged: 400,
+            unseen: 0.3,
+            judged_per_query: 12.0,
+            days: 7,
+            rows: Rows::Sessions,
+        }
+    }
+
+    /// The papers' week: 94,022 queries, 111,631 documents.
+    pub fn one_week() -> Self {
+        Self {
+            queries: 94_022,
+            documents: 111_631,
+            words: 101_904,
+            topics: 150,
+            concepts: 4_000,
+            general_words: 300,
+            clicked_per_query: 1.74,
+            // With 1.74 clicks the papers' c_x = 4.0 and N_x = 1.7 (c_x <= 3.97) leave 2.22.
+            words_per_query: 2.22,
+            words_per_document: 4.44,
+            judged: 4_445,
+            judged_per_query: 11.34,
+            ..Self::small()
+        }
+    }
+
+    /// The papers' half year: 6,372,254 queries, 4,599,849 documents.
+    pub fn half_year() -> Self {
+        Self {
+            queries: 6_372_254,
+            documents: 4_599_849,
+            words: 271_561,
+            topics: 500,
+            concepts: 20_000,
+            general_words: 500,
+            clicked_per_query: 2.92,
+            words_per_query: 2.58,
+            words_per_document: 4.56,
+            popularity: 1.0,
+            most_sessions: 20_000,
+            judged: 57_514,
+            judged_per_query: 13.84,
+            days: 182,
+            rows: Rows::Pairs,
+            ..Self::small()
+        }
+    }
+
+    /// Whether such data can be made at all; the error says what to change.
+    pub fn validate(&self) -> Result<()> {
+        let check = |ok: bool, message: String| if ok { Ok(()) } else { Err(Error::Params(message)) };
+        check(
+            self.topics >= 1 && self.topics <= 4_000,
+            format!("topics is {}; 1 to 4000 work", self.topics),
+        )?;
+        let per_topic = 20 * self.topics;
+        for (name, n) in [("queries", self.queries), ("documents", self.documents)] {
+            check(
+                n >= per_topic,
+                format!("{name} is {n}; {} topics need at least {per_topic}", self.topics),
+            )?;
+            check(n <= 1 << 30, format!("{name} is {n}; at most 2^30 work"))?;
+        }
+        check(
+            self.words >= self.general_words + per_topic,
+            format!(
+                "words is {}; {} topics and {} general words need at least {}",
+                self.words,
+                self.topics,
+                self.general_words,
+                self.general_words + per_topic
+            ),
+        )?;
+        check(
+            self.queries <= 200 * self.words,
+            format!(
+                "words is {}; {} distinct queries need at least {}",
+                self.words,
+                self.queries,
+                self.queries.div_ceil(200)
+            ),
+        )?;
+        check(
+            (self.words as f64) <= self.documents as f64 * (self.words_per_document - 1.0).max(0.0),
+            format!(
+                "words is {}; {} documents of {} words cannot hold so many",
+                self.words, self.documents, self.words_per_document
+            ),
+        )?;
+        check(
+            self.concepts >= self.topics,
+            format!("concepts is {}; {} topics need one each", self.concepts, self.topics),
+        )?;
+        check(self.general_words >= 1, "general_words is 0; at least 1 is needed".into())?;
+        for (name, value, low, high) in [
+            ("clicked_per_query", self.clicked_per_query, 1.0, 6.0),
+            ("words_per_query", self.words_per_query, 1.2, 5.0),
+            ("words_per_document", self.words_per_document, 3.0, 8.0),
+            ("one_word_concepts", self.one_word_concepts, 0.0, 1.0),
+            ("own_words", self.own_words, 0.0, 1.0),
+            ("popularity", self.popularity, 0.2, 10.0),
+            ("position_bias", self.position_bias, 0.0, 3.0),
+            ("swap", self.swap, 0.0, 1.0),
+            ("typing_noise", self.typing_noise, 0.0, 1.0),
+            ("unseen", self.unseen, 0.0, 1.0),
+            ("judged_per_query", self.judged_per_query, 4.0, 30.0),
+        ] {
+            check((low..=high).contains(&value), format!("{name} is {value}; it lies in {low} to {high}"))?;
+        }
+        for (grade, &a) in self.attractiveness.iter().enumerate() {
+            let low = if grade < 2 { 0.0 } else { 0.05 };
+            check(
+                (low..=1.0).contains(&a),
+                format!("attractiveness[{grade}] is {a}; it lies in {low} to 1"),
+            )?;
+        }
+        check(
+            (2..=16).contains(&self.list_size),
+            format!("list_size is {}; it lies in 2 to 16", self.list_size),
+        )?;
+        let pairs = self.clicked_per_query * self.queries as f64;
+        check(
+            pairs >= self.documents as f64,
+            format!(
+                "{} queries with {} clicked documents each cannot click all {} documents",
+                self.queries, self.clicked_per_query, self.documents
+            ),
+        )?;
+        check(
+            self.documents <= self.queries * self.list_size / 4,
+            format!(
+                "documents is {}; at most {} work with so few queries and such short result pages",
+                self.documents,
+                self.queries * self.list_size / 4
+            ),
+        )?;
+        check(self.most_sessions >= 1, "most_sessions is 0; at least 1 is needed".into())?;
+        check((1..=3_650).contains(&self.days), format!("days is {}; it lies in 1 to 3650", self.days))?;
+        let seen = self.judged - (self.judged as f64 * self.unseen) as usize;
+        check(
+            seen <= self.queries / 2,
+            format!("judged is {}; at most half of the {} queries can be judged", self.judged, self.queries),
+        )
+    }
+}

@@ -1,0 +1,222 @@
+//! What was made: the papers' Table 1, and what else one wants to know of a simulated log.
+
+use serde::{Deserialize, Serialize};
+
+use super::click_model::PositionCount;
+use super::params::ClickParams;
+
+/// Statistics of query and document features, as Table 1 of the papers has them, with the counts of the
+/// text before it. `X` holds a row of word and click features per query, `Y` one per document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table1 {
+    /// Queries with a click.
+    pub n_x: f64,
+    /// Documents with a click.
+    pub n_y: f64,
+    /// Distinct words of queries, titles and URLs.
+    pub words: f64,
+    /// Dimension of the query space: words + documents.
+    pub d_x: f64,
+    /// Dimension of the document space: words + queries.
+    pub d_y: f64,
+    /// Mean nonzero features of a query.
+    pub c_x: f64,
+    /// Mean nonzero features of a document.
+    pub c_y: f64,
+    /// Mean clicked documents of a query.
+    pub documents_per_query: f64,
+    /// Mean queries a document is clicked for.
+    pub queries_per_document: f64,
+    /// Mean nonzero entries of a column of `X`, nnz(X) / d_x.
+    #[serde(rename = "N_x")]
+    pub big_n_x: f64,
+    /// Mean nonzero entries of a column of `Y`, nnz(Y) / d_y.
+    #[serde(rename = "N_y")]
+    pub big_n_y: f64,
+}
+
+impl Table1 {
+    /// The one-week data of the papers.
+    pub const ONE_WEEK: Self = Self {
+        n_x: 94_022.0,
+        n_y: 111_631.0,
+        words: 101_904.0,
+        d_x: 2.1e5,
+        d_y: 2.0e5,
+        c_x: 4.0,
+        c_y: 5.9,
+        documents_per_query: 1.74,
+        queries_per_document: 1.46,
+        big_n_x: 1.7,
+        big_n_y: 3.4,
+    };
+
+    /// The half-year data of the papers.
+    pub const HALF_YEAR: Self = Self {
+        n_x: 6_372_254.0,
+        n_y: 4_599_849.0,
+        words: 271_561.0,
+        d_x: 4.9e6,
+        d_y: 6.6e6,
+        c_x: 5.5,
+        c_y: 8.6,
+        documents_per_query: 2.92,
+        queries_per_document: 4.04,
+        big_n_x: 7.2,
+        big_n_y: 5.9,
+    };
+
+    /// From counts: queries and documents with a click, distinct words, distinct (query, word),
+    /// (document, word) and clicked (query, document) pairs.
+    pub fn from_counts(
+        n_x: u64,
+        n_y: u64,
+        words: u64,
+        query_words: u64,
+        document_words: u64,
+        pairs: u64,
+    ) -> Self {
+        let [n_x, n_y, words, pairs] = [n_x, n_y, words, pairs].map(|n| n as f64);
+        let (nnz_x, nnz_y) = (query_words as f64 + pairs, document_words as f64 + pairs);
+        let (d_x, d_y) = (words + n_y, words + n_x);
+        Self {
+            n_x,
+            n_y,
+            words,
+            d_x,
+            d_y,
+            c_x: nnz_x / n_x,
+            c_y: nnz_y / n_y,
+            documents_per_query: pairs / n_x,
+            queries_per_document: pairs / n_y,
+            big_n_x: nnz_x / d_x,
+            big_n_y: nnz_y / d_y,
+        }
+    }
+
+    /// Name, meaning and value of every entry, in the order of the papers.
+    pub fn entries(&self) -> [(&'static str, &'static str, f64); 11] {
+        [
+            ("n_x", "queries with a click", self.n_x),
+            ("n_y", "documents with a click", self.n_y),
+            ("words", "distinct words", self.words),
+            ("d_x", "query features: words + documents", self.d_x),
+            ("d_y", "document features: words + queries", self.d_y),
+            ("c_x", "nonzero features per query", self.c_x),
+            ("c_y", "nonzero features per document", self.c_y),
+            ("n~^y", "clicked documents per query", self.documents_per_query),
+            ("n~^x", "queries per clicked document", self.queries_per_document),
+            ("N_x", "nonzero entries per query feature", self.big_n_x),
+            ("N_y", "nonzero entries per document feature", self.big_n_y),
+        ]
+    }
+}
+
+/// Everything that is known of a simulated log when it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClickStatistics {
+    /// Table 1 as generated.
+    pub table1: Table1,
+    /// Sessions, those without a click included (which the log leaves out).
+    pub sessions: u64,
+    /// Sessions without a click.
+    pub abandoned: u64,
+    /// Clicks.
+    pub clicks: u64,
+    /// Distinct clicked (query, document) pairs.
+    pub pairs: u64,
+    /// Share of these pairs whose grade is Bad or Fair.
+    pub noise_pairs: f64,
+    /// Rows of the log.
+    pub rows: u64,
+    /// Shown, clicked, and expected to be clicked, by position.
+    pub positions: Vec<PositionCount>,
+    /// Judged queries for validation and for test.
+    pub judged_queries: [u64; 2],
+    /// Judged queries that are absent from the log.
+    pub judged_unseen: u64,
+    /// Judged (query, document) pairs by grade, 0 to 4.
+    pub grades: [u64; 5],
+    /// Mean judged documents of a judged query.
+    pub judged_per_query: f64,
+    /// Share of the judged Excellent and Perfect documents that share no word with their query.
+    pub term_mismatch: f64,
+    /// Seed the simulation was started with.
+    pub seed: u64,
+    /// Its parameters.
+    pub params: ClickParams,
+}
+
+/// Counts of one topic, or the sum of several.
+#[derive(Clone, Default)]
+pub(super) struct Counts {
+    pub(super) topic_words: u64,
+    pub(super) general_used: Vec<bool>,
+    pub(super) query_words: u64,
+    pub(super) document_words: u64,
+    pub(super) pairs: u64,
+    pub(super) noise_pairs: u64,
+    pub(super) sessions: u64,
+    pub(super) abandoned: u64,
+    pub(super) rows: u64,
+    pub(super) positions: Vec<PositionCount>,
+    pub(super) judged_queries: [u64; 2],
+    pub(super) judged_unseen: u64,
+    pub(super) grades: [u64; 5],
+    pub(super) mismatched: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.topic_words += other.topic_words;
+        self.general_used.resize(other.general_used.len(), false);
+        self.general_used.iter_mut().zip(&other.general_used).for_each(|(a, b)| *a |= b);
+        self.query_words += other.query_words;
+        self.document_words += other.document_words;
+        self.pairs += other.pairs;
+        self.noise_pairs += other.noise_pairs;
+        self.sessions += other.sessions;
+        self.abandoned += other.abandoned;
+        self.rows += other.rows;
+        self.positions.resize(other.positions.len(), PositionCount::default());
+        for (a, b) in self.positions.iter_mut().zip(&other.positions) {
+            a.position = b.position;
+            a.shown += b.shown;
+            a.clicks += b.clicks;
+            a.expected_clicks += b.expected_clicks;
+        }
+        (0..2).for_each(|i| self.judged_queries[i] += other.judged_queries[i]);
+        self.judged_unseen += other.judged_unseen;
+        (0..5).for_each(|i| self.grades[i] += other.grades[i]);
+        self.mismatched += other.mismatched;
+    }
+
+    pub(super) fn finish(self, params: &ClickParams, seed: u64) -> ClickStatistics {
+        let general = self.general_used.iter().filter(|&&u| u).count() as u64;
+        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        ClickStatistics {
+            table1: Table1::from_counts(
+                params.queries as u64,
+                params.documents as u64,
+                self.topic_words + general,
+                self.query_words,
+                self.document_words,
+                self.pairs,
+            ),
+            sessions: self.sessions,
+            abandoned: self.abandoned,
+            clicks: self.positions.iter().map(|p| p.clicks).sum(),
+            pairs: self.pairs,
+            noise_pairs: share(self.noise_pairs, self.pairs),
+            rows: self.rows,
+            positions: self.positions,
+            judged_queries: self.judged_queries,
+            judged_unseen: self.judged_unseen,
+            grades: self.grades,
+            judged_per_query: share(self.grades.iter().sum(), self.judged_queries.iter().sum()),
+            term_mismatch: share(self.mismatched, self.grades[3] + self.grades[4]),
+            seed,
+            params: params.clone(),
+        }
+    }
+}
