@@ -36,11 +36,13 @@ pub(crate) struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(commands::demo::Args),
+    Simulate(commands::simulate::Args),
     Ingest(Box<commands::ingest::Args>),
     Train(commands::train::Args),
     Rank(commands::rank::Args),
     Eval(commands::eval::Args),
-    Simulate(commands::simulate::Args),
+    Completions(commands::completions::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -75,6 +77,8 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
     match cli.command {
+        Command::Demo(args) => commands::demo::run(args, &cli.global),
+        Command::Completions(args) => commands::completions::run(args),
         Command::Ingest(args) => commands::ingest::run(*args, &cli.global),
         Command::Train(args) => commands::train::run(args, &cli.global),
         Command::Rank(args) => commands::rank::run(args, &cli.global),

@@ -1,7 +1,9 @@
 //! One file per verb: its arguments, and `run`, which reads top-down.
 
+pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod ingest;
 pub(crate) mod rank;
-pub(crate) mod train;
 pub(crate) mod simulate;
+pub(crate) mod train;

@@ -223,7 +223,7 @@ fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
 }
 
 /// All files are written side by side, each under a temporary name until it is whole.
-fn write_files(
+pub(crate) fn write_files(
     params: &ClickParams,
     seed: u64,
     out: &Path,

@@ -1,0 +1,259 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use matchrank_core::data::qrels::{Judgment, Qrels};
+use matchrank_core::matching::bm25::Bm25Params;
+use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
+use matchrank_core::simulate::clicks::ClickParams;
+use matchrank_engine::dataset::{Dataset, Holdout, Query};
+use matchrank_engine::ingest::{IngestParams, ingest};
+use matchrank_engine::matching::TextBm25;
+use matchrank_engine::model_file::{self, MatchingModel};
+use matchrank_engine::ranking::{Candidates, Ranking, rank_candidates, rank_collection};
+use serde::Serialize;
+
+use super::rank::{judged_candidates, judged_queries, write_run};
+use super::simulate;
+use super::train::provenance;
+use crate::terminal::{self, Format, Terminal, human, table};
+use crate::{Global, Outcome};
+
+/// Show the whole story on a simulated click log, in seconds
+///
+/// Simulates a small log, ingests it, trains what there is, ranks the judged test queries and prints what
+/// the rankings are worth. Everything it makes stays in --out, to be looked at with the other commands.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  matchrank demo --out demo")]
+pub(crate) struct Args {
+    /// Folder for the log, the dataset, the models and the runs; a former demo there is replaced
+    #[arg(long, default_value = "matchrank-demo", value_name = "DIR")]
+    out: PathBuf,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// Marks a folder as a demo's, which a later demo may replace.
+const MARK: &str = "demo.json";
+const MEASURES: &str = "ndcg@1,ndcg@3,ndcg@5,ndcg@10,map";
+
+/// What the demo found.
+#[derive(Serialize)]
+struct Report {
+    seed: u64,
+    steps: Vec<Step>,
+    /// The judged documents of each test query ranked: the papers' protocol.
+    judged: Vec<Row>,
+    /// The whole collection ranked.
+    collection: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    step: &'static str,
+    result: String,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Row {
+    model: &'static str,
+    queries: &'static str,
+    n_queries: usize,
+    #[serde(serialize_with = "as_map")]
+    measures: Vec<(String, f64)>,
+}
+
+fn as_map<S: serde::Serializer>(measures: &[(String, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(measures.iter().map(|(name, value)| (name, value)))
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    let out = &args.out;
+    prepare(out)?;
+    let report = story(out, global, &terminal)?;
+    terminal.finish();
+    let json = serde_json::to_string_pretty(&report)?;
+    std::fs::write(out.join(MARK), &json).with_context(|| out.join(MARK).display().to_string())?;
+    match args.format {
+        Format::Json => terminal::print(&json)?,
+        format => {
+            terminal::print(&tables(&report, format))?;
+            if format == Format::Table {
+                terminal::print(&next(out))?;
+                terminal.done("demo", started);
+            }
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+fn prepare(out: &Path) -> anyhow::Result<()> {
+    if out.exists() && out.read_dir().map_or(true, |mut entries| entries.next().is_some()) {
+        if !out.join(MARK).is_file() {
+            bail!("{} exists and is not a former demo; name another folder with --out", out.display());
+        }
+        std::fs::remove_dir_all(out).with_context(|| out.display().to_string())?;
+    }
+    std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    // From here on the folder is a demo's, even if the demo is interrupted.
+    std::fs::write(out.join(MARK), "{}").with_context(|| out.display().to_string())
+}
+
+fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Report> {
+    let mut steps = Vec::new();
+    let mut clock = Instant::now();
+    let mut step = |step, result| {
+        steps.push(Step { step, result, seconds: clock.elapsed().as_secs_f64() });
+        clock = Instant::now();
+    };
+
+    let log = out.join("log");
+    std::fs::create_dir_all(&log)?;
+    let clicks = log.join("clicks.csv");
+    let simulated = simulate::write_files(&ClickParams::small(), global.seed, &log, &clicks, terminal)?;
+    step("simulate", format!("{} rows of a click log", human(simulated.rows)));
+
+    let params = IngestParams {
+        clicks: vec![clicks],
+        documents: vec![log.join("documents.jsonl")],
+        queries: vec![log.join("queries.tsv")],
+        judgments: vec![
+            (Holdout::Validation, log.join("validation.qrels")),
+            (Holdout::Test, log.join("test.qrels")),
+        ],
+        text: vec!["title".into(), "url".into()],
+        seed: global.seed,
+        ..IngestParams::default()
+    };
+    let manifest = ingest(&params, &out.join("dataset"), false, &matchrank_core::progress::Silent)?;
+    let s = &manifest.statistics;
+    let (queries, documents) = (human(s.n_queries), human(s.n_documents));
+    step("ingest", format!("{queries} queries, {documents} documents, {} pairs", human(s.n_pairs)));
+
+    let dataset = Dataset::open(&out.join("dataset"))?;
+    let model = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), &dataset)?);
+    let saved = MatchingModel::Bm25(TextBm25::clone(&model));
+    model_file::save(&out.join("bm25.model"), &saved, &provenance(&dataset))?;
+    step("train bm25", format!("{} words", human(model.words.vocabulary.len() as u64)));
+
+    let queries = judged_queries(&dataset, Holdout::Test)?;
+    let candidates = judged_candidates(&dataset, Holdout::Test)?;
+    let random = random_order(&queries, &candidates);
+    let judged = rank_candidates(&model, &dataset, &queries, &candidates, terminal)?;
+    let collection = rank_collection(model, &dataset, &queries, 1000, terminal)?;
+    write_run(&out.join("bm25.run"), &collection, "bm25")?;
+    step("rank", format!("{} test queries over {documents} documents", human(queries.len() as u64)));
+
+    let test = TestSet::of(&dataset, &queries)?;
+    let report = Report {
+        seed: global.seed,
+        judged: [("random order", &random), ("bm25", &judged)]
+            .into_iter()
+            .map(|(model, rankings)| test.rows(model, rankings))
+            .collect::<anyhow::Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect(),
+        collection: test.rows("bm25", &collection)?,
+        steps: Vec::new(),
+    };
+    step("evaluate", format!("{} judged pairs, gain 2^grade - 1", human(s.n_judgments[1])));
+    Ok(Report { steps, ..report })
+}
+
+/// Equal scores for all candidates, which the tie rule orders by a hash.
+fn random_order(queries: &[Query], candidates: &Candidates) -> Vec<Ranking> {
+    let list = |query: &Query| candidates[&query.id].iter().map(|id| (id.clone(), 0.0)).collect();
+    queries.iter().map(|query| (query.id.clone(), list(query))).collect()
+}
+
+/// The judged test queries, those that training saw apart from those it did not.
+struct TestSet {
+    judgments: Vec<(String, String, f32)>,
+    seen: Vec<bool>,
+}
+
+impl TestSet {
+    fn of(dataset: &Dataset, queries: &[Query]) -> anyhow::Result<Self> {
+        let (all, documents) = (dataset.queries()?, dataset.document_ids()?);
+        let judgments = dataset.judgments(Holdout::Test)?;
+        let judgments = judgments
+            .iter()
+            .map(|j| (all[j.query as usize].id.clone(), documents[j.document as usize].clone(), j.grade))
+            .collect();
+        let mut trained = vec![false; all.len()];
+        dataset.responses()?.iter().for_each(|r| trained[r.query as usize] = true);
+        let by_id: std::collections::HashMap<&str, bool> =
+            all.iter().zip(&trained).map(|(query, seen)| (query.id.as_str(), *seen)).collect();
+        Ok(Self { judgments, seen: queries.iter().map(|query| by_id[query.id.as_str()]).collect() })
+    }
+
+    /// One row over all queries, one over those seen in training, one over the others.
+    fn rows(&self, model: &'static str, rankings: &[Ranking]) -> anyhow::Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for (name, wanted) in [("all", None), ("seen", Some(true)), ("unseen", Some(false))] {
+            let kept: Vec<Ranking> = rankings
+                .iter()
+                .zip(&self.seen)
+                .filter(|(_, seen)| wanted.is_none_or(|wanted| wanted == **seen))
+                .map(|(ranking, _)| ranking.clone())
+                .collect();
+            let ids: std::collections::HashSet<&str> = kept.iter().map(|(query, _)| query.as_str()).collect();
+            let judgments: Vec<Judgment<'_>> = self
+                .judgments
+                .iter()
+                .filter(|(query, ..)| ids.contains(query.as_str()))
+                .map(|(query, document, grade)| Judgment { query, document, grade: *grade })
+                .collect();
+            let measures = Measure::parse_list(MEASURES)?;
+            let conventions = Conventions::of(Dialect::Matchrank);
+            let evaluation: Evaluation =
+                evaluate(&Qrels::new(&judgments)?, &kept[..], &measures, &conventions)?;
+            let means =
+                measures.iter().enumerate().map(|(i, m)| (m.to_string(), evaluation.mean(i))).collect();
+            rows.push(Row { model, queries: name, n_queries: kept.len(), measures: means });
+        }
+        Ok(rows)
+    }
+}
+
+fn tables(report: &Report, format: Format) -> String {
+    let steps = report
+        .steps
+        .iter()
+        .map(|step| vec![step.step.to_owned(), step.result.clone(), format!("{:.2}", step.seconds)])
+        .collect();
+    let figures = |rows: &[Row]| {
+        let mut header = vec!["model", "queries", "n"];
+        header.extend(rows[0].measures.iter().map(|(name, _)| name.as_str()));
+        let cells = rows.iter().map(|row| {
+            let mut cells = vec![row.model.to_owned(), row.queries.to_owned(), row.n_queries.to_string()];
+            cells.extend(row.measures.iter().map(|(_, value)| format!("{value:.4}")));
+            cells
+        });
+        table(&header, cells.collect(), format)
+    };
+    format!(
+        "{}\n\nThe judged documents of each test query, ranked (the papers' protocol):\n{}\n\n\
+         The whole collection, ranked (documents nobody judged count as irrelevant):\n{}",
+        table(&["step", "result", "seconds"], steps, format),
+        figures(&report.judged),
+        figures(&report.collection)
+    )
+}
+
+fn next(out: &Path) -> String {
+    let out = out.display();
+    format!(
+        "\n`seen` queries have clicks in the training log, `unseen` ones do not.\n\
+         Next, on what was made here:\n  \
+         matchrank eval --qrels {out}/log/test.qrels --run {out}/bm25.run\n  \
+         matchrank doctor {out}/dataset\n  \
+         matchrank train bm25 --data {out}/dataset --set b=0.4 --out {out}/bm25-b04.model"
+    )
+}

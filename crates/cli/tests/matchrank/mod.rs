@@ -1,0 +1,89 @@
+//! A folder of files, and the real binary run inside it.
+#![allow(dead_code, reason = "not every test file uses every method")]
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use assert_cmd::Command;
+use serde_json::Value;
+
+pub struct Folder {
+    path: PathBuf,
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        Self { path: temporary.path().to_owned(), _temporary: Some(temporary) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path.join(name), content).unwrap();
+    }
+
+    pub fn write_parquet(&self, name: &str, columns: &[&str], rows: &[Vec<&str>]) {
+        let array = |i: usize| Arc::new(StringArray::from_iter_values(rows.iter().map(|r| r[i]))) as ArrayRef;
+        let batch =
+            RecordBatch::try_from_iter(columns.iter().enumerate().map(|(i, c)| (*c, array(i)))).unwrap();
+        let file = File::create(self.path.join(name)).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+
+    pub fn gzip(&self, content: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path.join(name)).unwrap()
+    }
+
+    /// Runs the binary: exit code, standard output, standard error.
+    pub fn run(&self, args: &str) -> (i32, String, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_matchrank"))
+            .current_dir(&self.path)
+            .args(args.split_whitespace())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().expect("not killed"), text(output.stdout), text(output.stderr))
+    }
+
+    /// Standard output of a run that must succeed.
+    pub fn text(&self, args: &str) -> String {
+        let (code, out, err) = self.run(args);
+        assert_eq!(code, 0, "{args}\n{out}\n{err}");
+        out
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self, args: &str) -> Value {
+        serde_json::from_str(&self.text(args)).unwrap()
+    }
+
+    /// Standard error of a run that must end with exit code 2.
+    pub fn refused(&self, args: &str) -> String {
+        let (code, out, err) = self.run(args);
+        assert_eq!(code, 2, "{args}\n{out}\n{err}");
+        err
+    }
+
+    /// Names of the files and folders here, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.path.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}

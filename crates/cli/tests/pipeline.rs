@@ -1,0 +1,243 @@
+//! From files to figures through the real binary: every input format gives the same dataset, splits hold
+//! out what they say, rankings and figures come out right.
+
+mod matchrank;
+
+use std::path::Path;
+
+use matchrank::Folder;
+use serde_json::Value;
+
+const DOCUMENTS: &str = "id,title,body\nd1,Red shoes,running shoes for the road\nd2,Blue shoes,shoes for dancing\n\
+                         d3,Green hat,\"a hat, wide\nand green\"\nd4,Umbrella,keeps the rain off\n";
+const LOG: &str = "query,document,clicks,time,position\nred shoes,d1,3,2026-01-01T10:00:00Z,1\n\
+                   RED  Shoes,d2,1,2026-01-02T10:00:00Z,2\nhat,d3,5,2026-01-03T10:00:00Z,1\n\
+                   rain,d4,2,2026-01-04T10:00:00Z,1\nred shoes,d1,2,2026-01-05T10:00:00Z,1\n";
+
+fn dataset() -> Folder {
+    let folder = Folder::new();
+    folder.write("docs.csv", DOCUMENTS);
+    folder.write("log.csv", LOG);
+    folder
+}
+
+fn tables(manifest: &Value) -> Vec<(String, String)> {
+    let tables = manifest["tables"].as_object().unwrap();
+    tables.iter().map(|(name, table)| (name.clone(), table["blake3"].as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn clicks_are_added_up_and_queries_normalised() {
+    let folder = dataset();
+    let manifest = folder.json("ingest --clicks log.csv --documents docs.csv --out data --format json");
+    let s = &manifest["statistics"];
+    assert_eq!(
+        (&s["n_x"], &s["n_y"], &s["n_pairs"], &s["n_queries"]),
+        (&3.into(), &4.into(), &4.into(), &3.into())
+    );
+    assert_eq!(s["n_clicks"], 13.0);
+    // red shoes -> d1, d2; hat -> d3; rain -> d4
+    assert_eq!(s["documents_per_query"].as_f64().unwrap(), 4.0 / 3.0);
+    // words: "red shoe", "hat", "rain" with 4 pairs: (4 + 4) / 3 features per query
+    assert!((s["c_x"].as_f64().unwrap() - 8.0 / 3.0).abs() < 1e-12);
+    assert_eq!(manifest["fields"], serde_json::json!([["title", 1.0], ["body", 1.0]]));
+}
+
+#[test]
+fn every_format_gives_the_same_tables() {
+    let folder = dataset();
+    let expected =
+        tables(&folder.json("ingest --clicks log.csv --documents docs.csv --out from-csv --format json"));
+    let rows: Vec<Vec<&str>> = LOG.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let tsv: String = std::iter::once("query\tdocument\tclicks\ttime\tposition".to_owned())
+        .chain(rows.iter().map(|row| row.join("\t")))
+        .map(|line| line + "\r\n")
+        .collect();
+    let jsonl: String = rows
+        .iter()
+        .map(|r| {
+            format!(
+                "{{\"search_term\": \"{}\", \"sku\": \"{}\", \"clicks\": {}, \"ts\": \"{}\", \"rank\": {}}}\n",
+                r[0], r[1], r[2], r[3], r[4]
+            )
+        })
+        .collect();
+    folder.write("log.tsv", &tsv);
+    folder.write("log.jsonl", &jsonl);
+    folder.write("log.csv.gz", folder.gzip(LOG.as_bytes()));
+    folder.write("log.csv.zst", zstd::encode_all(LOG.as_bytes(), 3).unwrap());
+    folder.write_parquet("log.parquet", &["query", "document", "clicks", "time", "position"], &rows);
+    let docs: String = [
+        ("d1", "Red shoes", "running shoes for the road"),
+        ("d2", "Blue shoes", "shoes for dancing"),
+        ("d3", "Green hat", "a hat, wide\\nand green"),
+        ("d4", "Umbrella", "keeps the rain off"),
+    ]
+    .iter()
+    .map(|(id, title, body)| format!("{{\"id\": \"{id}\", \"title\": \"{title}\", \"body\": \"{body}\"}}\n"))
+    .collect();
+    folder.write("docs.jsonl", &docs);
+    for log in ["log.tsv", "log.jsonl", "log.csv.gz", "log.csv.zst", "log.parquet"] {
+        let out = format!("from-{log}");
+        let manifest = folder
+            .json(&format!("ingest --clicks {log} --documents docs.jsonl --out {out} --format json --quiet"));
+        assert_eq!(tables(&manifest), expected, "{log}");
+    }
+    // Little memory and other numbers of threads change nothing either.
+    for flags in ["--memory 0 --threads 1", "--threads 2", "--threads 8"] {
+        let manifest = folder.json(&format!(
+            "ingest --clicks log.csv --documents docs.csv --out again --force --format json {flags}"
+        ));
+        assert_eq!(tables(&manifest), expected, "{flags}");
+    }
+}
+
+#[test]
+fn ubi_and_metarank_events_give_the_clicks_of_the_plain_log() {
+    let folder = Folder::new();
+    folder.write("docs.tsv", "d1\tred shoes\nd2\tblue shoes\n");
+    folder.write("log.csv", "query,document,clicks,shown\nshoes,d1,2,2\nshoes,d2,0,2\nblue,d2,1,1\n");
+    folder.write(
+        "ubi_queries.jsonl",
+        "{\"query_id\": \"s1\", \"user_query\": \"shoes\", \"client_id\": \"c\", \"timestamp\": \"2026-01-01T00:00:00Z\"}\n\
+         {\"query_id\": \"s2\", \"user_query\": \"Shoes\", \"client_id\": \"c\", \"timestamp\": \"2026-01-01T00:00:00Z\"}\n\
+         {\"query_id\": \"s3\", \"user_query\": \"blue\", \"client_id\": \"c\", \"timestamp\": \"2026-01-01T00:00:00Z\"}\n",
+    );
+    let event = |action: &str, search: &str, document: &str, position: u32| {
+        format!(
+            "{{\"action_name\": \"{action}\", \"query_id\": \"{search}\", \"timestamp\": \"2026-01-01T00:00:01Z\", \
+             \"event_attributes\": {{\"object\": {{\"object_id\": \"{document}\"}}, \"position\": {{\"ordinal\": {position}}}}}}}\n"
+        )
+    };
+    let events: String = [
+        event("impression", "s1", "d1", 1),
+        event("impression", "s1", "d2", 2),
+        event("product_click", "s1", "d1", 1),
+        event("impression", "s2", "d1", 1),
+        event("impression", "s2", "d2", 2),
+        event("product_click", "s2", "d1", 1),
+        event("impression", "s3", "d2", 1),
+        event("click", "s3", "d2", 1),
+        event("add_to_cart", "s3", "d2", 1),
+    ]
+    .concat();
+    folder.write("ubi_events.jsonl", &events);
+    let ranking = |id: &str, query: &str, items: &str| {
+        format!(
+            "{{\"event\": \"ranking\", \"id\": \"{id}\", \"timestamp\": \"1767225600000\", \"user\": \"u\", \
+             \"fields\": [{{\"name\": \"query\", \"value\": \"{query}\"}}], \"items\": [{items}]}}\n"
+        )
+    };
+    let click = |id: &str, ranking: &str, item: &str| {
+        format!(
+            "{{\"event\": \"interaction\", \"id\": \"{id}\", \"ranking\": \"{ranking}\", \"timestamp\": \"1767225601000\", \
+             \"user\": \"u\", \"type\": \"click\", \"item\": \"{item}\"}}\n"
+        )
+    };
+    let item = |id: &str, title: &str| {
+        format!(
+            "{{\"event\": \"item\", \"id\": \"i-{id}\", \"item\": \"{id}\", \"timestamp\": \"1767225600000\", \
+             \"fields\": [{{\"name\": \"title\", \"value\": \"{title}\"}}, {{\"name\": \"price\", \"value\": 3}}]}}\n"
+        )
+    };
+    let both = "{\"id\": \"d1\"}, {\"id\": \"d2\"}";
+    let metarank: String = [
+        item("d1", "red shoes"),
+        item("d2", "blue shoes"),
+        ranking("s1", "shoes", both),
+        click("c1", "s1", "d1"),
+        ranking("s2", "SHOES", both),
+        click("c2", "s2", "d1"),
+        ranking("s3", "blue", "{\"id\": \"d2\"}"),
+        click("c3", "s3", "d2"),
+    ]
+    .concat();
+    folder.write("metarank.jsonl", &metarank);
+    let statistics = |clicks: &str, documents: &str, out: &str| {
+        let args =
+            format!("ingest --clicks {clicks} --documents {documents} --out {out} --format json --quiet");
+        folder.json(&args)["statistics"].clone()
+    };
+    let plain = statistics("log.csv", "docs.tsv", "plain");
+    assert_eq!((&plain["n_pairs"], &plain["n_clicks"]), (&2.into(), &3.0.into()));
+    assert_eq!(statistics("ubi_queries.jsonl ubi_events.jsonl", "docs.tsv", "ubi"), plain);
+    assert_eq!(statistics("metarank.jsonl", "metarank.jsonl", "metarank"), plain);
+}
+
+#[test]
+fn a_time_split_holds_out_the_last_clicks_and_a_query_split_whole_queries() {
+    let folder = dataset();
+    let manifest = folder.json(
+        "ingest --clicks log.csv --documents docs.csv --split time --holdout 0.2,0.15 --out by-time --format json",
+    );
+    // 13 clicks: the last 2 are test (0.15 of them), the 2 before validation.
+    let s = &manifest["statistics"];
+    assert_eq!((&s["n_clicks"], &s["n_judgments"]), (&9.0.into(), &serde_json::json!([1, 1])));
+    let log: String = std::iter::once("query,document\n".to_owned())
+        .chain((0..3000).map(|i| format!("query {},d{}\n", i % 600, 1 + i % 4)))
+        .collect();
+    folder.write("many.csv", &log);
+    let manifest = folder
+        .json("ingest --clicks many.csv --documents docs.csv --split query --out by-query --format json");
+    let s = &manifest["statistics"];
+    let [validation, test] = [0, 1].map(|i| s["n_judged_queries"][i].as_u64().unwrap());
+    assert_eq!(s["n_x"].as_u64().unwrap() + validation + test, 600, "a query is in one part only");
+    assert!((30..100).contains(&validation) && (30..100).contains(&test), "{validation} {test}");
+}
+
+#[test]
+fn bm25_from_ingest_to_eval() {
+    let folder = dataset();
+    folder.write("queries.tsv", "q1\tshoes for the road\nq2\train\nq3\tzebra\n");
+    folder.write("test.qrels", "q1 0 d1 2\nq1 0 d2 1\nq1 0 d4 0\nq2 0 d4 1\nq2 0 d3 0\n");
+    folder.json(
+        "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments test=test.qrels --out data \
+         --format json",
+    );
+    let trained = folder.json("train bm25 --data data --set b=0.4 --out bm25.model --format json");
+    assert_eq!((&trained["params"]["b"], &trained["params"]["k1"]), (&0.4.into(), &1.2.into()));
+    let ranked = folder.json("rank --model bm25.model --data data --split test --out bm25.run --format json");
+    assert_eq!((&ranked["queries"], &ranked["documents"]), (&2.into(), &3.into()));
+    let run = folder.read("bm25.run");
+    let documents: Vec<&str> = run.lines().map(|line| line.split(' ').nth(2).unwrap()).collect();
+    assert_eq!(documents, ["d1", "d2", "d4"]);
+    // The candidates get the same scores as the search, and those without a common word 0.
+    folder.json("rank --model bm25.model --data data --candidates judged --out judged.run --format json");
+    let judged = folder.read("judged.run");
+    for line in run.lines() {
+        let found = judged.lines().find(|l| l.split(' ').take(3).eq(line.split(' ').take(3))).unwrap();
+        assert_eq!(found.split(' ').nth(4), line.split(' ').nth(4));
+    }
+    assert!(judged.lines().any(|line| line.starts_with("q2 Q0 d3 2 0 ")), "{judged}");
+    let figures = folder.json("eval --qrels test.qrels --run bm25.run --measures ndcg@10,map --format json");
+    assert_eq!(figures["runs"][0]["measures"]["ndcg@10"], 1.0);
+    // A query that is in no file of the dataset.
+    folder.write("new.tsv", "n1\tgreen hats\nn2\tzebra\n");
+    folder.json("rank --model bm25.model --data data --queries new.tsv --top 1 --out new.run --format json");
+    assert!(folder.read("new.run").starts_with("n1 Q0 d3 1 "));
+    // The second ranking takes the index from the dataset folder and gives the same bytes.
+    folder.json("rank --model bm25.model --data data --split test --out again.run --format json --threads 1");
+    assert_eq!(folder.read("again.run"), run);
+}
+
+#[test]
+fn the_demo_tells_the_whole_story_twice_the_same() {
+    let folder = Folder::new();
+    let first = folder.json("demo --format json");
+    let measures =
+        |report: &Value, row: usize| report["judged"][row]["measures"]["ndcg@10"].as_f64().unwrap();
+    assert_eq!(first["judged"][0]["model"], "random order");
+    assert_eq!(first["judged"][3]["model"], "bm25");
+    assert!(measures(&first, 3) > measures(&first, 0) + 0.05, "BM25 is better than a random order");
+    let second = folder.json("demo --format json --threads 1");
+    assert_eq!(first["judged"], second["judged"]);
+    assert_eq!(first["collection"], second["collection"]);
+    for made in ["log/clicks.csv", "dataset/manifest.json", "bm25.model", "bm25.run"] {
+        assert!(Path::new(folder.path()).join("matchrank-demo").join(made).is_file(), "{made}");
+    }
+    let text = folder.text("demo --out other");
+    assert!(
+        text.contains("the papers' protocol") && text.contains("matchrank eval --qrels other/log/test.qrels"),
+        "{text}"
+    );
+}
