@@ -16,6 +16,8 @@
 mod index;
 mod postings;
 mod retriever;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod top_k;
 
