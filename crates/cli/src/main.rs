@@ -36,6 +36,7 @@ pub(crate) struct Global {
 
 #[derive(Subcommand)]
 enum Command {
+    Doctor(commands::doctor::Args),
     Eval(commands::eval::Args),
 }
 
@@ -44,6 +45,7 @@ Exit codes: 0 done; 1 ran, and found problems; 2 bad input or usage.
 
 Examples:
   matchrank demo                                   the whole story on simulated data
+  matchrank doctor train.txt qrels.txt             what is wrong with these files
   matchrank eval --qrels qrels.txt --run a.run b.run";
 
 /// How a command that did not fail ended.
@@ -51,7 +53,6 @@ pub(crate) enum Outcome {
     /// Exit code 0.
     Clean,
     /// Exit code 1: it ran, and what it looked at has problems.
-    #[allow(dead_code, reason = "doctor is the first to find problems")]
     Problems,
 }
 
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
     match cli.command {
+        Command::Doctor(args) => commands::doctor::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
     }
 }
