@@ -41,6 +41,7 @@ enum Command {
     Ingest(Box<commands::ingest::Args>),
     Train(commands::train::Args),
     Rank(commands::rank::Args),
+    Doctor(commands::doctor::Args),
     Eval(commands::eval::Args),
     Completions(commands::completions::Args),
 }
@@ -50,6 +51,7 @@ Exit codes: 0 done; 1 ran, and found problems; 2 bad input or usage.
 
 Examples:
   matchrank demo                                   the whole story on simulated data
+  matchrank doctor train.txt qrels.txt             what is wrong with these files
   matchrank eval --qrels qrels.txt --run a.run b.run";
 
 /// How a command that did not fail ended.
@@ -57,7 +59,6 @@ pub(crate) enum Outcome {
     /// Exit code 0.
     Clean,
     /// Exit code 1: it ran, and what it looked at has problems.
-    #[allow(dead_code, reason = "doctor is the first to find problems")]
     Problems,
 }
 
@@ -82,6 +83,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Ingest(args) => commands::ingest::run(*args, &cli.global),
         Command::Train(args) => commands::train::run(args, &cli.global),
         Command::Rank(args) => commands::rank::run(args, &cli.global),
+        Command::Doctor(args) => commands::doctor::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
         Command::Simulate(args) => commands::simulate::run(args, &cli.global),
     }

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
+//! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
@@ -12,6 +13,7 @@
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 
 pub mod dataset;
+pub mod doctor;
 pub mod files;
 pub mod ingest;
 pub mod matching;

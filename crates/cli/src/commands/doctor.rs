@@ -1,0 +1,165 @@
+//! `matchrank doctor`: what is wrong or suspicious with files of data.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use matchrank_engine::doctor::{self, Finding, Kind, Report, Severity};
+use serde::Serialize;
+
+use crate::terminal::{self, Terminal};
+use crate::{Global, Outcome};
+
+/// Say what is wrong or suspicious with files of data, with line numbers and a fix
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// LETOR / SVMlight files, TREC qrels or TREC runs; plain, gzip or zstd
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// What the files are; recognised by their first lines when absent
+    #[arg(long)]
+    kind: Option<KindName>,
+    /// How to print
+    #[arg(long, default_value = "table")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Files that are named together are also compared: queries that two LETOR files or two qrels share, judged
+queries that a run has no document for.
+
+Exit codes: 0 nothing found, or information only; 1 a warning or an error was found; 2 a file cannot be
+read.
+
+Examples:
+  matchrank doctor train.txt.gz                    one LETOR file
+  matchrank doctor train.txt test.txt              and whether they share queries
+  matchrank doctor qrels.txt bm25.run              and whether they fit
+  matchrank doctor --format json test.txt | jq '.files[].findings[].code'";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum KindName {
+    /// LETOR / SVMlight: `0 qid:7 1:0.5`
+    Letor,
+    /// TREC judgments: `query 0 document grade`
+    Qrels,
+    /// A TREC run: `query Q0 document rank score tag`
+    Run,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// For reading
+    Table,
+    /// For scripts
+    Json,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let kind = args.kind.map(|kind| match kind {
+        KindName::Letor => Kind::Letor,
+        KindName::Qrels => Kind::Qrels,
+        KindName::Run => Kind::Run,
+    });
+    let terminal = Terminal::new(global.quiet);
+    let reports = doctor::examine(&args.paths, kind, &terminal);
+    terminal.finish();
+    let reports = reports?;
+    let totals = Totals::of(&reports);
+    let text = match args.format {
+        Format::Table => table(&reports, &totals),
+        Format::Json => serde_json::to_string_pretty(&Output { files: &reports, totals: &totals })?,
+    };
+    terminal::print(&text)?;
+    let problems = reports.iter().any(Report::has_problems);
+    Ok(if problems { Outcome::Problems } else { Outcome::Clean })
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    files: &'a [Report],
+    totals: &'a Totals,
+}
+
+#[derive(Serialize)]
+struct Totals {
+    errors: usize,
+    warnings: usize,
+    infos: usize,
+}
+
+impl Totals {
+    fn of(reports: &[Report]) -> Self {
+        let all = || reports.iter().flat_map(|report| &report.findings);
+        let count = |severity| all().filter(|finding| finding.severity == severity).count();
+        Self {
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            infos: count(Severity::Info),
+        }
+    }
+}
+
+fn table(reports: &[Report], totals: &Totals) -> String {
+    let mut out = String::new();
+    for report in reports {
+        let kind = match report.kind {
+            Some(Kind::Letor) => "LETOR, ",
+            Some(Kind::Qrels) => "qrels, ",
+            Some(Kind::Run) => "run, ",
+            None => "",
+        };
+        out += &format!("{}: {kind}{}\n", report.file, report.summary);
+        report.findings.iter().for_each(|finding| write_finding(&mut out, finding));
+        out.push('\n');
+    }
+    let Totals { errors, warnings, infos } = totals;
+    let plural = |n: &usize, noun: &str| format!("{n} {noun}{}", if *n == 1 { "" } else { "s" });
+    out + &format!("{}, {}, {infos} for information", plural(errors, "error"), plural(warnings, "warning"))
+}
+
+fn write_finding(out: &mut String, finding: &Finding) {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "info",
+    };
+    let mut head = format!("{}: {}", finding.code, finding.message);
+    if !finding.lines.is_empty() {
+        let shown: Vec<String> = finding.lines.iter().map(u64::to_string).collect();
+        let more = finding.count.saturating_sub(shown.len() as u64);
+        let noun = if shown.len() == 1 && more == 0 { "line" } else { "lines" };
+        let place = format!("[{noun} {}{}]", shown.join(", "), if more > 0 { ", ..." } else { "" });
+        let _ = write!(head, " {}", place.replace(' ', NO_BREAK));
+    }
+    for (i, part) in wrap(&head).iter().enumerate() {
+        let margin = if i == 0 { severity } else { "" };
+        let _ = writeln!(out, "  {margin:<8} {part}");
+    }
+    if !finding.fix.is_empty() {
+        for (i, part) in wrap(&format!("-> {}", finding.fix)).iter().enumerate() {
+            let _ = writeln!(out, "           {}{part}", if i == 0 { "" } else { "   " });
+        }
+    }
+}
+
+/// A space at which [`wrap`] does not break.
+const NO_BREAK: &str = "\u{a0}";
+
+/// Words in lines of at most 86 letters, so that with the margin they fit into 100 columns.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > 86 {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| line.replace(NO_BREAK, " ")).collect()
+}

@@ -1,0 +1,200 @@
+//! LETOR / SVMlight feature lists.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use matchrank_core::data::{FeatureLists, FeatureRow, FeatureRows, letor};
+
+use super::finding::{Finding, Lines, Malformed, Report, Severity, counted, listed, thousands, whole};
+use super::grades::{Grades, without_relevant};
+use super::{Kind, columns, leak, lines};
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// Where a row comes from.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    line: u64,
+    document: Option<&'a str>,
+}
+
+pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) {
+    let mut rows = FeatureRows::default();
+    let mut origins: Map<&str, Vec<Origin>> = Map::default();
+    let mut malformed = Malformed::default();
+    let mut scattered = Lines::default();
+    let mut scattered_queries: Vec<&str> = Vec::new();
+    let mut last = None;
+    let mut entries = Vec::new();
+    for (line, text) in lines(bytes) {
+        let added = letor::parse_row(text, &mut entries).and_then(|row| {
+            let Some(row) = row else { return Ok(None) };
+            rows.push(row.query, row.document, row.label, &mut entries)?;
+            Ok(Some(row))
+        });
+        match added {
+            Ok(Some(row)) => {
+                let known = origins.entry(row.query).or_default();
+                if last != Some(row.query) && !known.is_empty() {
+                    scattered.add(line);
+                    if !scattered_queries.contains(&row.query) && scattered_queries.len() < 100 {
+                        scattered_queries.push(row.query);
+                    }
+                }
+                known.push(Origin { line, document: row.document });
+                last = Some(row.query);
+            }
+            Ok(None) => {}
+            Err(message) => malformed.add(line, message),
+        }
+    }
+
+    let lists = FeatureLists::from_rows(vec![rows]);
+    let mut grades = Grades::default();
+    lists.labels().iter().for_each(|label| grades.add(f64::from(*label)));
+    let mut findings: Vec<Finding> = malformed.findings().collect();
+    if lists.n_rows() > 0 {
+        findings.extend(scattered.finding(
+            Severity::Warning,
+            "scattered-query",
+            |n| {
+                let times = if n == 1 { "once".to_owned() } else { format!("{} times", thousands(n)) };
+                format!(
+                    "rows of a query do not follow each other: {times} a query comes back ({})",
+                    listed(&scattered_queries)
+                )
+            },
+            "sort the rows by query; matchrank groups them itself, tools that count neighbouring rows \
+             (LightGBM, XGBoost) take them for other queries",
+        ));
+        findings.extend(duplicates(&lists, &origins));
+        findings.extend(grades.findings());
+        findings.extend(query_findings(&lists));
+        findings.extend(columns::findings(&lists));
+        findings.extend(leak::finding(&lists));
+        findings.push(memory(&lists));
+    }
+    let summary = format!(
+        "{}, {}, {}, {}",
+        counted(lists.n_queries() as u64, "query"),
+        counted(lists.n_rows() as u64, "row"),
+        counted(lists.n_features() as u64, "feature"),
+        grades.summary()
+    );
+    let queries = lists.iter().map(|list| list.query().to_owned()).collect();
+    (Report { file, kind: Some(Kind::Letor), summary, findings }, queries)
+}
+
+/// Rows that say the same twice, and documents that a query has twice with something else. Rows in
+/// which every feature is 0 say nothing, so they are not taken for copies.
+fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl Iterator<Item = Finding> {
+    let (mut copies, mut documents) = (Lines::default(), Lines::default());
+    let (mut copy_of, mut document_of) = (None, None);
+    for list in lists.iter() {
+        let origins = &origins[list.query()];
+        let mut row_at: Map<u64, usize> = Map::default();
+        let mut document_at: Map<&str, usize> = Map::default();
+        for (i, origin) in origins.iter().enumerate() {
+            let same = match row_at.entry(fingerprint(list.labels()[i], list.row(i))) {
+                Entry::Occupied(earlier) => Some(*earlier.get()),
+                Entry::Vacant(free) => {
+                    free.insert(i);
+                    None
+                }
+            };
+            let same = same.filter(|&e| {
+                list.labels()[e] == list.labels()[i]
+                    && list.row(e) == list.row(i)
+                    && origins[e].document == origin.document
+                    && list.row(i).entries().next().is_some()
+            });
+            if let Some(earlier) = same {
+                copies.add(origin.line);
+                copy_of.get_or_insert(origins[earlier].line);
+                continue;
+            }
+            if let Some(document) = origin.document
+                && let Some(earlier) = document_at.insert(document, i)
+            {
+                documents.add(origin.line);
+                document_of.get_or_insert((list.query(), document, origins[earlier].line));
+            }
+        }
+    }
+    let copies = copies.finding(
+        Severity::Warning,
+        "duplicate-row",
+        |n| {
+            format!(
+                "{} an earlier row of the same query in label, document and every feature (the first repeats line {})",
+                if n == 1 { "1 row repeats".to_owned() } else { format!("{} repeat", counted(n, "row")) },
+                copy_of.unwrap_or(0)
+            )
+        },
+        "remove the copies; they count twice in training and in every measure",
+    );
+    let documents = documents.finding(
+        Severity::Warning,
+        "duplicate-document",
+        |n| {
+            let (query, document, line) = document_of.unwrap_or_default();
+            format!(
+                "{} a document again that its query has already, with another label or features (the first: \
+                 {document} of qid:{query}, also on line {line})",
+                if n == 1 { "1 row names".to_owned() } else { format!("{} name", counted(n, "row")) },
+            )
+        },
+        "keep one row per query and document",
+    );
+    copies.into_iter().chain(documents)
+}
+
+fn fingerprint(label: f32, row: FeatureRow) -> u64 {
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    label.to_bits().hash(&mut hasher);
+    row.entries().for_each(|(column, value)| (column, value.to_bits()).hash(&mut hasher));
+    hasher.finish()
+}
+
+fn query_findings(lists: &FeatureLists) -> impl Iterator<Item = Finding> {
+    let named = |keep: &dyn Fn(&[f32]) -> bool| -> Vec<&str> {
+        lists.iter().filter(|list| keep(list.labels())).map(|list| list.query()).collect()
+    };
+    let nothing = named(&|labels| labels.iter().all(|label| *label <= 0.0));
+    let single = named(&|labels| labels.len() == 1);
+    let single = (!single.is_empty()).then(|| Finding {
+        severity: Severity::Info,
+        code: "single-document",
+        message: format!(
+            "{} only one document ({})",
+            if single.len() == 1 {
+                "1 query has".into()
+            } else {
+                format!("{} have", counted(single.len() as u64, "query"))
+            },
+            listed(&single)
+        ),
+        count: single.len() as u64,
+        lines: Vec::new(),
+        fix: "any order of one document is right: such a query teaches nothing and lifts the mean".into(),
+    });
+    without_relevant(&nothing, lists.n_queries()).into_iter().chain(single)
+}
+
+/// What a ranker needs in memory: the lists, and per row a score, a gradient, a curvature and a place in
+/// the order, 8 bytes each.
+fn memory(lists: &FeatureLists) -> Finding {
+    let bytes = lists.bytes() + 32 * lists.n_rows();
+    let form = if lists.features().dense_rows(0..0).is_some() { "dense" } else { "sparse" };
+    let megabytes = (bytes as f64 / 1e6).ceil();
+    whole(
+        Severity::Info,
+        "memory",
+        format!(
+            "training a ranker takes about {} MB of memory ({form} features)",
+            thousands(megabytes as u64)
+        ),
+        "",
+    )
+}

@@ -1,0 +1,88 @@
+//! What is wrong or suspicious with a file, in plain words, with line numbers and a fix.
+//!
+//! A strict parser stops at the first line it cannot read. The doctor goes on: a line that cannot be
+//! read is one of its findings. Each kind of file has its own examination, in its own file:
+//!
+//! | file | what it looks at |
+//! |---|---|
+//! | `encoding` | any text: UTF-8, mojibake, byte order mark, line ends |
+//! | `grades` | the labels of judged documents: gaps, nothing relevant |
+//! | `letor` | LETOR / SVMlight feature lists |
+//! | `leak` | whether the order of a LETOR file gives the labels away |
+//! | `columns` | features that say nothing, or nothing within a query |
+//! | `qrels` | TREC judgments |
+//! | `run` | TREC runs |
+//! | `together` | files that were named together: shared queries, runs without judgments |
+
+mod columns;
+mod encoding;
+mod finding;
+mod grades;
+mod kind;
+mod leak;
+mod letor;
+mod qrels;
+mod run;
+mod together;
+
+use std::path::Path;
+
+pub use finding::{Finding, Report, Severity};
+pub use kind::Kind;
+
+use matchrank_core::progress::Progress;
+
+use crate::{Error, Result, files};
+
+/// Examines files, each by itself and then together: one report per file, and a last one on what they
+/// are together when there is something to say. The kind is recognised by the content unless given.
+///
+/// Fails when a file cannot be read at all, or is of no known kind.
+pub fn examine(
+    paths: &[impl AsRef<Path>],
+    kind: Option<Kind>,
+    progress: &dyn Progress,
+) -> Result<Vec<Report>> {
+    progress.begin("examining", Some(paths.len() as u64), "files");
+    let mut reports = Vec::new();
+    let mut examined = Vec::new();
+    for path in paths {
+        let path = path.as_ref();
+        let file = files::name_of(path);
+        let bytes = files::read_all(path)?;
+        if let Some(finding) = encoding::not_text(&bytes) {
+            reports.push(Report {
+                file,
+                kind: None,
+                summary: "cannot be examined".into(),
+                findings: vec![finding],
+            });
+            continue;
+        }
+        let kind = kind.or_else(|| Kind::recognise(&bytes)).ok_or_else(|| {
+            let message = "the first lines look neither like LETOR (`0 qid:7 1:0.5`) nor like qrels \
+                           (`query 0 document grade`) nor like a run (`query Q0 document rank score tag`); \
+                           say what it is with --kind";
+            Error::format(&file, message)
+        })?;
+        let (mut report, queries) = match kind {
+            Kind::Letor => letor::examine(file, &bytes),
+            Kind::Qrels => qrels::examine(file, &bytes),
+            Kind::Run => run::examine(file, &bytes),
+        };
+        report.findings.extend(encoding::findings(&bytes));
+        report.findings.sort_by_key(|finding| finding.severity);
+        progress.advance(1);
+        examined.push((kind, report.file.clone(), queries));
+        reports.push(report);
+    }
+    reports.extend(together::examine(&examined));
+    Ok(reports)
+}
+
+/// The lines of a file with their numbers, up to the line feed (a carriage return stays).
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let text = bytes.strip_prefix(encoding::BYTE_ORDER_MARK).unwrap_or(bytes);
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    (1..).zip(text.split(|b| *b == b'\n'))
+}
