@@ -1,5 +1,5 @@
 //! A folder of files, and the real binary run inside it.
-#![allow(dead_code, reason = "not every test file uses every method")]
+#![allow(dead_code, unreachable_pub, reason = "a module of every test file, not all of which use all of it")]
 
 use std::fs::File;
 use std::io::Write;
