@@ -77,6 +77,9 @@ pub struct Bm25 {
     n_documents: u64,
     average_length: f64,
     document_frequencies: Vec<u32>,
+    /// K(d) = base + slope |d|.
+    base: f64,
+    slope: f64,
 }
 
 /// What one term adds to a score.
@@ -117,7 +120,11 @@ impl Bm25 {
                 document_frequencies[term]
             )));
         }
-        Ok(Self { params: *params, n_documents, average_length, document_frequencies })
+        let Bm25Params { k1, b } = *params;
+        // Where every document is empty, any length is average.
+        let (base, slope) =
+            if average_length > 0.0 { (k1 * (1.0 - b), k1 * b / average_length) } else { (k1, 0.0) };
+        Ok(Self { params: *params, n_documents, average_length, document_frequencies, base, slope })
     }
 
     /// A model from the documents of a collection, each a row of (weighted) counts and a length.
@@ -144,8 +151,7 @@ impl Bm25 {
 
     /// The same statistics with other parameters.
     pub fn with_params(self, params: &Bm25Params) -> Result<Self> {
-        params.validate()?;
-        Ok(Self { params: *params, ..self })
+        Self::new(params, self.n_documents, self.average_length, self.document_frequencies)
     }
 
     /// k1 and b.
@@ -178,9 +184,7 @@ impl Bm25 {
     /// `K(d)` for a document of this length: the count at which a term has half of its full effect.
     #[inline]
     pub fn length_norm(&self, length: f32) -> f64 {
-        let Bm25Params { k1, b } = self.params;
-        let relative = if self.average_length > 0.0 { f64::from(length) / self.average_length } else { 1.0 };
-        k1 * (1.0 - b + b * relative)
+        self.base + self.slope * f64::from(length)
     }
 
     /// `tf (k1 + 1) / (tf + K)`.

@@ -29,14 +29,15 @@ pub struct Retriever {
     model: Arc<TextBm25>,
     /// For each weighted field: its place in the index, and its weight.
     fields: Vec<(usize, f64)>,
-    /// K(d) of every document, by segment.
-    norms: Vec<Vec<f64>>,
+    /// Weighted length of every document, by segment.
+    lengths: Vec<Vec<f32>>,
     /// The largest saturation of each term, measured when a term is first used; NaN before.
     largest: Vec<AtomicU32>,
 }
 
-/// Documents summed at a time: 8 bytes each, 32 KiB.
-const WINDOW: u32 = 4096;
+/// Documents summed at a time: 8 bytes each, 256 KiB, which the second-level cache holds. Few in
+/// tests, so that small collections have many windows.
+const WINDOW: u32 = if cfg!(test) { 1 << 8 } else { 1 << 15 };
 /// Terms of fewer documents are given the bound that holds for every term, k1 + 1.
 const RARE: u32 = 512;
 /// Sums are in another order than their bounds; this covers the difference many times over.
@@ -86,10 +87,10 @@ impl Retriever {
             })?;
             fields.push((place, f64::from(weight)));
         }
-        let norms = index.segments.iter().map(|segment| norms(segment, &model, &fields)).collect();
+        let lengths = index.segments.iter().map(|segment| lengths(segment, &model, &fields)).collect();
         let unknown = f32::NAN.to_bits();
         let largest = (0..model.words.vocabulary.len()).map(|_| AtomicU32::new(unknown)).collect();
-        Ok(Self { index, model, fields, norms, largest })
+        Ok(Self { index, model, fields, lengths, largest })
     }
 
     /// The index that is searched.
@@ -122,10 +123,10 @@ impl Retriever {
         scratch.scores.resize(WINDOW as usize, 0.0);
         scratch.counts.resize(WINDOW as usize, 0.0);
         scratch.present.resize(WINDOW as usize / 64, 0);
-        for (segment, norms) in self.index.segments.iter().zip(&self.norms) {
+        for (segment, lengths) in self.index.segments.iter().zip(&self.lengths) {
             let mut terms = self.terms(query, segment).map_err(|e| self.unreadable(e))?;
             terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
-            self.search_segment(&mut terms, segment, norms, &mut scratch, &mut top);
+            self.search_segment(&mut terms, segment, lengths, &mut scratch, &mut top);
         }
         SCRATCH.set(Some(scratch));
         Ok(top.into_hits())
@@ -168,13 +169,13 @@ impl Retriever {
         let mut largest = 0.0f64;
         let mut counts = vec![0.0; WINDOW as usize];
         let mut present = vec![0; WINDOW as usize / 64];
-        for (segment, norms) in self.index.segments.iter().zip(&self.norms) {
+        for (segment, lengths) in self.index.segments.iter().zip(&self.lengths) {
             let mut fields = self.open(id, segment)?;
             while let Some(window) = next_window(fields.iter().map(|(_, postings)| postings)) {
                 self.for_each_saturation(
                     &mut fields,
                     &window,
-                    norms,
+                    lengths,
                     &mut counts,
                     &mut present,
                     |_, value| {
@@ -195,18 +196,16 @@ impl Retriever {
         &self,
         fields: &mut [(f64, Postings)],
         window: &Range<u32>,
-        norms: &[f64],
+        lengths: &[f32],
         counts: &mut [f64],
         present: &mut [u64],
         mut each: impl FnMut(usize, f64),
     ) {
-        let bm25 = &self.model.bm25;
         if let [(weight, postings)] = fields {
             postings.for_each_in(window, |document, count| {
                 let place = (document - window.start) as usize;
                 present[place / 64] |= 1 << (place % 64);
-                let count = (*weight * f64::from(count)) as f32;
-                each(place, bm25.saturation(count, norms[document as usize]));
+                each(place, self.saturation(*weight * f64::from(count), lengths[document as usize]));
             });
             return;
         }
@@ -219,10 +218,16 @@ impl Retriever {
             });
         }
         for_each_bit(&found, |place| {
-            let count = std::mem::take(&mut counts[place]) as f32;
-            each(place, bm25.saturation(count, norms[window.start as usize + place]));
+            let count = std::mem::take(&mut counts[place]);
+            each(place, self.saturation(count, lengths[window.start as usize + place]));
         });
         present.iter_mut().zip(&found).for_each(|(all, some)| *all |= some);
+    }
+
+    /// Core's saturation of a weighted count, rounded as a [`Bag`] would store it.
+    #[inline]
+    fn saturation(&self, count: f64, length: f32) -> f64 {
+        self.model.bm25.saturation(count as f32, self.model.bm25.length_norm(length))
     }
 
     /// Terms ascend by bound.
@@ -230,7 +235,7 @@ impl Retriever {
         &self,
         terms: &mut [Term],
         segment: &Segment,
-        norms: &[f64],
+        lengths: &[f32],
         scratch: &mut Scratch,
         top: &mut TopK,
     ) {
@@ -248,22 +253,7 @@ impl Retriever {
             let (optional, needed) = terms.split_at_mut(n_optional);
             let postings = needed.iter().flat_map(|term| term.fields.iter().map(|(_, postings)| postings));
             let Some(window) = next_window(postings) else { break };
-            for term in needed {
-                let weight = term.weight;
-                self.for_each_saturation(
-                    &mut term.fields,
-                    &window,
-                    norms,
-                    counts,
-                    present,
-                    |place, value| {
-                        scores[place] += weight * value;
-                    },
-                );
-            }
-            for_each_bit(present, |place| {
-                let mut score = std::mem::take(&mut scores[place]);
-                let document = window.start + place as u32;
+            let mut consider = |document: u32, mut score: f64| {
                 for (term, bound) in optional.iter_mut().zip(&bounds).rev() {
                     if ((score + bound) * SLACK) as f32 <= top.threshold() {
                         return;
@@ -274,13 +264,38 @@ impl Retriever {
                         .map(|(weight, field)| *weight * f64::from(field.count(document)))
                         .sum();
                     if count > 0.0 {
-                        score +=
-                            term.weight * self.model.bm25.saturation(count as f32, norms[document as usize]);
+                        score += term.weight * self.saturation(count, lengths[document as usize]);
                     }
                 }
                 if score as f32 > top.threshold() {
                     top.offer(Hit { document: segment.first + document, score: score as f32 });
                 }
+            };
+            // One list alone needs no summing.
+            if let [Term { weight, fields, .. }] = needed
+                && let [(field_weight, postings)] = &mut fields[..]
+            {
+                postings.for_each_in(&window, |document, count| {
+                    let count = *field_weight * f64::from(count);
+                    consider(document, *weight * self.saturation(count, lengths[document as usize]));
+                });
+                continue;
+            }
+            for term in needed {
+                let weight = term.weight;
+                self.for_each_saturation(
+                    &mut term.fields,
+                    &window,
+                    lengths,
+                    counts,
+                    present,
+                    |place, value| {
+                        scores[place] += weight * value;
+                    },
+                );
+            }
+            for_each_bit(present, |place| {
+                consider(window.start + place as u32, std::mem::take(&mut scores[place]));
             });
             present.fill(0);
         }
@@ -291,15 +306,15 @@ impl Retriever {
     }
 }
 
-/// K(d) of every document of a segment.
-fn norms(segment: &Segment, model: &TextBm25, fields: &[(usize, f64)]) -> Vec<f64> {
-    let mut lengths = vec![0u32; fields.len()];
+/// The weighted length of every document of a segment.
+fn lengths(segment: &Segment, model: &TextBm25, fields: &[(usize, f64)]) -> Vec<f32> {
+    let mut counts = vec![0u32; fields.len()];
     (0..segment.n_documents as usize)
         .map(|document| {
-            for (length, (place, _)) in lengths.iter_mut().zip(fields) {
-                *length = segment.lengths[*place][document];
+            for (count, (place, _)) in counts.iter_mut().zip(fields) {
+                *count = segment.lengths[*place][document];
             }
-            model.bm25.length_norm(model.words.fields.weighted(&lengths))
+            model.words.fields.weighted(&counts)
         })
         .collect()
 }
