@@ -1,4 +1,5 @@
 //! `matchrank doctor` as a user sees it: a small file per finding, and real data where it is present.
+#![allow(clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
 

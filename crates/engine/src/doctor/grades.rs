@@ -13,7 +13,7 @@ pub(super) struct Grades {
 
 impl Grades {
     pub(super) fn add(&mut self, grade: f64) {
-        if grade.fract() == 0.0 && grade.abs() < 1e9 {
+        if grade.fract() == 0.0 && grade.abs() < 9e15 {
             *self.counts.entry(grade as i64).or_default() += 1;
         } else {
             self.fractional += 1;

@@ -86,3 +86,30 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     (1..).zip(text.split(|b| *b == b'\n'))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Report, encoding, letor, qrels, run};
+
+    fn all(bytes: &[u8]) -> [Report; 3] {
+        encoding::findings(bytes);
+        encoding::not_text(bytes);
+        [letor::examine, qrels::examine, run::examine].map(|examine| examine("a".into(), bytes).0)
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            all(&bytes);
+        }
+
+        #[test]
+        fn almost_files_never_panic(text in "([0-9.:# \t\r\nQqid=e+-]|qid:[0-9]| [0-9]:[0-9.e-]{1,3}|1 0 A [0-9]\n|1 Q0 A 1 [0-9] t\n){0,60}") {
+            for report in all(text.as_bytes()) {
+                prop_assert!(report.findings.iter().all(|finding| finding.count > 0 && !finding.message.is_empty()));
+            }
+        }
+    }
+}
