@@ -311,6 +311,7 @@ proptest! {
             let expected = slow(measure, &case);
             prop_assert!((value - expected).abs() < 1e-12, "{} {} {}", measure, value, expected);
             prop_assert!((0.0..=1.0 + 1e-12).contains(&value), "{} {}", measure, value);
+            prop_assert!(value.is_sign_positive(), "{} is -0", measure);
         }
     }
 

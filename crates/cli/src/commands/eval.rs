@@ -1,9 +1,253 @@
+//! `eval`: runs against judgments.
+
+mod report;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use matchrank_core::data::{letor, qrels, qrels::Qrels, run};
+use matchrank_core::measure::significance::{self, Comparison, Test};
+use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing, Ties, bins, evaluate};
+use matchrank_core::progress::Progress;
+use matchrank_engine::files;
+
+use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome};
 
 /// Measure one or many runs against judgments
 #[derive(clap::Args)]
-pub(crate) struct Args {}
+#[command(
+    group = clap::ArgGroup::new("judgments").required(true).args(["qrels", "letor"]),
+    after_help = EXAMPLES,
+    after_long_help = format!("{DIALECTS}\n\n{EXAMPLES}")
+)]
+pub(crate) struct Args {
+    /// Judgments as TREC qrels: `query 0 document grade`
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// Judgments from the labels of a LETOR file; a document is called by its comment's docid, else by
+    /// the number of its row, from 1
+    #[arg(long, value_name = "FILE")]
+    letor: Option<PathBuf>,
+    /// Runs in TREC format: `query Q0 document rank score tag`
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    run: Vec<PathBuf>,
+    /// What to measure, separated by commas: ndcg@k, map, mrr, p@k, r@k, err@k, rbp(p=0.8), bpref, mre,
+    /// pairwise
+    #[arg(long, value_name = "LIST", default_value = "ndcg@10,map,mrr,p@10,r@100")]
+    measures: String,
+    /// Whose conventions hold for gain, ties and averaging: matchrank, trec, ranx, lightgbm or sklearn
+    #[arg(long, value_name = "NAME", default_value_t)]
+    dialect: Dialect,
+    /// Count judged queries that a run lacks as worst, in every dialect (trec_eval's -c); matchrank and
+    /// ranx always do
+    #[arg(long)]
+    complete: bool,
+    /// How documents of equal score are ordered, if not as the dialect does; worst and best bound what
+    /// ties could change
+    #[arg(long, value_name = "RULE")]
+    ties: Option<TieRule>,
+    /// Test whether differences between runs are real; Holm-corrected over all pairs of runs
+    #[arg(long, value_name = "TEST", default_value = "t")]
+    significance: TestChoice,
+    /// The corrected p-value below which a difference counts as real
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = parse_level)]
+    level: f64,
+    /// Report means per bin too: a file of `query<TAB>label` lines
+    #[arg(long, value_name = "FILE")]
+    bins: Option<PathBuf>,
+    /// Report the values of every query
+    #[arg(long)]
+    per_query: bool,
+    /// How to print the result
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+}
 
-pub(crate) fn run(_args: Args, _global: &Global) -> anyhow::Result<Outcome> {
+const EXAMPLES: &str = "\
+Examples:
+  matchrank eval --qrels test.qrels --run bm25.run rmls.run
+  matchrank eval --qrels test.qrels --run bm25.run --measures ndcg@10,map --dialect trec --format json
+  matchrank eval --letor test.txt --run ranker.run --per-query --format csv
+  matchrank eval --qrels test.qrels --run a.run b.run --bins seen.tsv --significance fisher
+Files may be .gz or .zst. --help says how the dialects differ.";
+
+const DIALECTS: &str = "\
+Dialects:
+             gain     tied scores            no relevant document   judged, not in the run
+  matchrank  2^r - 1  a hash of the ids      left out, counted      0
+  trec       r        document id, desc.     0                      left out (0 with --complete)
+  ranx       r        file order             0                      0
+  lightgbm   2^r - 1  file order             1 for ndcg and map     left out
+  sklearn    r        averaged               0                      left out
+  lightgbm and sklearn know the documents of the run only, so their ideal order is made of these.
+
+Measures take options in parentheses: ndcg(gain=linear)@10, p(rel=2)@5, err(max=4)@20, rbp(p=0.95).
+mre and pairwise are errors: 0 is best.";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TieRule {
+    /// By a fixed hash of query and document id
+    Hash,
+    /// By document id, descending
+    Document,
+    /// As in the file
+    File,
+    /// The mean over all orders (ndcg and map only)
+    Averaged,
+    /// Worst order
+    Worst,
+    /// Best order
+    Best,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum TestChoice {
+    /// Paired t-test
+    T,
+    /// Sign test
+    Sign,
+    /// Fisher's randomisation test
+    Fisher,
+    /// Wilcoxon's signed-rank test
+    Wilcoxon,
+    /// No test
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(super) enum Format {
+    Table,
+    Markdown,
+    Json,
+    Csv,
+}
+
+fn parse_level(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if p > 0.0 && p < 1.0 => Ok(p),
+        _ => Err("a number between 0 and 1 is expected".into()),
+    }
+}
+
+/// Everything that was found, for the printers.
+pub(super) struct Results<'a> {
+    pub(super) conventions: Conventions,
+    pub(super) measures: Vec<Measure>,
+    pub(super) names: Vec<String>,
+    pub(super) evaluations: Vec<Evaluation>,
+    pub(super) test: Option<(Test, f64)>,
+    /// For each measure, every pair of runs.
+    pub(super) comparisons: Vec<Vec<Comparison>>,
+    pub(super) bins: Option<bins::Bins<'a>>,
+    pub(super) per_query: bool,
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let measures = Measure::parse_list(&args.measures)?;
+    let conventions = conventions(&args);
+    conventions.validate(&measures)?;
+    let terminal = Terminal::new(global.quiet);
+
+    let judgments = args.qrels.as_deref().or(args.letor.as_deref()).expect("clap asks for one of the two");
+    let judgment_bytes = files::read_all(judgments)?;
+    let lists = match args.letor {
+        Some(_) => Some(letor::parse(&files::name_of(judgments), &judgment_bytes, &terminal)?),
+        None => None,
+    };
+    let qrels = match &lists {
+        Some(lists) => Qrels::of_lists(lists).with_context(|| files::name_of(judgments))?,
+        None => qrels::parse(&files::name_of(judgments), &judgment_bytes)?,
+    };
+    let bin_bytes = args.bins.as_deref().map(files::read_all).transpose()?;
+    let bins = match (&args.bins, &bin_bytes) {
+        (Some(path), Some(bytes)) => Some(bins::parse(&files::name_of(path), bytes)?),
+        _ => None,
+    };
+
+    let mut evaluations = Vec::with_capacity(args.run.len());
+    for path in &args.run {
+        terminal.begin(&format!("evaluating {}", files::name_of(path)), None, "");
+        let bytes = files::read_all(path)?;
+        let run = run::parse(&files::name_of(path), &bytes)?;
+        let evaluation = evaluate(&qrels, &run, &measures, &conventions)?;
+        if evaluation.audit.queries_missing == evaluation.audit.judged_queries {
+            bail!(
+                "{}: none of its {} queries has a judgment in {}; do both files use the same query ids?",
+                files::name_of(path),
+                run.n_queries(),
+                files::name_of(judgments)
+            );
+        }
+        evaluations.push(evaluation);
+    }
+    terminal.begin("comparing", None, "");
+    let test = args.significance.test().filter(|_| evaluations.len() > 1);
+    let comparisons = match test {
+        Some(test) => (0..measures.len())
+            .map(|m| significance::compare(&evaluations, m, test, global.seed))
+            .collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    terminal.finish();
+    let results = Results {
+        conventions,
+        measures,
+        names: names(&args.run),
+        evaluations,
+        test: test.map(|test| (test, args.level)),
+        comparisons,
+        bins,
+        per_query: args.per_query,
+    };
+    terminal::print(&match args.format {
+        Format::Table | Format::Markdown => table::render(&results, args.format == Format::Markdown),
+        Format::Json => report::json(&results)?,
+        Format::Csv => report::csv(&results)?,
+    })?;
     Ok(Outcome::Clean)
+}
+
+fn conventions(args: &Args) -> Conventions {
+    let mut conventions = Conventions::of(args.dialect);
+    if args.complete {
+        conventions.missing = Missing::Worst;
+    }
+    if let Some(rule) = args.ties {
+        conventions.ties = match rule {
+            TieRule::Hash => Ties::Hash,
+            TieRule::Document => Ties::Document,
+            TieRule::File => Ties::File,
+            TieRule::Averaged => Ties::Averaged,
+            TieRule::Worst => Ties::Worst,
+            TieRule::Best => Ties::Best,
+        };
+    }
+    conventions
+}
+
+impl TestChoice {
+    fn test(self) -> Option<Test> {
+        match self {
+            Self::T => Some(Test::T),
+            Self::Sign => Some(Test::Sign),
+            Self::Fisher => Some(Test::Fisher),
+            Self::Wilcoxon => Some(Test::Wilcoxon),
+            Self::None => None,
+        }
+    }
+}
+
+/// Runs are called by their file name without its endings, or by their path where that is not unique.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let stem = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
+    };
+    let stems: Vec<String> = paths.iter().map(|p| stem(p)).collect();
+    let unique = |name: &String| !name.is_empty() && stems.iter().filter(|s| *s == name).count() == 1;
+    stems.iter().zip(paths).map(|(s, p)| if unique(s) { s.clone() } else { files::name_of(p) }).collect()
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 use rayon::prelude::*;
 
+use super::FeatureLists;
 use super::columns::{self, Chunk};
 use super::documents::Documents;
 use crate::{Error, Result};
@@ -69,6 +70,21 @@ impl<'a> Qrels<'a> {
                 Err(Error::Params(format!("document {document} is judged twice for query {query}")))
             }
         }
+    }
+
+    /// The labels of feature lists as judgments of their documents.
+    pub fn of_lists(lists: &'a FeatureLists) -> Result<Self> {
+        let judgments: Vec<Judgment<'a>> = lists
+            .iter()
+            .flat_map(|list| {
+                (0..list.len()).map(move |i| Judgment {
+                    query: list.query(),
+                    document: list.document(i),
+                    grade: list.labels()[i],
+                })
+            })
+            .collect();
+        Self::new(&judgments)
     }
 
     fn group(judgments: &[Judgment<'a>]) -> Self {

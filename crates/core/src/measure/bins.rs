@@ -46,6 +46,16 @@ impl<'a> Bins<'a> {
         Ok(bins)
     }
 
+    /// The labels, in the order of their first query.
+    pub fn labels(&self) -> impl Iterator<Item = &'a str> {
+        self.labels.iter().copied()
+    }
+
+    /// The label of a query's bin, if it is in one.
+    pub fn label(&self, query: &str) -> Option<&'a str> {
+        self.bin_of.get(query).map(|&bin| self.labels[bin])
+    }
+
     /// The means of an evaluation, bin by bin; queries without a bin come last.
     pub fn means(&self, evaluation: &Evaluation) -> Vec<BinMeans> {
         let mut members = vec![Vec::new(); self.labels.len() + 1];

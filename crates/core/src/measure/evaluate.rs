@@ -162,8 +162,12 @@ struct Row {
     not_returned: u64,
 }
 
-/// The value of a measure for one query.
+/// The value of a measure for one query. An empty sum is -0, which would print as such: adding 0 makes it 0.
 fn value(measure: &Measure, ranking: &Ranking, conventions: &Conventions) -> f64 {
+    raw_value(measure, ranking, conventions) + 0.0
+}
+
+fn raw_value(measure: &Measure, ranking: &Ranking, conventions: &Conventions) -> f64 {
     let averaged = conventions.ties == Ties::Averaged;
     let nothing_relevant = |rel| conventions.no_relevant == NoRelevant::One && ranking.n_relevant(rel) == 0;
     match *measure {
