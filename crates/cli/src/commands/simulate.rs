@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    Clicks(Clicks),
+    Clicks(Box<Clicks>),
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
