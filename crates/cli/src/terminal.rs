@@ -92,8 +92,17 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Prints an error with its causes, leaving out a cause that the message above it repeats already.
 pub(crate) fn print_error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    eprintln!("error: {text}");
 }
 
 /// Whether the reader of our output went away, as `head` does.

@@ -45,6 +45,15 @@ pub(super) fn decide(
             let seconds = clicks_per_second(logs, searches)?;
             let cut = |share: f64| cut_after(&seconds, share);
             let (validation_from, test_from) = (cut(1.0 - held_out), cut(1.0 - test));
+            let first = seconds.keys().next().map_or(i64::MAX, |second| second * 1000);
+            let empty = (test > 0.0 && test_from == i64::MAX)
+                || (validation > 0.0 && validation_from == test_from)
+                || validation_from <= first;
+            if empty {
+                let message = "the clicks lie at too few moments to be split by time in these shares; change --holdout, \
+                               or split by query";
+                return Err(Error::Params(message.into()));
+            }
             Ok(Split::Time { validation, test, validation_from, test_from })
         }
     }
@@ -102,17 +111,20 @@ fn clicks_per_second(logs: &[ClickLog], searches: &Searches) -> Result<BTreeMap<
     Ok(seconds)
 }
 
-/// The first moment (ms) after `share` of all clicks; clicks of one second stay together.
+/// The moment (ms) that comes nearest to having `share` of all clicks before it; clicks of one second stay
+/// together.
 fn cut_after(seconds: &BTreeMap<i64, f64>, share: f64) -> i64 {
-    let total: f64 = seconds.values().sum();
+    let wanted = share * seconds.values().sum::<f64>();
     let mut before = 0.0;
+    let mut nearest = (f64::INFINITY, i64::MAX);
     for (second, clicks) in seconds {
-        if before + 1e-9 >= share * total {
-            return second * 1000;
+        let distance: f64 = before - wanted;
+        if distance.abs() < nearest.0 {
+            nearest = (distance.abs(), second * 1000);
         }
         before += clicks;
     }
-    i64::MAX
+    if (before - wanted).abs() < nearest.0 { i64::MAX } else { nearest.1 }
 }
 
 #[cfg(test)]
@@ -123,8 +135,11 @@ mod tests {
     fn a_time_split_takes_the_last_clicks() {
         let seconds: BTreeMap<i64, f64> = (0..10).map(|s| (s, 10.0)).collect();
         assert_eq!(cut_after(&seconds, 0.8), 8_000);
-        assert_eq!(cut_after(&seconds, 0.85), 9_000);
+        assert_eq!(cut_after(&seconds, 0.84), 8_000);
+        assert_eq!(cut_after(&seconds, 0.86), 9_000);
         assert_eq!(cut_after(&seconds, 1.0), i64::MAX);
+        assert_eq!(cut_after(&BTreeMap::from([(1, 1.0), (2, 7.0), (3, 5.0)]), 0.9), i64::MAX);
+        assert_eq!(cut_after(&BTreeMap::from([(1, 1.0), (2, 7.0), (3, 5.0)]), 0.7), 3_000);
         let split = Split::Time { validation: 0.1, test: 0.1, validation_from: 8_000, test_from: 9_000 };
         assert_eq!(share_of(&split, Some(7_999)), Share::Train);
         assert_eq!(share_of(&split, Some(8_500)), Share::Validation);
