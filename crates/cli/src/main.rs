@@ -39,9 +39,9 @@ enum Command {
     Demo(commands::demo::Args),
     Simulate(commands::simulate::Args),
     Ingest(Box<commands::ingest::Args>),
+    Doctor(commands::doctor::Args),
     Train(commands::train::Args),
     Rank(commands::rank::Args),
-    Doctor(commands::doctor::Args),
     Eval(commands::eval::Args),
     Completions(commands::completions::Args),
 }
@@ -79,12 +79,12 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
     match cli.command {
         Command::Demo(args) => commands::demo::run(args, &cli.global),
-        Command::Completions(args) => commands::completions::run(args),
+        Command::Simulate(args) => commands::simulate::run(args, &cli.global),
         Command::Ingest(args) => commands::ingest::run(*args, &cli.global),
+        Command::Doctor(args) => commands::doctor::run(args, &cli.global),
         Command::Train(args) => commands::train::run(args, &cli.global),
         Command::Rank(args) => commands::rank::run(args, &cli.global),
-        Command::Doctor(args) => commands::doctor::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
-        Command::Simulate(args) => commands::simulate::run(args, &cli.global),
+        Command::Completions(args) => commands::completions::run(args),
     }
 }

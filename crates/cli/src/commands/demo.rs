@@ -3,18 +3,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::matching::bm25::Bm25Params;
-use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
+use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
 use matchrank_core::simulate::clicks::ClickParams;
-use matchrank_engine::dataset::{Dataset, Holdout, Query};
+use matchrank_engine::dataset::{BinBy, Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{IngestParams, ingest};
 use matchrank_engine::matching::TextBm25;
 use matchrank_engine::model_file::{self, MatchingModel};
-use matchrank_engine::ranking::{Candidates, Ranking, rank_candidates, rank_collection};
+use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
 use serde::Serialize;
 
-use super::rank::{judged_candidates, judged_queries, write_run};
+use super::rank::{held_out, judged_candidates, write_run};
 use super::simulate;
 use super::train::provenance;
 use crate::terminal::{self, Format, Terminal, human, table};
@@ -60,7 +59,7 @@ struct Step {
 #[derive(Serialize)]
 struct Row {
     model: &'static str,
-    queries: &'static str,
+    queries: String,
     n_queries: usize,
     #[serde(serialize_with = "as_map")]
     measures: Vec<(String, f64)>,
@@ -141,25 +140,23 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     model_file::save(&out.join("bm25.model"), &saved, &provenance(&dataset))?;
     step("train bm25", format!("{} words", human(model.words.vocabulary.len() as u64)));
 
-    let queries = judged_queries(&dataset, Holdout::Test)?;
-    let candidates = judged_candidates(&dataset, Holdout::Test)?;
-    let random = random_order(&queries, &candidates);
-    let judged = rank_candidates(&model, &dataset, &queries, &candidates, terminal)?;
-    let collection = rank_collection(model, &dataset, &queries, 1000, terminal)?;
+    let test = held_out(&dataset, Holdout::Test)?;
+    let random = random_order(&test);
+    let judged = rank_candidates(&model, &dataset, &test.queries, &judged_candidates(&test), terminal)?;
+    let collection = rank_collection(model, &dataset, &test.queries, 1000, terminal)?;
     write_run(&out.join("bm25.run"), &collection, "bm25")?;
-    step("rank", format!("{} test queries over {documents} documents", human(queries.len() as u64)));
+    step("rank", format!("{} test queries over {documents} documents", human(test.queries.len() as u64)));
 
-    let test = TestSet::of(&dataset, &queries)?;
     let report = Report {
         seed: global.seed,
         judged: [("random order", &random), ("bm25", &judged)]
             .into_iter()
-            .map(|(model, rankings)| test.rows(model, rankings))
+            .map(|(model, rankings)| rows(&test, model, rankings))
             .collect::<anyhow::Result<Vec<_>>>()?
             .into_iter()
             .flatten()
             .collect(),
-        collection: test.rows("bm25", &collection)?,
+        collection: rows(&test, "bm25", &collection)?,
         steps: Vec::new(),
     };
     step("evaluate", format!("{} judged pairs, gain 2^grade - 1", human(s.n_judgments[1])));
@@ -167,59 +164,29 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
 }
 
 /// Equal scores for all candidates, which the tie rule orders by a hash.
-fn random_order(queries: &[Query], candidates: &Candidates) -> Vec<Ranking> {
-    let list = |query: &Query| candidates[&query.id].iter().map(|id| (id.clone(), 0.0)).collect();
-    queries.iter().map(|query| (query.id.clone(), list(query))).collect()
+fn random_order(test: &HeldOut) -> Vec<Ranking> {
+    let lists = test.queries.iter().zip(&test.judged);
+    lists
+        .map(|(query, list)| (query.id.clone(), list.iter().map(|(id, _)| (id.clone(), 0.0)).collect()))
+        .collect()
 }
 
-/// The judged test queries, those that training saw apart from those it did not.
-struct TestSet {
-    judgments: Vec<(String, String, f32)>,
-    seen: Vec<bool>,
-}
-
-impl TestSet {
-    fn of(dataset: &Dataset, queries: &[Query]) -> anyhow::Result<Self> {
-        let (all, documents) = (dataset.queries()?, dataset.document_ids()?);
-        let judgments = dataset.judgments(Holdout::Test)?;
-        let judgments = judgments
-            .iter()
-            .map(|j| (all[j.query as usize].id.clone(), documents[j.document as usize].clone(), j.grade))
-            .collect();
-        let mut trained = vec![false; all.len()];
-        dataset.responses()?.iter().for_each(|r| trained[r.query as usize] = true);
-        let by_id: std::collections::HashMap<&str, bool> =
-            all.iter().zip(&trained).map(|(query, seen)| (query.id.as_str(), *seen)).collect();
-        Ok(Self { judgments, seen: queries.iter().map(|query| by_id[query.id.as_str()]).collect() })
+/// One row over all queries, one over those seen in training, one over the others.
+fn rows(test: &HeldOut, model: &'static str, rankings: &[Ranking]) -> anyhow::Result<Vec<Row>> {
+    let measures = Measure::parse_list(MEASURES)?;
+    let evaluation = evaluate(&test.qrels()?, rankings, &measures, &Conventions::of(Dialect::Matchrank))?;
+    let row = |queries: &str, n_queries, means: Vec<f64>| Row {
+        model,
+        queries: queries.to_owned(),
+        n_queries,
+        measures: measures.iter().map(ToString::to_string).zip(means).collect(),
+    };
+    let all = (0..measures.len()).map(|i| evaluation.mean(i)).collect();
+    let mut rows = vec![row("all", evaluation.n_queries(), all)];
+    for bin in test.bins(BinBy::Seen)?.means(&evaluation) {
+        rows.push(row(&bin.label.unwrap_or_default(), bin.n_queries, bin.means));
     }
-
-    /// One row over all queries, one over those seen in training, one over the others.
-    fn rows(&self, model: &'static str, rankings: &[Ranking]) -> anyhow::Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for (name, wanted) in [("all", None), ("seen", Some(true)), ("unseen", Some(false))] {
-            let kept: Vec<Ranking> = rankings
-                .iter()
-                .zip(&self.seen)
-                .filter(|(_, seen)| wanted.is_none_or(|wanted| wanted == **seen))
-                .map(|(ranking, _)| ranking.clone())
-                .collect();
-            let ids: std::collections::HashSet<&str> = kept.iter().map(|(query, _)| query.as_str()).collect();
-            let judgments: Vec<Judgment<'_>> = self
-                .judgments
-                .iter()
-                .filter(|(query, ..)| ids.contains(query.as_str()))
-                .map(|(query, document, grade)| Judgment { query, document, grade: *grade })
-                .collect();
-            let measures = Measure::parse_list(MEASURES)?;
-            let conventions = Conventions::of(Dialect::Matchrank);
-            let evaluation: Evaluation =
-                evaluate(&Qrels::new(&judgments)?, &kept[..], &measures, &conventions)?;
-            let means =
-                measures.iter().enumerate().map(|(i, m)| (m.to_string(), evaluation.mean(i))).collect();
-            rows.push(Row { model, queries: name, n_queries: kept.len(), measures: means });
-        }
-        Ok(rows)
-    }
+    Ok(rows)
 }
 
 fn tables(report: &Report, format: Format) -> String {
@@ -232,7 +199,7 @@ fn tables(report: &Report, format: Format) -> String {
         let mut header = vec!["model", "queries", "n"];
         header.extend(rows[0].measures.iter().map(|(name, _)| name.as_str()));
         let cells = rows.iter().map(|row| {
-            let mut cells = vec![row.model.to_owned(), row.queries.to_owned(), row.n_queries.to_string()];
+            let mut cells = vec![row.model.to_owned(), row.queries.clone(), row.n_queries.to_string()];
             cells.extend(row.measures.iter().map(|(_, value)| format!("{value:.4}")));
             cells
         });

@@ -10,11 +10,11 @@ use serde::Serialize;
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome};
 
-/// Say what is wrong or suspicious with files of data, with line numbers and a fix
+/// Say what is wrong or suspicious with data, with line numbers and a fix
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// LETOR / SVMlight files, TREC qrels or TREC runs; plain, gzip or zstd
+    /// Dataset folders, LETOR / SVMlight files, TREC qrels or TREC runs; files plain, gzip or zstd
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// What the files are; recognised by their first lines when absent
@@ -33,6 +33,7 @@ Exit codes: 0 nothing found, or information only; 1 a warning or an error was fo
 read.
 
 Examples:
+  matchrank doctor shop                            a dataset folder made by ingest
   matchrank doctor train.txt.gz                    one LETOR file
   matchrank doctor train.txt test.txt              and whether they share queries
   matchrank doctor qrels.txt bm25.run              and whether they fit
@@ -108,6 +109,7 @@ fn table(reports: &[Report], totals: &Totals) -> String {
             Some(Kind::Letor) => "LETOR, ",
             Some(Kind::Qrels) => "qrels, ",
             Some(Kind::Run) => "run, ",
+            Some(Kind::Dataset) => "dataset, ",
             None => "",
         };
         out += &format!("{}: {kind}{}\n", report.file, report.summary);

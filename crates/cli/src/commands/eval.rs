@@ -11,15 +11,17 @@ use matchrank_core::data::{letor, qrels, qrels::Qrels, run};
 use matchrank_core::measure::significance::{self, Comparison, Test};
 use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing, Ties, bins, evaluate};
 use matchrank_core::progress::Progress;
+use matchrank_engine::dataset::{BinBy, Dataset};
 use matchrank_engine::files;
 
+use super::rank::{SplitName, held_out};
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome};
 
 /// Measure one or many runs against judgments
 #[derive(clap::Args)]
 #[command(
-    group = clap::ArgGroup::new("judgments").required(true).args(["qrels", "letor"]),
+    group = clap::ArgGroup::new("judgments").required(true).args(["qrels", "letor", "data"]),
     after_help = EXAMPLES,
     after_long_help = format!("{DIALECTS}\n\n{EXAMPLES}")
 )]
@@ -31,6 +33,13 @@ pub(crate) struct Args {
     /// the number of its row, from 1
     #[arg(long, value_name = "FILE")]
     letor: Option<PathBuf>,
+    /// Judgments of a dataset folder: those it was given, or its held-out clicks (a clicked document has
+    /// grade 1)
+    #[arg(long, value_name = "DATASET")]
+    data: Option<PathBuf>,
+    /// Which judgments of the dataset
+    #[arg(long, value_enum, default_value_t = SplitName::Test, requires = "data")]
+    split: SplitName,
     /// Runs in TREC format: `query Q0 document rank score tag`
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     run: Vec<PathBuf>,
@@ -58,6 +67,9 @@ pub(crate) struct Args {
     /// Report means per bin too: a file of `query<TAB>label` lines
     #[arg(long, value_name = "FILE")]
     bins: Option<PathBuf>,
+    /// Report means per bin of queries too, by what the dataset knows of them
+    #[arg(long, value_enum, value_name = "WHAT", requires = "data", conflicts_with = "bins")]
+    by: Option<ByChoice>,
     /// Report the values of every query
     #[arg(long)]
     per_query: bool,
@@ -72,6 +84,7 @@ Examples:
   matchrank eval --qrels test.qrels --run bm25.run --measures ndcg@10,map --dialect trec --format json
   matchrank eval --letor test.txt --run ranker.run --per-query --format csv
   matchrank eval --qrels test.qrels --run a.run b.run --bins seen.tsv --significance fisher
+  matchrank eval --data shop --run bm25.run --by clicks
 Files may be .gz or .zst. --help says how the dialects differ.";
 
 const DIALECTS: &str = "\
@@ -101,6 +114,16 @@ enum TieRule {
     Worst,
     /// Best order
     Best,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ByChoice {
+    /// Total training clicks of the query
+    Clicks,
+    /// Words of the query
+    Length,
+    /// Seen or unseen in training
+    Seen,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -151,19 +174,28 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     conventions.validate(&measures)?;
     let terminal = Terminal::new(global.quiet);
 
-    let judgments = args.qrels.as_deref().or(args.letor.as_deref()).expect("clap asks for one of the two");
-    let judgment_bytes = files::read_all(judgments)?;
-    let lists = match args.letor {
-        Some(_) => Some(letor::parse(&files::name_of(judgments), &judgment_bytes, &terminal)?),
+    let judgments = args.qrels.as_deref().or(args.letor.as_deref()).or(args.data.as_deref());
+    let judgments = judgments.expect("clap asks for one of the three");
+    let judgments_name = files::name_of(judgments);
+    let bytes = if args.data.is_none() { Some(files::read_all(judgments)?) } else { None };
+    let lists = match (&args.letor, &bytes) {
+        (Some(_), Some(bytes)) => Some(letor::parse(&judgments_name, bytes, &terminal)?),
+        _ => None,
+    };
+    let held_out = match &args.data {
+        Some(folder) => Some(held_out(&Dataset::open(folder)?, args.split.into())?),
         None => None,
     };
-    let qrels = match &lists {
-        Some(lists) => Qrels::of_lists(lists).with_context(|| files::name_of(judgments))?,
-        None => qrels::parse(&files::name_of(judgments), &judgment_bytes)?,
+    let qrels = match (&lists, &held_out, &bytes) {
+        (Some(lists), ..) => Qrels::of_lists(lists).with_context(|| judgments_name.clone())?,
+        (_, Some(held_out), _) => held_out.qrels()?,
+        (.., Some(bytes)) => qrels::parse(&judgments_name, bytes)?,
+        _ => unreachable!("judgments come from one of the three"),
     };
     let bin_bytes = args.bins.as_deref().map(files::read_all).transpose()?;
-    let bins = match (&args.bins, &bin_bytes) {
-        (Some(path), Some(bytes)) => Some(bins::parse(&files::name_of(path), bytes)?),
+    let bins = match (&args.bins, &bin_bytes, args.by, &held_out) {
+        (Some(path), Some(bytes), ..) => Some(bins::parse(&files::name_of(path), bytes)?),
+        (.., Some(by), Some(held_out)) => Some(held_out.bins(by.into())?),
         _ => None,
     };
 
@@ -178,7 +210,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 "{}: none of its {} queries has a judgment in {}; do both files use the same query ids?",
                 files::name_of(path),
                 run.n_queries(),
-                files::name_of(judgments)
+                judgments_name
             );
         }
         evaluations.push(evaluation);
@@ -226,6 +258,16 @@ fn conventions(args: &Args) -> Conventions {
         };
     }
     conventions
+}
+
+impl From<ByChoice> for BinBy {
+    fn from(choice: ByChoice) -> Self {
+        match choice {
+            ByChoice::Clicks => Self::Clicks,
+            ByChoice::Length => Self::Length,
+            ByChoice::Seen => Self::Seen,
+        }
+    }
 }
 
 impl TestChoice {

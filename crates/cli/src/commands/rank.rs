@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::ValueEnum;
 use matchrank_core::data::{qrels, run};
 use matchrank_engine::Error;
-use matchrank_engine::dataset::{Dataset, Holdout, Query};
+use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::files;
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::model_file::{self, MatchingModel};
@@ -83,9 +83,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (model, _) = model_file::load(&args.model)?;
     let MatchingModel::Bm25(model) = model;
     let dataset = Dataset::open(&args.data)?;
-    let holdout = args.split.into();
     let queries = if args.queries.is_empty() {
-        judged_queries(&dataset, holdout)?
+        held_out(&dataset, args.split.into())?.queries
     } else {
         read_queries(&args.queries, &Named::new())?
     };
@@ -93,7 +92,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         None => rank_collection(Arc::new(model), &dataset, &queries, args.top, &terminal)?,
         Some(path) => {
             let candidates = if path == Path::new("judged") {
-                judged_candidates(&dataset, holdout)?
+                judged_candidates(&held_out(&dataset, args.split.into())?)
             } else {
                 read_candidates(path)?
             };
@@ -125,11 +124,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// The judged queries of a holdout, in the order of the dataset.
-pub(crate) fn judged_queries(dataset: &Dataset, holdout: Holdout) -> anyhow::Result<Vec<Query>> {
-    let mut judged: Vec<u32> = dataset.judgments(holdout)?.iter().map(|j| j.query).collect();
-    judged.dedup();
-    if judged.is_empty() {
+/// The judged queries of a holdout; none at all is an error that says how to get some.
+pub(crate) fn held_out(dataset: &Dataset, holdout: Holdout) -> anyhow::Result<HeldOut> {
+    let held_out = HeldOut::of(dataset, holdout)?;
+    if held_out.queries.is_empty() {
         bail!(
             "{}: there are no {} judgments; ingest with --judgments {}=QRELS or --split, or name queries with --queries",
             dataset.folder().display(),
@@ -137,19 +135,15 @@ pub(crate) fn judged_queries(dataset: &Dataset, holdout: Holdout) -> anyhow::Res
             holdout.name()
         );
     }
-    let queries = dataset.queries()?;
-    Ok(judged.into_iter().map(|number| queries[number as usize].clone()).collect())
+    Ok(held_out)
 }
 
-/// The judged documents of every query of a holdout.
-pub(crate) fn judged_candidates(dataset: &Dataset, holdout: Holdout) -> anyhow::Result<Candidates> {
-    let (queries, documents) = (dataset.queries()?, dataset.document_ids()?);
-    let mut candidates = Candidates::default();
-    for judged in dataset.judgments(holdout)? {
-        let list = candidates.entry(queries[judged.query as usize].id.clone()).or_default();
-        list.push(documents[judged.document as usize].clone());
-    }
-    Ok(candidates)
+/// The judged documents of every query.
+pub(crate) fn judged_candidates(held_out: &HeldOut) -> Candidates {
+    let lists = held_out.queries.iter().zip(&held_out.judged);
+    lists
+        .map(|(query, list)| (query.id.clone(), list.iter().map(|(document, _)| document.clone()).collect()))
+        .collect()
 }
 
 /// Documents by query from TREC qrels (four columns) or a TREC run (six).

@@ -11,6 +11,7 @@
 //!
 //! A query or document is known by its row number inside the folder and by its id outside.
 
+mod held_out;
 mod manifest;
 pub(crate) mod tables;
 
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::{Array, Float32Array, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
+pub use held_out::{BinBy, HeldOut};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};
 
 use crate::files;

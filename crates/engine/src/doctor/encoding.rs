@@ -94,7 +94,7 @@ pub(super) fn findings(bytes: &[u8]) -> Vec<Finding> {
 
 /// Whether a line has letters that appear when UTF-8 is read as Latin-1 or Windows-1252 and encoded
 /// again: `Ã` or `Â` before another letter beyond ASCII, or `â€`.
-fn is_mojibake(line: &[u8]) -> bool {
+pub(super) fn is_mojibake(line: &[u8]) -> bool {
     memchr::memchr_iter(0xc3, line).any(|at| match line[at + 1..] {
         [0x83, next, ..] => next >= 0x80,
         [0x82, 0xc2, ..] => true,

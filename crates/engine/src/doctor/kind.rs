@@ -12,6 +12,8 @@ pub enum Kind {
     Qrels,
     /// A TREC run.
     Run,
+    /// A dataset folder; told from files by being a folder.
+    Dataset,
 }
 
 /// Lines that vote on the kind.

@@ -12,9 +12,11 @@
 //! | `columns` | features that say nothing, or nothing within a query |
 //! | `qrels` | TREC judgments |
 //! | `run` | TREC runs |
+//! | `dataset` | a dataset folder: damage, empty texts, test data in training |
 //! | `together` | files that were named together: shared queries, runs without judgments |
 
 mod columns;
+mod dataset;
 mod encoding;
 mod finding;
 mod grades;
@@ -48,6 +50,11 @@ pub fn examine(
     let mut examined = Vec::new();
     for path in paths {
         let path = path.as_ref();
+        if path.is_dir() {
+            reports.push(dataset::examine(path)?);
+            progress.advance(1);
+            continue;
+        }
         let file = files::name_of(path);
         let bytes = files::read_all(path)?;
         if let Some(finding) = encoding::not_text(&bytes) {
@@ -69,6 +76,9 @@ pub fn examine(
             Kind::Letor => letor::examine(file, &bytes),
             Kind::Qrels => qrels::examine(file, &bytes),
             Kind::Run => run::examine(file, &bytes),
+            Kind::Dataset => {
+                return Err(Error::format(&file, "is a file; a dataset is a folder made by `ingest`"));
+            }
         };
         report.findings.extend(encoding::findings(&bytes));
         report.findings.sort_by_key(|finding| finding.severity);

@@ -91,7 +91,7 @@ pub struct ClickFiles<'a> {
     pub test: &'a mut dyn Write,
 }
 
-/// Topics that are in memory at a time. More would keep more cores busy, and need more memory.
+/// Topics that are in memory at a time, at most: two per thread keep all threads busy.
 const TOPICS_AT_A_TIME: usize = 16;
 
 /// Makes the data and writes it. Needs the memory of a few topics, whatever the size of
@@ -112,7 +112,7 @@ pub fn simulate(
     let shares = Shares::new(params.topics);
     let mut sum = Counts::default();
     let topics: Vec<usize> = (0..params.topics).collect();
-    for some in topics.chunks(TOPICS_AT_A_TIME) {
+    for some in topics.chunks(TOPICS_AT_A_TIME.min(2 * rayon::current_num_threads())) {
         let made: Vec<(files::Parts, Counts)> = some
             .par_iter()
             .with_max_len(1)

@@ -1,0 +1,103 @@
+//! What is held out for validation or test: judged queries, their judgments, and bins of queries.
+
+use matchrank_core::Result;
+use matchrank_core::data::qrels::{Judgment, Qrels};
+use matchrank_core::measure::bins::Bins;
+
+use super::{Dataset, Holdout, Query};
+use crate::text::Analyser;
+
+/// The judged queries of a dataset with their judgments.
+pub struct HeldOut {
+    /// Judged queries, in the order of the dataset.
+    pub queries: Vec<Query>,
+    /// Training clicks of each judged query; 0 where training never saw it.
+    pub clicks: Vec<f64>,
+    /// Words of each judged query.
+    pub n_words: Vec<usize>,
+    /// Judged documents of each judged query, with their grades.
+    pub judged: Vec<Vec<(String, f32)>>,
+}
+
+/// What divides queries into bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinBy {
+    /// Total training clicks: none, and the powers of ten of the papers' Tables 6 and 7.
+    Clicks,
+    /// Number of words.
+    Length,
+    /// Whether training saw the query.
+    Seen,
+}
+
+impl HeldOut {
+    /// Reads the judgments of a holdout.
+    pub fn of(dataset: &Dataset, holdout: Holdout) -> Result<Self> {
+        let (queries, documents) = (dataset.queries()?, dataset.document_ids()?);
+        let mut all_clicks = vec![0.0; queries.len()];
+        dataset.responses()?.iter().for_each(|r| all_clicks[r.query as usize] += f64::from(r.response));
+        let analyser = Analyser::new(&dataset.manifest.analyser)?;
+        let mut held_out =
+            Self { queries: Vec::new(), clicks: Vec::new(), n_words: Vec::new(), judged: Vec::new() };
+        for list in dataset.judgments(holdout)?.chunk_by(|a, b| a.query == b.query) {
+            let query = &queries[list[0].query as usize];
+            let mut n_words = 0;
+            analyser.tokens(&query.text, |_| n_words += 1);
+            held_out.queries.push(query.clone());
+            held_out.clicks.push(all_clicks[list[0].query as usize]);
+            held_out.n_words.push(n_words);
+            held_out
+                .judged
+                .push(list.iter().map(|j| (documents[j.document as usize].clone(), j.grade)).collect());
+        }
+        Ok(held_out)
+    }
+
+    /// The judgments, by ids.
+    pub fn qrels(&self) -> Result<Qrels<'_>> {
+        let lists = self.queries.iter().zip(&self.judged);
+        let judgments: Vec<Judgment<'_>> = lists
+            .flat_map(|(query, list)| {
+                list.iter().map(|(document, grade)| Judgment { query: &query.id, document, grade: *grade })
+            })
+            .collect();
+        Qrels::new(&judgments)
+    }
+
+    /// The bin of every query.
+    pub fn bins(&self, by: BinBy) -> Result<Bins<'_>> {
+        let mut labelled: Vec<(usize, &str, &str)> = (0..self.queries.len())
+            .map(|i| {
+                let (place, label) = match by {
+                    BinBy::Clicks => clicks_bin(self.clicks[i]),
+                    BinBy::Length => length_bin(self.n_words[i]),
+                    BinBy::Seen if self.clicks[i] > 0.0 => (0, "seen"),
+                    BinBy::Seen => (1, "unseen"),
+                };
+                (place, self.queries[i].id.as_str(), label)
+            })
+            .collect();
+        labelled.sort_by_key(|(place, ..)| *place);
+        Bins::new(labelled.into_iter().map(|(_, query, label)| (query, label)))
+    }
+}
+
+fn clicks_bin(clicks: f64) -> (usize, &'static str) {
+    match clicks {
+        c if c <= 0.0 => (0, "no clicks"),
+        c if c <= 10.0 => (1, "up to 10 clicks"),
+        c if c <= 100.0 => (2, "up to 100 clicks"),
+        c if c <= 1000.0 => (3, "up to 1000 clicks"),
+        _ => (4, "more than 1000 clicks"),
+    }
+}
+
+fn length_bin(n_words: usize) -> (usize, &'static str) {
+    match n_words {
+        0 => (0, "no word"),
+        1 => (1, "1 word"),
+        2 => (2, "2 words"),
+        3 => (3, "3 words"),
+        _ => (4, "4 or more words"),
+    }
+}

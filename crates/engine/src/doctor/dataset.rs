@@ -1,0 +1,281 @@
+//! A dataset folder: whole tables, texts that say something, and no test data in training.
+
+use std::path::Path;
+
+use foldhash::{HashMap, HashSet};
+
+use super::finding::{Finding, Report, Severity, counted, listed, thousands, whole};
+use super::grades::without_relevant;
+use super::{Kind, encoding};
+use crate::Result;
+use crate::dataset::{Dataset, Holdout, Judged, Query, Split};
+use crate::files;
+use crate::text::Analyser;
+
+/// Left-out rows above this share of a source are a warning.
+const MANY: f64 = 0.05;
+
+pub(super) fn examine(folder: &Path) -> Result<Report> {
+    let file = files::name_of(folder);
+    let dataset = Dataset::open(folder)?;
+    let s = &dataset.manifest.statistics;
+    let summary = format!(
+        "{}, {}, {} in training",
+        counted(s.n_queries, "query"),
+        counted(s.n_documents, "document"),
+        counted(s.n_pairs, "pair")
+    );
+    let mut findings = damaged_tables(&dataset)?;
+    if findings.is_empty() {
+        let analyser = Analyser::new(&dataset.manifest.analyser)?;
+        let queries = dataset.queries()?;
+        findings.extend(document_findings(&dataset, &analyser)?);
+        findings.extend(query_findings(&queries, &analyser));
+        findings.extend(judgment_findings(&dataset, &queries)?);
+        findings.extend(left_out(&dataset));
+        findings.push(memory(&dataset));
+    }
+    findings.sort_by_key(|finding| finding.severity);
+    Ok(Report { file, kind: Some(Kind::Dataset), summary, findings })
+}
+
+/// Tables that are missing or not as `ingest` wrote them.
+fn damaged_tables(dataset: &Dataset) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for (name, table) in &dataset.manifest.tables {
+        let path = dataset.folder().join(name);
+        let problem = if !path.is_file() {
+            "is missing"
+        } else if blake3::hash(&files::read_all(&path)?).to_hex().as_str() != table.blake3 {
+            "is not as it was written: its checksum differs"
+        } else {
+            continue;
+        };
+        let message = format!("{name} {problem}");
+        findings.push(whole(Severity::Error, "damaged-table", message, "ingest again, or restore the file"));
+    }
+    Ok(findings)
+}
+
+fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Finding>> {
+    let (mut empty, mut damaged, mut copies): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
+    let mut seen: HashSet<blake3::Hash> = HashSet::default();
+    let n_fields = dataset.manifest.fields.len();
+    dataset.for_each_documents(|documents| {
+        for row in 0..documents.len() {
+            let mut hasher = blake3::Hasher::new();
+            let (mut n_words, mut broken) = (0, false);
+            for field in 0..n_fields {
+                let text = documents.text(row, field);
+                analyser.tokens(text, |_| n_words += 1);
+                broken |= text.contains('\u{fffd}') || encoding::is_mojibake(text.as_bytes());
+                hasher.update(text.as_bytes()).update(&[0]);
+            }
+            if n_words == 0 {
+                empty.push(documents.id(row).to_owned());
+            } else if !seen.insert(hasher.finalize()) {
+                copies.push(documents.id(row).to_owned());
+            }
+            if broken {
+                damaged.push(documents.id(row).to_owned());
+            }
+        }
+        Ok(())
+    })?;
+    let n = dataset.manifest.statistics.n_documents;
+    let of = |some: &[String]| {
+        format!("{} of {} ({})", counted(some.len() as u64, "document"), thousands(n), listed(some))
+    };
+    let found = [
+        some(&empty, Severity::Warning, "empty-text", |d| {
+            (
+                format!("{} without a word", of(d)),
+                "no model can find them by text; check the text columns (--text)",
+            )
+        }),
+        some(&damaged, Severity::Warning, "encoding-damage", |d| {
+            let message = format!("{} with U+FFFD or letters such as `Ã©`", of(d));
+            (message, "convert the original files again with their true encoding")
+        }),
+        some(&copies, Severity::Info, "duplicate-text", |d| {
+            (
+                format!("{} with the text of an earlier one", of(d)),
+                "right for variants; else keep one of them",
+            )
+        }),
+    ];
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn query_findings(queries: &[Query], analyser: &Analyser) -> Vec<Finding> {
+    let mut empty: Vec<String> = Vec::new();
+    let mut by_text: HashMap<&str, u32> = HashMap::default();
+    for query in queries {
+        let mut n_words = 0;
+        analyser.tokens(&query.text, |_| n_words += 1);
+        if n_words == 0 {
+            empty.push(query.id.clone());
+        }
+        *by_text.entry(&query.text).or_default() += 1;
+    }
+    let mut shared: Vec<String> =
+        by_text.iter().filter(|(_, n)| **n > 1).map(|(text, _)| format!("'{text}'")).collect();
+    shared.sort();
+    let found = [
+        some(&empty, Severity::Warning, "empty-query", |q| {
+            let message = format!("{} without a word ({})", counted(q.len() as u64, "query"), listed(q));
+            (message, "only their clicks can match them; are they stop words, or in another script?")
+        }),
+        some(&shared, Severity::Info, "shared-text", |t| {
+            let message = format!(
+                "{} belong to more than one query id ({})",
+                counted(t.len() as u64, "query text"),
+                listed(t)
+            );
+            (message, "clicks by text went to the first id")
+        }),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn judgment_findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding>> {
+    let pairs: HashSet<(u32, u32)> = dataset.responses()?.iter().map(|r| (r.query, r.document)).collect();
+    let trained: HashSet<u32> = pairs.iter().map(|(query, _)| *query).collect();
+    let mut findings = Vec::new();
+    let mut sets = Vec::new();
+    for holdout in [Holdout::Validation, Holdout::Test] {
+        let judgments = dataset.judgments(holdout)?;
+        let lists: Vec<&[Judged]> = judgments.chunk_by(|a, b| a.query == b.query).collect();
+        let id = |list: &[Judged]| queries[list[0].query as usize].id.as_str();
+        let nothing: Vec<&str> =
+            lists.iter().filter(|list| list.iter().all(|j| j.grade <= 0.0)).map(|list| id(list)).collect();
+        findings.extend(without_relevant(&nothing, lists.len()).map(|mut finding| {
+            finding.message = format!("{}: {}", holdout.name(), finding.message);
+            finding
+        }));
+        let seen: Vec<String> = lists
+            .iter()
+            .filter(|list| trained.contains(&list[0].query))
+            .map(|list| id(list).to_owned())
+            .collect();
+        let (severity, fix) = match dataset.manifest.split {
+            Split::Query { .. } => {
+                (Severity::Error, "a split by query must hold out whole queries; ingest again")
+            }
+            _ => (
+                Severity::Info,
+                "report seen and unseen queries apart: models that remember clicks shine on seen ones",
+            ),
+        };
+        findings.extend(some(&seen, severity, "query-in-training", |q| {
+            let all = thousands(lists.len() as u64);
+            (
+                format!(
+                    "{} of {all} {} queries have training clicks ({})",
+                    thousands(q.len() as u64),
+                    holdout.name(),
+                    listed(q)
+                ),
+                fix,
+            )
+        }));
+        let n_known =
+            judgments.iter().filter(|j| j.grade > 0.0 && pairs.contains(&(j.query, j.document))).count();
+        if n_known > 0 {
+            let n = judgments.iter().filter(|j| j.grade > 0.0).count() as u64;
+            let message = format!(
+                "{} of {} relevant {} pairs are training pairs too",
+                thousands(n_known as u64),
+                thousands(n),
+                holdout.name()
+            );
+            let fix = "a feature that counts clicks gives their answer away; compare with unseen queries";
+            findings.push(whole(Severity::Info, "pair-in-training", message, fix));
+        }
+        sets.push(judgments.iter().map(|j| j.query).collect::<HashSet<u32>>());
+    }
+    if let (Split::None, [validation, test]) = (&dataset.manifest.split, &sets[..]) {
+        let mut both: Vec<String> =
+            validation.intersection(test).map(|query| queries[*query as usize].id.clone()).collect();
+        both.sort();
+        findings.extend(some(&both, Severity::Warning, "query-in-both", |q| {
+            let message = format!(
+                "{} judged for validation and for test ({})",
+                counted(q.len() as u64, "query"),
+                listed(q)
+            );
+            (message, "what is tuned on them is not measured honestly by them; give each to one")
+        }));
+    }
+    Ok(findings)
+}
+
+/// What `ingest` left out.
+fn left_out(dataset: &Dataset) -> Vec<Finding> {
+    let rows = |role: &str| {
+        dataset.manifest.sources.iter().filter(|s| s.role.contains(role)).map(|s| s.rows).sum::<u64>()
+    };
+    let finding = |(reason, &n): (&String, &u64)| {
+        let (total, code, fix) = match reason.as_str() {
+            r if r.starts_with("judgments of documents") => (
+                rows("judgments"),
+                "judged-document-absent",
+                "add the documents, or measure without these judgments",
+            ),
+            r if r.starts_with("judgments") => {
+                (rows("judgments"), "judged-query-unknown", "add the queries with --queries")
+            }
+            r if r.starts_with("rows") || r.starts_with("events") => (
+                rows("clicks") + rows("responses"),
+                "rows-left-out",
+                "check the files if this is more than expected",
+            ),
+            _ => (0, "left-out", ""),
+        };
+        let share = if total > 0 {
+            format!(" ({:.1} % of them)", 100.0 * n as f64 / total as f64)
+        } else {
+            String::new()
+        };
+        let many = total > 0 && n as f64 > MANY * total as f64;
+        let severity = if many || code.starts_with("judged") { Severity::Warning } else { Severity::Info };
+        Finding {
+            severity,
+            code,
+            message: format!("ingest left out {} {reason}{share}", thousands(n)),
+            count: n,
+            lines: Vec::new(),
+            fix: fix.into(),
+        }
+    };
+    dataset.manifest.left_out.iter().map(finding).collect()
+}
+
+/// The sparse features and responses that matching models are trained on, and what latent columns add.
+fn memory(dataset: &Dataset) -> Finding {
+    let s = &dataset.manifest.statistics;
+    // An entry is a u32 column and an f32 value, a row an u64 offset; each matrix also transposed.
+    let entries = s.c_x * s.n_x as f64 + s.c_y * s.n_y as f64 + s.n_pairs as f64;
+    let sparse = 2.0 * (8.0 * entries + 8.0 * (s.n_x + s.n_y + s.d_x + s.d_y) as f64);
+    let latent = 4.0 * (s.d_x + s.d_y) as f64 * 100.0;
+    let mega = |bytes: f64| thousands((bytes / 1e6).ceil() as u64);
+    let message = format!(
+        "training on words and clicks takes about {} MB for the data, and {} MB for every 100 dense latent columns",
+        mega(sparse),
+        mega(latent)
+    );
+    whole(Severity::Info, "memory", message, "")
+}
+
+/// A finding about some of many, unless there is none.
+fn some(
+    names: &[String],
+    severity: Severity,
+    code: &'static str,
+    words: impl FnOnce(&[String]) -> (String, &'static str),
+) -> Option<Finding> {
+    (!names.is_empty()).then(|| {
+        let (message, fix) = words(names);
+        Finding { severity, code, message, count: names.len() as u64, lines: Vec::new(), fix: fix.into() }
+    })
+}
