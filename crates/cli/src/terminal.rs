@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use matchrank_core::progress::Progress;
 
@@ -140,10 +140,12 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> 
         return lines.join("\n");
     }
     let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
     table.set_header(header);
-    let numeric =
-        |cell: &String| cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let numeric = |cell: &String| {
+        let cell = cell.replace([',', '%', ' '], "");
+        cell.is_empty() || cell.parse::<f64>().is_ok()
+    };
     for column in 1..header.len() {
         if rows.iter().all(|row| numeric(&row[column])) {
             table.column_mut(column).expect("the header has it").set_cell_alignment(CellAlignment::Right);

@@ -10,7 +10,7 @@ use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, ClickStati
 use matchrank_engine::files::write_atomically;
 use serde::Serialize;
 
-use crate::terminal::{self, Terminal};
+use crate::terminal::{self, Format, Terminal, figure};
 use crate::{Global, Outcome};
 
 /// Make data with the statistics of the papers
@@ -124,12 +124,6 @@ enum RowsArg {
     Pairs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    Table,
-    Json,
-}
-
 impl Clicks {
     fn params(&self) -> ClickParams {
         let mut params = match self.preset {
@@ -214,9 +208,10 @@ fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
         writeln!(w, "{json}").map_err(|e| matchrank_core::Error::io("statistics.json", e))
     })?;
     report.seconds = Some(took.as_secs_f64());
-    report.peak_memory_bytes = peak_memory();
+    report.peak_memory_bytes = terminal::peak_memory();
     match args.format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&report)?)?,
+        Format::Csv => terminal::print(&csv(&statistics))?,
         Format::Table => terminal::print(&table(&report, took, &clicks, out))?,
     }
     Ok(Outcome::Clean)
@@ -274,26 +269,30 @@ fn prepare_folder(out: &Path, force: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn csv(statistics: &ClickStatistics) -> String {
+    let rows = statistics
+        .table1
+        .entries()
+        .into_iter()
+        .map(|(name, meaning, value)| vec![name.to_owned(), meaning.to_owned(), value.to_string()]);
+    terminal::table(&["name", "meaning", "value"], rows.collect(), Format::Csv)
+}
+
 fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
     let s = report.statistics;
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_BORDERS_ONLY_CONDENSED);
     let mut header = vec!["", "Table 1", "simulated"];
     if report.paper.is_some() {
         header.extend(["paper", "difference"]);
     }
-    table.set_header(header);
     let paper = report.paper.as_ref().map(Table1::entries);
-    for (i, (name, meaning, ours)) in s.table1.entries().into_iter().enumerate() {
-        let mut row = vec![name.to_owned(), meaning.to_owned(), number(ours)];
+    let rows = s.table1.entries().into_iter().enumerate().map(|(i, (name, meaning, ours))| {
+        let mut row = vec![name.to_owned(), meaning.to_owned(), figure(ours, 2)];
         if let Some(theirs) = paper.map(|p| p[i].2) {
-            row.extend([number(theirs), format!("{:+.1} %", 100.0 * (ours / theirs - 1.0))]);
+            row.extend([figure(theirs, 2), format!("{:+.1} %", 100.0 * (ours / theirs - 1.0))]);
         }
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Right);
-    }
+        row
+    });
+    let table = terminal::table(&header, rows.collect(), Format::Table);
     let memory = report.peak_memory_bytes.map_or(String::new(), |b| format!(", {} MiB at most", b >> 20));
     let [g0, g1, g2, g3, g4] = s.grades;
     let dir = out.display();
@@ -319,17 +318,4 @@ fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
         took.as_secs_f64(),
         clicks.display(),
     )
-}
-
-/// Whole numbers in full, means with two decimals.
-fn number(x: f64) -> String {
-    if x < 1_000.0 { format!("{x:.2}") } else { format!("{x:.0}") }
-}
-
-/// The most memory this process ever used, where the operating system tells.
-fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1_024)
 }
