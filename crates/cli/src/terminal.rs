@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use matchrank_core::progress::Progress;
+pub(crate) use matchrank_engine::doctor::thousands as human;
 
 /// Draws progress on standard error when it is a terminal and `--quiet` is absent; prints notes unless
 /// `--quiet`.
@@ -153,19 +154,6 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> 
     }
     table.add_rows(rows);
     table.to_string()
-}
-
-/// A whole number with thousands separated.
-pub(crate) fn human(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A number with a fixed number of decimals and thousands separated; whole numbers without decimals.

@@ -37,8 +37,7 @@ pub fn rank_collection(
         .map(|query| {
             let hits = retriever.search(&query.text, top)?;
             progress.advance(1);
-            let list =
-                hits.iter().map(|hit| (ids[hit.document as usize].clone(), hit.score as f32)).collect();
+            let list = hits.iter().map(|hit| (ids[hit.document as usize].clone(), hit.score)).collect();
             Ok((query.id.clone(), list))
         })
         .collect()

@@ -138,7 +138,7 @@ pub(super) fn counted(n: u64, noun: &str) -> String {
 }
 
 /// A number with commas.
-pub(super) fn thousands(n: u64) -> String {
+pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {

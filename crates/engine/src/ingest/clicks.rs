@@ -8,9 +8,9 @@ use std::path::Path;
 
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
-use serde_json::Value;
 
 use super::columns::{Mapping, Named, Role};
+use super::events::metarank_query;
 use super::table::{Row, Table};
 use crate::files;
 
@@ -45,6 +45,20 @@ pub(super) enum Skip {
     OtherAction,
 }
 
+impl Skip {
+    /// The reason in words.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Skip::EmptyQuery => "rows without a query",
+            Skip::EmptyDocument => "rows without a document",
+            Skip::UnknownQuery => "rows whose query id is in no queries file",
+            Skip::UnknownDocument => "rows whose document is not in the collection",
+            Skip::UnknownSearch => "events whose search is not in the log",
+            Skip::OtherAction => "events that are neither clicks nor impressions",
+        }
+    }
+}
+
 /// What was searched for under each search id of an event log.
 pub(super) type Searches = HashMap<String, String>;
 
@@ -58,15 +72,12 @@ enum Layout {
 /// A click log file whose layout is known.
 pub(super) struct ClickLog {
     name: String,
-    table: Table,
+    pub(super) table: Table,
     layout: Layout,
 }
 
 const LOG_ROLES: [Role; 7] =
     [Role::Query, Role::QueryId, Role::Document, Role::Clicks, Role::Shown, Role::Position, Role::Time];
-const UBI_OBJECT: [&str; 3] =
-    ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
-const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
 
 impl ClickLog {
     pub(super) fn open(path: &Path, named: &Named) -> Result<Self> {
@@ -234,94 +245,6 @@ impl ClickLog {
         Ok(Ok(LogRow { line: row.line, query, document, clicks, shown: shown as u64, position, time }))
     }
 
-    fn ubi_columns(&self) -> Vec<&str> {
-        let has = |column: &&&str| self.table.columns().iter().any(|c| c == **column);
-        let mut wanted = vec!["action_name", "query_id"];
-        wanted.extend(UBI_OBJECT.iter().find(has));
-        wanted.extend(UBI_POSITION.iter().find(has));
-        wanted.extend(["timestamp", "user_query"].iter().filter(has));
-        wanted
-    }
-
-    fn ubi_row<'a>(
-        &self,
-        searches: &'a Searches,
-        wanted: &[&str],
-        row: &Row<'a>,
-    ) -> Result<Result<LogRow<'a>, Skip>> {
-        let field =
-            |names: &[&str]| wanted.iter().position(|w| names.contains(w)).and_then(|i| row.fields[i]);
-        let clicked = match action(field(&["action_name"]).unwrap_or_default()) {
-            Some(clicked) => clicked,
-            None => return Ok(Err(Skip::OtherAction)),
-        };
-        let search = field(&["query_id"]).and_then(|id| searches.get(id)).map(String::as_str);
-        let Some(query) = search.or(field(&["user_query"])) else { return Ok(Err(Skip::UnknownSearch)) };
-        let Some(document) = field(&UBI_OBJECT) else { return Ok(Err(Skip::EmptyDocument)) };
-        let position = field(&UBI_POSITION).map(|text| self.position(row.line, text)).transpose()?;
-        let time = field(&["timestamp"]).map(|text| self.time(row.line, text)).transpose()?;
-        let (clicks, shown) = if clicked { (1.0, 0) } else { (0.0, 1) };
-        Ok(Ok(LogRow {
-            line: row.line,
-            query: QueryName::Text(query),
-            document,
-            clicks,
-            shown,
-            position,
-            time,
-        }))
-    }
-
-    fn metarank_rows(
-        &self,
-        searches: &Searches,
-        line: u64,
-        event: &Value,
-        mut each: impl FnMut(Result<LogRow<'_>, Skip>) -> Result<()>,
-    ) -> Result<()> {
-        let time = match &event["timestamp"] {
-            Value::String(text) => Some(self.time(line, text)?),
-            Value::Number(number) => Some(self.time(line, &number.to_string())?),
-            _ => None,
-        };
-        match event["event"].as_str() {
-            Some("ranking") => {
-                let Some(query) = metarank_query(event) else { return each(Err(Skip::EmptyQuery)) };
-                for (i, item) in event["items"].as_array().into_iter().flatten().enumerate() {
-                    let query = QueryName::Text(query);
-                    let position = Some(i as u32 + 1);
-                    match item["id"].as_str() {
-                        Some(document) => {
-                            each(Ok(LogRow {
-                                line,
-                                query,
-                                document,
-                                clicks: 0.0,
-                                shown: 1,
-                                position,
-                                time,
-                            }))?;
-                        }
-                        None => each(Err(Skip::EmptyDocument))?,
-                    }
-                }
-                Ok(())
-            }
-            Some("interaction") => {
-                if !event["type"].as_str().is_some_and(|kind| action(kind) == Some(true)) {
-                    return each(Err(Skip::OtherAction));
-                }
-                let Some(query) = event["ranking"].as_str().and_then(|id| searches.get(id)) else {
-                    return each(Err(Skip::UnknownSearch));
-                };
-                let Some(document) = event["item"].as_str() else { return each(Err(Skip::EmptyDocument)) };
-                let query = QueryName::Text(query);
-                each(Ok(LogRow { line, query, document, clicks: 1.0, shown: 0, position: None, time }))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn count(&self, line: u64, what: &str, text: &str) -> Result<f64> {
         let value = match text {
             "true" | "True" | "TRUE" => 1.0,
@@ -338,7 +261,7 @@ impl ClickLog {
         Ok(value)
     }
 
-    fn position(&self, line: u64, text: &str) -> Result<u32> {
+    pub(super) fn position(&self, line: u64, text: &str) -> Result<u32> {
         let value: f64 = fast_float2::parse(text).unwrap_or(f64::NAN);
         if value.fract() == 0.0 && (0.0..=1e9).contains(&value) {
             return Ok(value as u32);
@@ -350,32 +273,13 @@ impl ClickLog {
         ))
     }
 
-    fn time(&self, line: u64, text: &str) -> Result<i64> {
+    pub(super) fn time(&self, line: u64, text: &str) -> Result<i64> {
         parse_time(text).ok_or_else(|| {
             let expected = "seconds, milliseconds or microseconds since 1970, or a date like 2011-09-14 12:46:28 or \
                             2011-09-14T12:46:28.660Z";
             Error::parse(&self.name, line, format!("time is '{text}'; expected {expected}"))
         })
     }
-}
-
-/// Whether an action is a click (true), an impression (false) or neither.
-fn action(name: &str) -> Option<bool> {
-    let name = name.to_ascii_lowercase();
-    if name.contains("click") {
-        Some(true)
-    } else if name.contains("impression") || name == "view" || name == "shown" {
-        Some(false)
-    } else {
-        None
-    }
-}
-
-/// What a Metarank ranking event searched for: its field `query` (or `search`, `q`).
-fn metarank_query(event: &Value) -> Option<&str> {
-    let fields = event["fields"].as_array()?;
-    let named = |name: &str| fields.iter().find(|f| f["name"] == name).and_then(|f| f["value"].as_str());
-    named("query").or_else(|| named("search")).or_else(|| named("q"))
 }
 
 /// Milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds,
@@ -410,12 +314,5 @@ mod tests {
         assert_eq!(parse_time("2011-09-14"), Some(1_315_958_400_000));
         assert_eq!(parse_time("yesterday"), None);
         assert_eq!(parse_time("NaN"), None);
-    }
-
-    #[test]
-    fn actions_are_clicks_impressions_or_neither() {
-        assert_eq!(action("product_click"), Some(true));
-        assert_eq!(action("impression"), Some(false));
-        assert_eq!(action("add_to_cart"), None);
     }
 }

@@ -15,13 +15,17 @@
 mod aggregate;
 mod chunks;
 mod clicks;
-mod collection;
 mod columns;
+mod documents;
+mod events;
 mod judgments;
+mod listed;
 mod names;
 mod output;
+mod pairs;
 mod split;
 mod table;
+mod tally;
 mod waves;
 
 use std::collections::BTreeMap;
@@ -37,7 +41,9 @@ pub use split::SplitBy;
 
 use aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use collection::{Collection, ListedQueries, source};
+use documents::{Collection, source};
+use listed::ListedQueries;
+use tally::Tally;
 
 use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split};
 use crate::files;
@@ -157,7 +163,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
 
     let documents = folder.path().join(crate::dataset::DOCUMENTS);
-    let collection = collection::read_documents(
+    let collection = documents::read_documents(
         &params.documents,
         &params.columns,
         &params.text,
@@ -282,43 +288,6 @@ struct Reading<'a> {
     aggregator: &'a Aggregator,
 }
 
-/// Rows that were left out, by reason, with an example.
-#[derive(Default)]
-pub(crate) struct Tally {
-    counts: BTreeMap<&'static str, (u64, String)>,
-}
-
-impl Tally {
-    fn add(&mut self, reason: &'static str, n: u64, example: impl FnOnce() -> String) {
-        if n > 0 {
-            self.counts.entry(reason).or_insert_with(|| (0, example())).0 += n;
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        for (reason, (n, example)) in other.counts {
-            self.add(reason, n, || example);
-        }
-    }
-
-    fn into_counts(self) -> BTreeMap<String, u64> {
-        self.counts.into_iter().map(|(reason, (n, _))| (reason.to_owned(), n)).collect()
-    }
-}
-
-impl Skip {
-    fn reason(self) -> &'static str {
-        match self {
-            Skip::EmptyQuery => "rows without a query",
-            Skip::EmptyDocument => "rows without a document",
-            Skip::UnknownQuery => "rows whose query id is in no queries file",
-            Skip::UnknownDocument => "rows whose document is not in the collection",
-            Skip::UnknownSearch => "events whose search is not in the log",
-            Skip::OtherAction => "events that are neither clicks nor impressions",
-        }
-    }
-}
-
 #[derive(Default)]
 struct Part {
     batch: Batch,
@@ -393,13 +362,6 @@ impl Reading<'_> {
         }
         self.aggregator.add(&batch)?;
         Ok(rows.len() as u64)
-    }
-}
-
-/// Notes for the user: what was left out, with an example each.
-fn report(tally: &Tally, progress: &dyn Progress) {
-    for (reason, (n, example)) in &tally.counts {
-        progress.note(&format!("left out {n} {reason} (first: {example})"));
     }
 }
 

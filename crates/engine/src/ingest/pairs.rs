@@ -1,0 +1,155 @@
+//! The tables of training pairs and of judged pairs, and what is counted on the way.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{Float32Builder, UInt32Builder};
+use arrow_array::{ArrayRef, Float32Array, UInt8Array, UInt32Array};
+use arrow_schema::{DataType, Field};
+use foldhash::HashSet;
+use matchrank_core::Result;
+
+use super::aggregate::{QuerySums, Share};
+use super::documents::Collection;
+use super::tally::Tally;
+use crate::dataset::tables::TableWriter;
+use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, Statistics, TableInfo};
+
+/// The tables of training pairs and of judged pairs.
+pub(super) struct Pairs {
+    responses: TableWriter,
+    judgments: TableWriter,
+    buffer: Vec<(u32, u32, f32, u64, Option<f64>)>,
+    judged: Vec<(Holdout, u32, u32, f32, f32)>,
+    /// Listed and unlisted queries with a training pair.
+    pub(super) answered: HashSet<u32>,
+    clicked: Vec<u32>,
+    judged_queries: [HashSet<u32>; 2],
+    n_judgments: [u64; 2],
+    n_clicks: f64,
+}
+
+impl Pairs {
+    pub(super) fn create(folder: &Path, n_documents: usize) -> Result<Self> {
+        let number = |name| Field::new(name, DataType::UInt32, false);
+        let value = |name| Field::new(name, DataType::Float32, false);
+        let responses = vec![
+            number("query"),
+            number("document"),
+            value("response"),
+            number("shown"),
+            Field::new("position", DataType::Float32, true),
+        ];
+        let judgments = vec![
+            Field::new("split", DataType::UInt8, false),
+            number("query"),
+            number("document"),
+            value("grade"),
+            value("clicks"),
+        ];
+        Ok(Self {
+            responses: TableWriter::create(&folder.join(RESPONSES), responses)?,
+            judgments: TableWriter::create(&folder.join(JUDGMENTS), judgments)?,
+            buffer: Vec::new(),
+            judged: Vec::new(),
+            answered: HashSet::default(),
+            clicked: vec![0; n_documents],
+            judged_queries: [HashSet::default(), HashSet::default()],
+            n_judgments: [0; 2],
+            n_clicks: 0.0,
+        })
+    }
+
+    /// Leaves out pairs that were shown and never clicked, and training pairs below the minimum.
+    pub(super) fn drop_unclicked(&self, query: &mut QuerySums, min_clicks: f64, tally: &mut Tally) {
+        let (mut unclicked, mut rare) = (0, 0);
+        query.pairs.retain(|(share, _, sums)| {
+            let clicks = sums.clicks();
+            let keep = clicks > 0.0 && (*share != Share::Train || clicks >= min_clicks);
+            unclicked += u64::from(clicks <= 0.0);
+            rare += u64::from(clicks > 0.0 && !keep);
+            keep
+        });
+        let example = || if query.listed.is_some() { "a listed query".into() } else { query.text.clone() };
+        tally.add("pairs without a click", unclicked, example);
+        tally.add("training pairs with fewer clicks than --min-clicks", rare, example);
+    }
+
+    pub(super) fn add(&mut self, number: u32, query: &QuerySums) {
+        for (share, document, sums) in &query.pairs {
+            let clicks = sums.clicks();
+            match share {
+                Share::Train => {
+                    self.buffer.push((number, *document, clicks as f32, sums.shown, sums.position()));
+                    self.answered.insert(number);
+                    self.clicked[*document as usize] += 1;
+                    self.n_clicks += clicks;
+                }
+                Share::Validation => self.judge(Holdout::Validation, number, *document, 1.0, clicks as f32),
+                Share::Test => self.judge(Holdout::Test, number, *document, 1.0, clicks as f32),
+            }
+        }
+    }
+
+    pub(super) fn judge(&mut self, holdout: Holdout, query: u32, document: u32, grade: f32, clicks: f32) {
+        self.judged.push((holdout, query, document, grade, clicks));
+        self.judged_queries[holdout as usize].insert(query);
+        self.n_judgments[holdout as usize] += 1;
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.buffer.sort_unstable_by_key(|row| (row.0, row.1));
+        let rows = std::mem::take(&mut self.buffer);
+        let mut positions = Float32Builder::with_capacity(rows.len());
+        let mut shown = UInt32Builder::with_capacity(rows.len());
+        for row in &rows {
+            positions.append_option(row.4.map(|p| p as f32));
+            shown.append_value(u32::try_from(row.3).unwrap_or(u32::MAX));
+        }
+        self.responses.write(vec![
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.0))) as ArrayRef,
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.1))),
+            Arc::new(Float32Array::from_iter_values(rows.iter().map(|r| r.2))),
+            Arc::new(shown.finish()),
+            Arc::new(positions.finish()),
+        ])?;
+        let rows = std::mem::take(&mut self.judged);
+        self.judgments.write(vec![
+            Arc::new(UInt8Array::from_iter_values(rows.iter().map(|r| r.0 as u8))) as ArrayRef,
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.1))),
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.2))),
+            Arc::new(Float32Array::from_iter_values(rows.iter().map(|r| r.3))),
+            Arc::new(Float32Array::from_iter_values(rows.iter().map(|r| r.4))),
+        ])
+    }
+
+    pub(super) fn close(
+        self,
+        collection: &Collection,
+        query_words: u64,
+        tables: &mut BTreeMap<String, TableInfo>,
+    ) -> Result<Statistics> {
+        let n_pairs = self.responses.rows();
+        tables.insert(RESPONSES.to_owned(), self.responses.close()?);
+        tables.insert(JUDGMENTS.to_owned(), self.judgments.close()?);
+        let answering = self.clicked.iter().zip(&collection.n_words).filter(|(clicked, _)| **clicked > 0);
+        let (n_y, document_words) =
+            answering.fold((0_u64, 0_u64), |(n, words), (_, own)| (n + 1, words + u64::from(*own)));
+        let n_x = self.answered.len() as u64;
+        let mean = |sum: u64, n: u64| if n == 0 { 0.0 } else { sum as f64 / n as f64 };
+        Ok(Statistics {
+            n_x,
+            n_y,
+            c_x: mean(query_words + n_pairs, n_x),
+            c_y: mean(document_words + n_pairs, n_y),
+            documents_per_query: mean(n_pairs, n_x),
+            queries_per_document: mean(n_pairs, n_y),
+            n_pairs,
+            n_clicks: self.n_clicks,
+            n_judgments: self.n_judgments,
+            n_judged_queries: self.judged_queries.map(|queries| queries.len() as u64),
+            ..Statistics::default()
+        })
+    }
+}

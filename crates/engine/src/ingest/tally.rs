@@ -1,0 +1,36 @@
+//! What was left out, counted.
+
+use std::collections::BTreeMap;
+
+use matchrank_core::progress::Progress;
+
+/// Rows that were left out, by reason, with an example.
+#[derive(Default)]
+pub(super) struct Tally {
+    counts: BTreeMap<&'static str, (u64, String)>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, reason: &'static str, n: u64, example: impl FnOnce() -> String) {
+        if n > 0 {
+            self.counts.entry(reason).or_insert_with(|| (0, example())).0 += n;
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        for (reason, (n, example)) in other.counts {
+            self.add(reason, n, || example);
+        }
+    }
+
+    pub(super) fn into_counts(self) -> BTreeMap<String, u64> {
+        self.counts.into_iter().map(|(reason, (n, _))| (reason.to_owned(), n)).collect()
+    }
+
+    /// Tells the user what was left out, with an example each.
+    pub(super) fn report(&self, progress: &dyn Progress) {
+        for (reason, (n, example)) in &self.counts {
+            progress.note(&format!("left out {n} {reason} (first: {example})"));
+        }
+    }
+}
