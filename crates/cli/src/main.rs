@@ -23,9 +23,9 @@ struct Cli {
 /// Flags every command takes.
 #[derive(Args, Clone)]
 pub(crate) struct Global {
-    /// Threads to use; 0 means all cores
-    #[arg(long, global = true, default_value_t = 0, value_name = "N")]
-    threads: usize,
+    /// Threads to use, at most 256; 0 means all cores
+    #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(..=256))]
+    threads: u16,
     /// Seed of everything random; the same seed gives the same result for any number of threads
     #[arg(long, global = true, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
-    rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads).build_global()?;
+    rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads.into()).build_global()?;
     match cli.command {
         Command::Demo(args) => commands::demo::run(args, &cli.global),
         Command::Simulate(args) => commands::simulate::run(args, &cli.global),

@@ -7,9 +7,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use matchrank_core::progress::Progress;
 pub(crate) use matchrank_engine::doctor::thousands as human;
+
+/// Work that takes less shows no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Draws progress on standard error when it is a terminal and `--quiet` is absent; prints notes unless
 /// `--quiet`.
@@ -42,6 +45,12 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
 impl Progress for Terminal {
     fn begin(&self, stage: &str, total: Option<u64>, unit: &str) {
         self.finish();
@@ -51,14 +60,20 @@ impl Progress for Terminal {
         let (bar, template) = match total {
             Some(n) => (
                 ProgressBar::new(n),
-                format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit} {{per_sec}} {{eta}} left"),
+                format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit} {{rate}} {{eta}} left"),
             ),
             None => (
                 ProgressBar::new_spinner(),
-                format!("{{spinner}} {{msg}} {{human_pos}} {unit} {{per_sec}} {{elapsed}}"),
+                format!("{{spinner}} {{msg}} {{human_pos}} {unit} {{rate}} {{elapsed}}"),
             ),
         };
-        bar.set_style(ProgressStyle::with_template(&template).expect("the template is well formed"));
+        let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = write!(out, "{}/s", human(state.per_sec() as u64));
+        };
+        let style = ProgressStyle::with_template(&template).expect("the template is well formed");
+        bar.set_style(style.with_key("rate", rate));
+        // Shown by `advance` once it is worth showing.
+        bar.set_draw_target(ProgressDrawTarget::hidden());
         bar.set_message(stage.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.lock().expect("no panic while a bar is drawn") = Some(bar);
@@ -69,6 +84,9 @@ impl Progress for Terminal {
             && let Some(bar) = self.bar.lock().expect("no panic while a bar is drawn").as_ref()
         {
             bar.inc(n);
+            if bar.is_hidden() && bar.elapsed() > PATIENCE {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
         }
     }
 

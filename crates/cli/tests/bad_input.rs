@@ -103,10 +103,83 @@ fn columns_that_are_missing() {
 }
 
 #[test]
+fn lines_are_counted_right_in_windows_files_and_after_blank_lines() {
+    refused("log.csv", "query,document,clicks\r\nshoes,d1,1\r\nblue,d1,x\r\n", "log.csv:3: clicks is 'x'");
+    refused("log.csv", "query,document,clicks\n\n\nshoes,d1,1\n\nblue,d1,x\n", "log.csv:6: clicks is 'x'");
+    refused("log.csv", "query,document,clicks\n\"a\nb\",d1,1\nblue,d1,x\n", "log.csv:4: clicks is 'x'");
+    refused(
+        "log.tsv",
+        "query\tdocument\tclicks\r\nshoes\td1\t1\r\nblue\td1\tx\r\n",
+        "log.tsv:3: clicks is 'x'",
+    );
+}
+
+#[test]
+fn columns_that_are_named_must_be_there() {
+    let folder = folder();
+    let error =
+        folder.refused("ingest --clicks log.csv --documents docs.csv --column query=serch --out data");
+    assert!(
+        error.contains("--column query=serch: no file has a column of that name; there are query, document"),
+        "{error}"
+    );
+    let error = folder.refused("ingest --clicks log.csv --documents docs.csv --text titel --out data");
+    assert!(error.contains("no column 'titel'"), "{error}");
+}
+
+#[test]
+fn a_dataset_of_nothing_is_refused() {
+    refused(
+        "log.csv",
+        "query,document\nshoes,x1\nblue,x2\n",
+        "no pair of a query and a document is left: left out were 2 rows",
+    );
+    refused(
+        "log.csv",
+        "query,document\n",
+        "no pair of a query and a document is left: the files have no row",
+    );
+    refused("test.qrels", "q7 0 d1 1\n", "no test judgment is left: left out were 1 judgments of queries");
+    let folder = folder();
+    let error = folder.refused("ingest --clicks log.csv --documents docs.csv --min-clicks 100 --out data");
+    assert!(error.contains("fewer clicks than --min-clicks"), "{error}");
+}
+
+#[test]
+fn pipes_are_refused_where_a_file_is_read_twice() {
+    let error = folder().refused("ingest --clicks - --documents docs.csv --out data");
+    assert!(error.contains("-: is a pipe"), "{error}");
+}
+
+#[test]
+fn a_damaged_table_is_refused() {
+    let folder = folder();
+    folder.text("ingest --clicks log.csv --documents docs.csv --out data");
+    let path = folder.path().join("data/queries.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    assert!(
+        folder
+            .refused("train bm25 --data data --out m")
+            .contains("queries.parquet: is not as it was written")
+    );
+    let (code, out, _) = folder.run("doctor data");
+    assert!(code == 1 && out.contains("damaged-table"), "{out}");
+}
+
+#[test]
 fn judgments_with_three_columns() {
-    refused("test.qrels", "q1 0 d1 1\nq1 d1 1\n", "test.qrels:2:");
-    refused("test.qrels", "q1 0 d1 NaN\n", "test.qrels:1:");
-    refused("test.qrels", "", "test.qrels");
+    refused("test.qrels", "q1 0 d1 1\nq1 d1 1\n", "test.qrels:2: expected 4 columns");
+    refused("test.qrels", "q1 0 d1 1\nq1 0 d2 NaN\n", "test.qrels:2: ");
+    refused("test.qrels", "", "test.qrels: ");
+    refused(
+        "test.qrels",
+        "query_id,document,grade\nq1,d1,1\nq1,d1,2\n",
+        "test.qrels:3: the document d1 of the query q1 was judged on line 2",
+    );
+    refused("test.qrels", "query_id,document,grade\nq1,d1,good\n", "test.qrels:2: the grade is 'good'");
 }
 
 #[test]
@@ -148,7 +221,7 @@ fn rows_that_cannot_be_used_are_counted_not_hidden() {
         "left out 1 rows without a query (first: log.csv:3)",
         "left out 1 rows without a document (first: log.csv:4)",
         "left out 1 rows whose document is not in the collection (first: log.csv:5)",
-        "left out 1 pairs without a click",
+        "left out 1 pairs without a click or with grade 0",
     ] {
         assert!(err.contains(note), "{note}\n{err}");
     }
@@ -175,7 +248,7 @@ fn folders_and_models_that_are_none() {
         folder.refused("train bm25 --data data --set beta=1 --out m").contains("it has k1, b")
             || folder.refused("train bm25 --data data --set beta=1 --out m").contains("it has b, k1")
     );
-    assert!(folder.refused("train bm25 --data data --set b=2 --out m").contains("b "));
+    assert!(folder.refused("train bm25 --data data --set b=2 --out m").contains("b must be"));
     folder.text("train bm25 --data data --out m");
     assert!(folder.refused("rank --model m --data data --out run").contains("there are no test judgments"));
     assert!(folder.refused("rank --model docs.csv --data data --out run").contains("docs.csv"));

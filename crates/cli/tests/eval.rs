@@ -254,7 +254,22 @@ fn errors_of_usage_exit_with_2() {
         let error = folder.error(&format!("{base} {flags}"));
         assert!(error.contains(message), "{flags}: {error}");
     }
-    assert!(folder.error("--run good.run").contains("<--qrels <FILE>|--letor <FILE>>"));
+    assert!(folder.error("--run good.run").contains("<--qrels <FILE>|--letor <FILE>|--data <DATASET>>"));
     assert!(folder.error("--qrels test.qrels").contains("--run <FILE>..."));
     assert!(folder.error("--qrels test.qrels --run none.run").contains("none.run: No such file"));
+}
+
+#[test]
+fn byte_order_marks_are_skipped_and_huge_grades_refused() {
+    let folder = Folder::new();
+    folder.write("mark.qrels", format!("\u{feff}{QRELS}"));
+    folder.write("mark.run", format!("\u{feff}{GOOD}"));
+    let plain = folder.ok("--qrels test.qrels --run good.run --format csv").replace("good", "mark");
+    assert_eq!(folder.ok("--qrels mark.qrels --run mark.run --format csv"), plain);
+    folder.write("clicks.qrels", "q1 0 a 5000\nq1 0 b 1\n");
+    let (code, _, error) = folder.eval("--qrels clicks.qrels --run good.run");
+    assert!(code == 2 && error.contains("too large for the gain 2^grade - 1"), "{error}");
+    folder.ok("--qrels clicks.qrels --run good.run --measures ndcg(gain=linear)@10");
+    let (code, _, error) = folder.eval("--qrels test.qrels --run good.run --by seen");
+    assert!(code == 2 && error.contains("--by needs --data"), "{error}");
 }

@@ -186,6 +186,82 @@ fn a_time_split_holds_out_the_last_clicks_and_a_query_split_whole_queries() {
 }
 
 #[test]
+fn held_out_queries_leave_no_trace_in_the_features() {
+    let folder = dataset();
+    let manifest = folder.json(
+        "ingest --clicks log.csv --documents docs.csv --split time --holdout 0.15,0.15 --out data --format json",
+    );
+    // "rain" is held out, and its word is one of document d4 alone; training has "red shoe" and "hat" with
+    // three pairs: c_x = (3 + 3) / 2.
+    let s = &manifest["statistics"];
+    assert_eq!((&s["n_x"], &s["n_pairs"], &s["c_x"]), (&2.into(), &3.into(), &3.0.into()));
+}
+
+#[test]
+fn judgments_may_be_tables_and_name_queries_by_text() {
+    let folder = dataset();
+    folder.write("by-text.csv", "query,document,stars\nRed  shoes,d1,4\nhat,d3,2\n");
+    folder.write("by-id.tsv", "query-id\tcorpus-id\tscore\nred_shoes\td1\t4\nhat\td3\t2\n");
+    folder.write("trec.tsv", "red_shoes\t0\td1\t4\nhat\t0\td3\t2\n");
+    let judged = |judgments: &str, out: &str| {
+        let args = format!(
+            "ingest --clicks log.csv --documents docs.csv --judgments test={judgments} --out {out} --format json"
+        );
+        let manifest = folder.json(&args);
+        manifest["tables"]["judgments.parquet"]["blake3"].as_str().unwrap().to_owned()
+    };
+    let expected = judged("trec.tsv", "from-trec");
+    assert_eq!(judged("by-id.tsv", "from-ids"), expected);
+    assert_eq!(judged("by-text.csv --column grade=stars", "from-texts"), expected);
+}
+
+#[test]
+fn a_log_with_search_ids_is_not_taken_for_ubi_queries() {
+    let folder = dataset();
+    folder.write(
+        "searches.csv",
+        "query_id,user_query,object_id,timestamp\ns1,red shoes,d1,20260101\ns2,hat,d3,20260102\n",
+    );
+    let manifest = folder.json("ingest --clicks searches.csv --documents docs.csv --out data --format json");
+    assert_eq!(manifest["statistics"]["n_pairs"], 2);
+}
+
+#[test]
+fn candidates_are_scored_by_the_fields_of_the_model() {
+    let folder = dataset();
+    folder.write("queries.tsv", "q1\tgreen shoes\n");
+    folder.write("test.qrels", "q1 0 d1 1\nq1 0 d3 1\n");
+    let ingest = "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments test=test.qrels --format json";
+    folder.json(&format!("{ingest} --text title,body --out ab"));
+    folder.json(&format!("{ingest} --text body,title --out ba"));
+    folder.json(&format!("{ingest} --text title --out a"));
+    folder.json("train bm25 --data ab --out ab.model --format json");
+    folder.json("rank --model ab.model --data ab --candidates judged --out ab.run --format json");
+    folder.json("rank --model ab.model --data ba --candidates judged --out ba.run --format json");
+    assert_eq!(folder.read("ab.run"), folder.read("ba.run"));
+    let error = folder.refused("rank --model ab.model --data a --candidates judged --out a.run");
+    assert!(error.contains("the model reads the text field 'body'"), "{error}");
+    folder.write("other.qrels", "zz 0 d1 1\n");
+    let error = folder.refused("rank --model ab.model --data ab --candidates other.qrels --out x.run");
+    assert!(error.contains("other.qrels: has no document for any of the queries"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn results_follow_links_and_go_into_pipes() {
+    let folder = dataset();
+    folder.text("ingest --clicks log.csv --documents docs.csv --split time --holdout 0.15,0.15 --out data");
+    folder.text("train bm25 --data data --out bm25.model");
+    folder.write("target.run", "old");
+    std::os::unix::fs::symlink("target.run", folder.path().join("link.run")).unwrap();
+    folder.text("rank --model bm25.model --data data --out link.run");
+    assert!(folder.read("target.run").contains(" Q0 "), "the link was followed");
+    assert!(folder.path().join("link.run").is_symlink());
+    let out = folder.text("rank --model bm25.model --data data --out - --format json");
+    assert!(out.contains(" Q0 "), "{out}");
+}
+
+#[test]
 fn bm25_from_ingest_to_eval() {
     let folder = dataset();
     folder.write("queries.tsv", "q1\tshoes for the road\nq2\train\nq3\tzebra\n");

@@ -96,56 +96,35 @@ pub fn damaged(path: &Path, error: std::io::Error) -> Error {
     }
 }
 
-/// Calls `each(line number, line without its end)` for every line, lines counted from 1.
-///
-/// A line longer than `longest` bytes is an error, so that a binary file does not fill the memory.
-pub fn for_each_line(
-    path: &Path,
-    longest: usize,
-    mut each: impl FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut reader = open(path)?;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let limit = longest as u64 + 2;
-        let n =
-            (&mut reader).take(limit).read_until(b'\n', &mut line).map_err(|e| match damaged(path, e) {
-                Error::Format { file, message } => Error::parse(file, number, message),
-                other => other,
-            })?;
-        if n == 0 {
-            break;
-        }
-        if line.len() > longest && line.last() != Some(&b'\n') {
-            return Err(Error::parse(
-                name_of(path),
-                number,
-                format!(
-                    "the line is longer than {longest} bytes; is this a text file with one record per line?"
-                ),
-            ));
-        }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        }
-        if line.last() == Some(&b'\r') {
-            line.pop();
-        }
-        each(number, &line)?;
-    }
-    Ok(())
-}
-
 /// Writes a file under a temporary name in the same folder, syncs it and renames it, so that a reader
 /// (or a crash) never sees half of it. The ending of the name chooses gzip, zstd or plain.
+///
+/// A link is followed. A device or a pipe cannot be replaced and is written to directly; `-` is standard
+/// output.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let io = |e| Error::io(name_of(path), e);
+    if path == Path::new("-") {
+        let mut out = std::io::stdout().lock();
+        write(&mut out)?;
+        return out.flush().map_err(io);
+    }
+    if path.is_dir() {
+        return Err(Error::format(name_of(path), "is a folder; name a file to write"));
+    }
+    if path.exists() && !path.is_file() {
+        let mut out = std::fs::OpenOptions::new().write(true).open(path).map_err(io)?;
+        write(&mut out)?;
+        return out.flush().map_err(io);
+    }
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let path = target.as_path();
     let folder = match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    let temporary = tempfile::Builder::new().prefix(".matchrank-").tempfile_in(&folder).map_err(io)?;
+    let temporary = tempfile::Builder::new().prefix(".matchrank-").tempfile_in(&folder).map_err(|e| {
+        Error::format(name_of(path), format!("cannot be written in {}: {}", folder.display(), e.kind()))
+    })?;
     {
         let buffered = BufWriter::with_capacity(BUFFER, temporary.as_file());
         match path.extension().and_then(|e| e.to_str()) {

@@ -96,7 +96,13 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
         if !out.join(MARK).is_file() {
             bail!("{} exists and is not a former demo; name another folder with --out", out.display());
         }
-        std::fs::remove_dir_all(out).with_context(|| out.display().to_string())?;
+        // What the user put beside it stays.
+        for made in ["log", "dataset"] {
+            match std::fs::remove_dir_all(out.join(made)) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).context(made),
+                _ => {}
+            }
+        }
     }
     std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
     // From here on the folder is a demo's, even if the demo is interrupted.

@@ -44,9 +44,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     run: Vec<PathBuf>,
     /// What to measure, separated by commas: ndcg@k, map, mrr, p@k, r@k, err@k, rbp(p=0.8), bpref, mre,
-    /// pairwise
-    #[arg(long, value_name = "LIST", default_value = "ndcg@10,map,mrr,p@10,r@100")]
-    measures: String,
+    /// pairwise [default: ndcg@10,map,mrr,p@10,r@100; for sklearn ndcg@10,map]
+    #[arg(long, value_name = "LIST")]
+    measures: Option<String>,
     /// Whose conventions hold for gain, ties and averaging: matchrank, trec, ranx, lightgbm or sklearn
     #[arg(long, value_name = "NAME", default_value_t)]
     dialect: Dialect,
@@ -77,6 +77,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
 }
+
+const DEFAULT_MEASURES: &str = "ndcg@10,map,mrr,p@10,r@100";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -169,7 +171,13 @@ pub(super) struct Results<'a> {
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    let measures = Measure::parse_list(&args.measures)?;
+    if args.by.is_some() && args.data.is_none() {
+        bail!(
+            "--by needs --data: only a dataset knows the clicks and words of its queries; --bins takes a file"
+        );
+    }
+    let default = if args.dialect == Dialect::Sklearn { "ndcg@10,map" } else { DEFAULT_MEASURES };
+    let measures = Measure::parse_list(args.measures.as_deref().unwrap_or(default))?;
     let conventions = conventions(&args);
     conventions.validate(&measures)?;
     let terminal = Terminal::new(global.quiet);

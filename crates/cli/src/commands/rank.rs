@@ -96,12 +96,22 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             } else {
                 read_candidates(path)?
             };
+            if !queries.iter().any(|query| candidates.contains_key(&query.id)) {
+                bail!(
+                    "{}: has no document for any of the queries; are the query ids the same?",
+                    path.display()
+                );
+            }
             let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, &terminal)?;
             rankings.iter_mut().for_each(|(_, list)| list.truncate(args.top));
             rankings
         }
     };
-    write_run(&args.out, &rankings, args.tag.as_deref().unwrap_or("bm25"))?;
+    write_run(
+        &args.out,
+        &rankings,
+        args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or("bm25"),
+    )?;
     let n_empty = rankings.iter().filter(|(_, list)| list.is_empty()).count();
     let n_ranked: usize = rankings.iter().map(|(_, list)| list.len()).sum();
     let seconds = started.elapsed().as_secs_f64();

@@ -14,7 +14,7 @@ pub(crate) struct Chunk<'a> {
 
 /// Cuts a file at line ends into pieces of about a megabyte.
 pub(crate) fn chunks(bytes: &[u8]) -> Vec<&[u8]> {
-    let mut rest = bytes;
+    let mut rest = without_mark(bytes);
     let mut chunks = Vec::with_capacity(bytes.len() / CHUNK + 1);
     while rest.len() > CHUNK {
         let Some(end) = memchr::memchr(b'\n', &rest[CHUNK..]) else { break };
@@ -26,6 +26,11 @@ pub(crate) fn chunks(bytes: &[u8]) -> Vec<&[u8]> {
         chunks.push(rest);
     }
     chunks
+}
+
+/// The bytes after a byte order mark, which some programs put at the start of a file.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// The lines of a chunk, without their ends, each with its number.

@@ -98,13 +98,24 @@ pub fn evaluate<R: Rankings + ?Sized>(
             |(ranking, ranker), i| {
                 rankings.read(i, ranking)?;
                 let Some(position) = qrels.position(rankings.query(i)) else { return Ok(None) };
+                if ranking.is_empty() {
+                    return Ok(Some(Row { position, values: Vec::new(), deciding_ties: 0, not_returned: 0 }));
+                }
                 let judged = qrels.judged(position);
                 ranker.rank(rankings.query(i), judged, ranking, conventions, depth).map_err(
                     |Duplicate(at)| rankings.duplicate(i, &String::from_utf8_lossy(ranking[at].document)),
                 )?;
                 let relevant = judged.iter().filter(|d| d.grade > 0.0).count();
                 let returned = ranker.ranking.relevant_ranks(None, None).count();
-                let values = measures.iter().map(|m| value(m, &ranker.ranking, conventions)).collect();
+                let values: Vec<f64> = measures.iter().map(|m| value(m, &ranker.ranking, conventions)).collect();
+                if relevant > 0 && values.iter().any(|v| !v.is_finite()) {
+                    let highest = judged.iter().map(|d| d.grade).fold(0.0, f32::max);
+                    return Err(Error::Params(format!(
+                        "query {} has a document of grade {highest}, which is too large for the gain 2^grade - 1; \
+                         measure with ndcg(gain=linear), or bring the grades to a scale such as 0 to 4",
+                        rankings.query(i)
+                    )));
+                }
                 Ok(Some(Row {
                     position,
                     values,
@@ -120,6 +131,8 @@ pub fn evaluate<R: Rankings + ?Sized>(
     for row in scored {
         match row? {
             None => audit.queries_unjudged += 1,
+            // An empty ranking is no ranking.
+            Some(row) if row.values.is_empty() => {}
             Some(row) => {
                 audit.deciding_ties += row.deciding_ties;
                 audit.queries_with_deciding_ties += u64::from(row.deciding_ties > 0);

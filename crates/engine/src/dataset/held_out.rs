@@ -1,5 +1,6 @@
 //! What is held out for validation or test: judged queries, their judgments, and bins of queries.
 
+use foldhash::HashMap;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::bins::Bins;
@@ -34,8 +35,12 @@ impl HeldOut {
     /// Reads the judgments of a holdout.
     pub fn of(dataset: &Dataset, holdout: Holdout) -> Result<Self> {
         let (queries, documents) = (dataset.queries()?, dataset.document_ids()?);
-        let mut all_clicks = vec![0.0; queries.len()];
-        dataset.responses()?.iter().for_each(|r| all_clicks[r.query as usize] += f64::from(r.response));
+        // By text: a query that training saw under another id is seen.
+        let mut clicks: HashMap<&str, f64> = HashMap::default();
+        for response in dataset.responses()? {
+            *clicks.entry(&queries[response.query as usize].text).or_default() +=
+                f64::from(response.response);
+        }
         let analyser = Analyser::new(&dataset.manifest.analyser)?;
         let mut held_out =
             Self { queries: Vec::new(), clicks: Vec::new(), n_words: Vec::new(), judged: Vec::new() };
@@ -44,7 +49,7 @@ impl HeldOut {
             let mut n_words = 0;
             analyser.tokens(&query.text, |_| n_words += 1);
             held_out.queries.push(query.clone());
-            held_out.clicks.push(all_clicks[list[0].query as usize]);
+            held_out.clicks.push(clicks.get(query.text.as_str()).copied().unwrap_or(0.0));
             held_out.n_words.push(n_words);
             held_out
                 .judged
@@ -85,9 +90,9 @@ impl HeldOut {
 fn clicks_bin(clicks: f64) -> (usize, &'static str) {
     match clicks {
         c if c <= 0.0 => (0, "no clicks"),
-        c if c <= 10.0 => (1, "up to 10 clicks"),
-        c if c <= 100.0 => (2, "up to 100 clicks"),
-        c if c <= 1000.0 => (3, "up to 1000 clicks"),
+        c if c <= 10.0 => (1, "1 to 10 clicks"),
+        c if c <= 100.0 => (2, "11 to 100 clicks"),
+        c if c <= 1000.0 => (3, "101 to 1000 clicks"),
         _ => (4, "more than 1000 clicks"),
     }
 }

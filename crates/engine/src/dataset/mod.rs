@@ -121,8 +121,35 @@ impl Documents<'_> {
 }
 
 impl Dataset {
-    /// Opens a dataset folder and reads its manifest.
+    /// Opens a dataset folder: reads its manifest and checks that every table is as `ingest` wrote it.
     pub fn open(folder: &Path) -> Result<Self> {
+        let dataset = Self::open_unchecked(folder)?;
+        if let Some((name, problem)) = dataset.damaged_tables()?.first() {
+            let path = folder.join(name);
+            return Err(Error::format(
+                files::name_of(&path),
+                format!("{problem}; ingest again, or restore the file"),
+            ));
+        }
+        Ok(dataset)
+    }
+
+    /// The tables that are missing or changed, and what is wrong with each.
+    pub(crate) fn damaged_tables(&self) -> Result<Vec<(&str, &'static str)>> {
+        let mut damaged = Vec::new();
+        for (name, table) in &self.manifest.tables {
+            let path = self.folder.join(name);
+            if !path.is_file() {
+                damaged.push((name.as_str(), "is missing"));
+            } else if blake3::hash(&files::read_all(&path)?).to_hex().as_str() != table.blake3 {
+                damaged.push((name.as_str(), "is not as it was written: its checksum differs"));
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Opens a dataset folder without looking at its tables.
+    pub(crate) fn open_unchecked(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
         let name = files::name_of(&path);
         if !path.is_file() {
@@ -146,9 +173,10 @@ impl Dataset {
             }
             None => return Err(Error::format(&name, "has no format_version; is it a matchrank dataset?")),
         }
-        let manifest = serde_json::from_value(value).map_err(|e| {
+        let manifest: Manifest = serde_json::from_value(value).map_err(|e| {
             Error::format(&name, format!("does not say what is expected ({e}); ingest again"))
         })?;
+        manifest.fields.validate()?;
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 

@@ -17,7 +17,7 @@ const MANY: f64 = 0.05;
 
 pub(super) fn examine(folder: &Path) -> Result<Report> {
     let file = files::name_of(folder);
-    let dataset = Dataset::open(folder)?;
+    let dataset = Dataset::open_unchecked(folder)?;
     let s = &dataset.manifest.statistics;
     let summary = format!(
         "{}, {}, {} in training",
@@ -25,7 +25,15 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         counted(s.n_documents, "document"),
         counted(s.n_pairs, "pair")
     );
-    let mut findings = damaged_tables(&dataset)?;
+    let damaged = dataset.damaged_tables()?.into_iter().map(|(name, problem)| {
+        whole(
+            Severity::Error,
+            "damaged-table",
+            format!("{name} {problem}"),
+            "ingest again, or restore the file",
+        )
+    });
+    let mut findings: Vec<Finding> = damaged.collect();
     if findings.is_empty() {
         let analyser = Analyser::new(&dataset.manifest.analyser)?;
         let queries = dataset.queries()?;
@@ -37,24 +45,6 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
     }
     findings.sort_by_key(|finding| finding.severity);
     Ok(Report { file, kind: Some(Kind::Dataset), summary, findings })
-}
-
-/// Tables that are missing or not as `ingest` wrote them.
-fn damaged_tables(dataset: &Dataset) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for (name, table) in &dataset.manifest.tables {
-        let path = dataset.folder().join(name);
-        let problem = if !path.is_file() {
-            "is missing"
-        } else if blake3::hash(&files::read_all(&path)?).to_hex().as_str() != table.blake3 {
-            "is not as it was written: its checksum differs"
-        } else {
-            continue;
-        };
-        let message = format!("{name} {problem}");
-        findings.push(whole(Severity::Error, "damaged-table", message, "ingest again, or restore the file"));
-    }
-    Ok(findings)
 }
 
 fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Finding>> {
@@ -140,7 +130,8 @@ fn query_findings(queries: &[Query], analyser: &Analyser) -> Vec<Finding> {
 
 fn judgment_findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding>> {
     let pairs: HashSet<(u32, u32)> = dataset.responses()?.iter().map(|r| (r.query, r.document)).collect();
-    let trained: HashSet<u32> = pairs.iter().map(|(query, _)| *query).collect();
+    let text = |query: u32| queries[query as usize].text.as_str();
+    let trained: HashSet<&str> = pairs.iter().map(|(query, _)| text(*query)).collect();
     let mut findings = Vec::new();
     let mut sets = Vec::new();
     for holdout in [Holdout::Validation, Holdout::Test] {
@@ -155,7 +146,7 @@ fn judgment_findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding
         }));
         let seen: Vec<String> = lists
             .iter()
-            .filter(|list| trained.contains(&list[0].query))
+            .filter(|list| trained.contains(text(list[0].query)))
             .map(|list| id(list).to_owned())
             .collect();
         let (severity, fix) = match dataset.manifest.split {

@@ -43,7 +43,7 @@ impl Kind {
                 .is_some_and(|id| id == b"qid" || (!id.is_empty() && id.iter().all(u8::is_ascii_digit)))
         };
         match fields[..] {
-            [_, second, ..] if is_feature(second) => Some(Self::Letor),
+            [label, second, ..] if number(label) && is_feature(second) => Some(Self::Letor),
             [_, _, _, rank, score, _] if number(rank) || number(score) => Some(Self::Run),
             [_, _, _, rank, score] if number(rank) && number(score) => Some(Self::Run),
             [_, _, _, grade] | [_, _, grade] if number(grade) => Some(Self::Qrels),

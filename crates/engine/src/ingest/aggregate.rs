@@ -2,8 +2,8 @@
 //!
 //! Rows go to one of [`PARTITIONS`] partitions by a hash of their query. A partition adds rows up in a
 //! hash table; when it outgrows its share of the memory it is written to a temporary file and emptied.
-//! At the end each partition is put together from its table and its file, alone, so that the memory
-//! needed is that of the largest partition. Sums are integers, so the result does not depend on the order
+//! At the end the partitions are put together from their tables and files a few at a time, so that the
+//! memory needed is that of a few partitions. Sums are integers, so the result does not depend on the order
 //! of the rows, on the number of threads, or on whether anything was written to disk.
 
 use std::fs::File;
@@ -58,8 +58,8 @@ impl Sums {
         Self {
             clicks: (clicks * UNIT).round() as i64,
             shown,
-            position_sum: position.map_or(0, u64::from),
-            positions: u64::from(position.is_some()),
+            position_sum: position.map_or(0, |position| u64::from(position) * shown.max(1)),
+            positions: position.map_or(0, |_| shown.max(1)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Sums {
         self.clicks as f64 / UNIT
     }
 
-    /// Mean position over the rows that had one.
+    /// Mean position over the impressions that had one.
     pub(super) fn position(&self) -> Option<f64> {
         (self.positions > 0).then(|| self.position_sum as f64 / self.positions as f64)
     }

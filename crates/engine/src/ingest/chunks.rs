@@ -109,17 +109,17 @@ fn last_record_end(bytes: &[u8], quoted: bool) -> Option<usize> {
     if !quoted || memchr::memchr(b'"', bytes).is_none() {
         return memchr::memrchr(b'\n', bytes).map(|i| i + 1);
     }
-    // A quote opens a quoted field only at the start of a field; inside, a doubled quote closes and opens
-    // again, which needs no special case. The field separator is any of the usual ones.
-    let (mut inside, mut field_start, mut end) = (false, true, None);
+    // A quote opens a quoted field only at the start of a field; a doubled quote inside closes it and opens
+    // it again.
+    let (mut inside, mut opens, mut end) = (false, true, None);
     for (i, &byte) in bytes.iter().enumerate() {
         match byte {
-            b'"' if inside => inside = false,
-            b'"' if field_start || (i > 0 && bytes[i - 1] == b'"') => inside = true,
-            b'\n' if !inside => end = Some(i + 1),
-            _ => {}
+            b'"' if inside => (inside, opens) = (false, true),
+            b'"' if opens => inside = true,
+            b'\n' if !inside => (opens, end) = (true, Some(i + 1)),
+            b',' if !inside => opens = true,
+            _ => opens = false,
         }
-        field_start = matches!(byte, b',' | b'\n' | b';' | b'|');
     }
     end
 }
@@ -142,6 +142,8 @@ mod tests {
         assert_eq!(last_record_end(b"a,\"x\"\"\ny\"\nb", true), Some(10));
         assert_eq!(last_record_end(b"5\" disk,1\nb,2\nc", true), Some(14));
         assert_eq!(last_record_end(b"a,\"x\ny\"\nb,\"z\n", false), Some(13));
+        assert_eq!(last_record_end(b"1,42\"\" TV,x\nb,2\nc", true), Some(16));
+        assert_eq!(last_record_end(b"a,\"x|\"\";\n\"\"y\"\nb", true), Some(15));
         assert_eq!(last_record_end(b"no line end", true), None);
     }
 

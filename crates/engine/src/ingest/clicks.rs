@@ -84,14 +84,14 @@ impl ClickLog {
         let name = files::name_of(path);
         let table = Table::open(path)?;
         let has = |column: &str| table.columns().iter().any(|c| c == column);
+        let mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, named)?;
         let layout = if has("action_name") && has("query_id") {
             Layout::UbiEvents
-        } else if has("user_query") && has("query_id") && !has("clicks") {
+        } else if has("user_query") && has("query_id") && mapping.get(Role::Document).is_none() {
             Layout::UbiQueries
         } else if table.is_json() && has("event") && has("timestamp") && has("id") {
             Layout::Metarank
         } else {
-            let mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, named)?;
             mapping.require(&name, Role::Document, table.columns())?;
             if mapping.get(Role::QueryId).is_none() {
                 mapping.require(&name, Role::Query, table.columns())?;
@@ -285,6 +285,9 @@ impl ClickLog {
 /// Milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds,
 /// told apart by their size.
 fn parse_time(text: &str) -> Option<i64> {
+    if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
+        return parse_time(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]));
+    }
     if let Ok(number) = fast_float2::parse::<f64, _>(text) {
         return match number.abs() {
             n if n < 1e11 => Some((number * 1e3) as i64),
@@ -312,6 +315,8 @@ mod tests {
         assert_eq!(parse_time("1316004388.66"), expected);
         assert_eq!(parse_time("1316004388660000"), expected);
         assert_eq!(parse_time("2011-09-14"), Some(1_315_958_400_000));
+        assert_eq!(parse_time("20110914"), Some(1_315_958_400_000));
+        assert_eq!(parse_time("99999999"), None);
         assert_eq!(parse_time("yesterday"), None);
         assert_eq!(parse_time("NaN"), None);
     }

@@ -203,6 +203,19 @@ fn missing(file: &str, role: Role, columns: &[String], why: &str) -> Error {
     )
 }
 
+/// Whether a column has a usual name for the id of a query or a document.
+pub(super) fn is_usual_id(name: &str) -> bool {
+    let name = plain(name);
+    [Role::Query, Role::QueryId, Role::Document]
+        .iter()
+        .any(|role| role.usual_names().contains(&name.as_str()))
+}
+
+/// Whether a column has a usual name for a grade.
+pub(super) fn is_usual_grade(name: &str) -> bool {
+    Role::Grade.usual_names().contains(&plain(name).as_str())
+}
+
 /// A column name without its capitals, blanks and dashes.
 pub(super) fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '-'], "_")

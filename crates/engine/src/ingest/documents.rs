@@ -129,7 +129,8 @@ pub(super) fn read_documents(
                         n_words.push(part.n_words[i]);
                         n_empty += u64::from(part.n_words[i] == 0);
                     }
-                    Err(first) if hashes[first as usize] == hash => keep[i] = false,
+                    // Metarank repeats items that changed; the first is kept.
+                    Err(first) if hashes[first as usize] == hash || file.id.is_none() => keep[i] = false,
                     Err(first) => {
                         let (file_number, line) = places[first as usize];
                         return Err(Error::parse(
@@ -355,7 +356,7 @@ impl Rows {
 
 /// Run files separate columns by blanks, so ids must have none.
 pub(super) fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()> {
-    if id.contains(char::is_whitespace) {
+    if id.contains(|c: char| c.is_whitespace() || c.is_control()) {
         let message = format!(
             "the {what} id '{id}' contains a blank, which run and judgment files cannot hold; replace it"
         );

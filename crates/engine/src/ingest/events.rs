@@ -14,13 +14,15 @@ const UBI_OBJECT: [&str; 3] =
 const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
 
 impl ClickLog {
+    /// The columns to read. Events of one log differ, so JSON lines are asked for every place a field may
+    /// have, whether or not the first events had it.
     pub(super) fn ubi_columns(&self) -> Vec<&str> {
-        let has = |column: &&&str| self.table.columns().iter().any(|c| c == **column);
-        let mut wanted = vec!["action_name", "query_id"];
-        wanted.extend(UBI_OBJECT.iter().find(has));
-        wanted.extend(UBI_POSITION.iter().find(has));
-        wanted.extend(["timestamp", "user_query"].iter().filter(has));
-        wanted
+        let all = ["action_name", "query_id", "timestamp", "user_query"]
+            .iter()
+            .chain(&UBI_OBJECT)
+            .chain(&UBI_POSITION);
+        let has = |column: &str| self.table.is_json() || self.table.columns().iter().any(|c| c == column);
+        all.copied().filter(|column| has(column)).collect()
     }
 
     pub(super) fn ubi_row<'a>(
@@ -29,8 +31,9 @@ impl ClickLog {
         wanted: &[&str],
         row: &Row<'a>,
     ) -> Result<Result<LogRow<'a>, Skip>> {
-        let field =
-            |names: &[&str]| wanted.iter().position(|w| names.contains(w)).and_then(|i| row.fields[i]);
+        let field = |names: &[&str]| {
+            wanted.iter().zip(row.fields).filter(|(w, _)| names.contains(w)).find_map(|(_, field)| *field)
+        };
         let clicked = match action(field(&["action_name"]).unwrap_or_default()) {
             Some(clicked) => clicked,
             None => return Ok(Err(Skip::OtherAction)),

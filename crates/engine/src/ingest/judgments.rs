@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use foldhash::HashMap;
 use matchrank_core::data::qrels;
 use matchrank_core::{Error, Result};
 
-use super::columns::{Mapping, Named, Role};
-use super::table::Table;
+use super::columns::{Mapping, Named, Role, is_usual_grade};
+use super::listed::ListedQueries;
+use super::names::id_of_text;
+use super::table::{Table, has_table_ending};
 use crate::files;
+use crate::text::normalise_query;
 
 /// A judgment by ids.
 pub(super) struct Graded {
@@ -16,12 +20,13 @@ pub(super) struct Graded {
     pub(super) grade: f32,
 }
 
-/// Reads a file of judgments: a table when its first line names the columns, TREC qrels otherwise.
-pub(super) fn read_judgments(path: &Path, named: &Named) -> Result<Vec<Graded>> {
+/// Reads a file of judgments: TREC qrels, or a table with columns for query id (or text), document and
+/// grade.
+pub(super) fn read_judgments(path: &Path, named: &Named, listed: &ListedQueries) -> Result<Vec<Graded>> {
     let name = files::name_of(path);
     let bytes = files::read_all(path)?;
-    if let Some(table) = table_of(path, &bytes)? {
-        return read_table(&name, &table, named);
+    if is_table(path, &bytes, named) {
+        return read_table(&name, &Table::open(path)?, named, listed);
     }
     let judgments = qrels::parse(&name, &bytes)?;
     Ok(judgments
@@ -30,53 +35,77 @@ pub(super) fn read_judgments(path: &Path, named: &Named) -> Result<Vec<Graded>> 
         .collect())
 }
 
-/// The file as a table, when it looks like one: Parquet, JSON lines, or a header that names a grade.
-fn table_of(path: &Path, bytes: &[u8]) -> Result<Option<Table>> {
+/// Four columns ending in a number are TREC qrels whatever the file is called; else the content, the
+/// ending of the name or a column that is called like a grade tells a table.
+fn is_table(path: &Path, bytes: &[u8], named: &Named) -> bool {
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
-    let header = String::from_utf8_lossy(line).to_lowercase();
-    let named = ["grade", "relevance", "label", "score", "rating", "judgment"]
-        .iter()
-        .any(|word| header.contains(word));
-    let is_table = bytes.starts_with(b"PAR1")
-        || line.trim_ascii_start().starts_with(b"{")
-        || (named && line.iter().any(|b| matches!(b, b',' | b'\t')));
-    is_table.then(|| Table::open(path)).transpose()
+    let line = String::from_utf8_lossy(line);
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    if fields.len() == 4 && fields[3].parse::<f32>().is_ok() {
+        return false;
+    }
+    let graded =
+        |column: &str| is_usual_grade(column) || named.get(&Role::Grade).is_some_and(|name| name == column);
+    bytes.starts_with(b"PAR1")
+        || line.trim_start().starts_with('{')
+        || has_table_ending(path)
+        || line.trim_end().split([',', '\t']).any(|column| graded(column.trim()))
 }
 
-fn read_table(name: &str, table: &Table, named: &Named) -> Result<Vec<Graded>> {
+fn read_table(name: &str, table: &Table, named: &Named, listed: &ListedQueries) -> Result<Vec<Graded>> {
     let columns = table.columns();
     let mapping =
         Mapping::of(name, columns, &[Role::QueryId, Role::Query, Role::Document, Role::Grade], named)?;
-    let query = mapping.get(Role::QueryId).or(mapping.get(Role::Query));
-    let query = query.ok_or_else(|| {
-        Error::parse(name, 1, "no column for the query id; name one with --column query_id=NAME")
-    })?;
+    let (query, by_text) = match (mapping.get(Role::QueryId), mapping.get(Role::Query)) {
+        (Some(id), _) => (id, false),
+        (None, Some(text)) => (text, true),
+        (None, None) => {
+            return Err(Error::parse(
+                name,
+                1,
+                "no column for the query id; name one with --column query_id=NAME",
+            ));
+        }
+    };
     let document = mapping.require(name, Role::Document, columns)?;
     let grade = mapping.require(name, Role::Grade, columns)?;
-    let mut judgments = Vec::new();
+    // A query given by its text has the id of that text.
+    let id_of = |query: &str| {
+        if !by_text {
+            return query.to_owned();
+        }
+        let text = normalise_query(query);
+        listed.with_text(&text).map_or_else(|| id_of_text(&text), |number| listed.ids.get(number).to_owned())
+    };
+    let mut judgments: Vec<Graded> = Vec::new();
+    let mut lines: HashMap<(String, String), u64> = HashMap::default();
     table.read(
         &[query, document, grade],
         |rows| {
             let mut part = Vec::new();
             rows.for_each(|row| {
                 let [Some(query), Some(document), Some(text)] = row.fields else {
-                    return Err(Error::parse(
-                        name,
-                        row.line,
-                        "the query, the document or the grade is empty",
-                    ));
+                    return Err(Error::parse(name, row.line, "the query, the document or the grade is empty"));
                 };
-                let grade: f32 =
-                    fast_float2::parse(text).ok().filter(|g: &f32| g.is_finite()).ok_or_else(|| {
-                        Error::parse(name, row.line, format!("the grade is '{text}'; a number is expected"))
-                    })?;
-                part.push(Graded { query: (*query).to_owned(), document: (*document).to_owned(), grade });
+                let grade: f32 = fast_float2::parse(text).ok().filter(|g: &f32| g.is_finite()).ok_or_else(|| {
+                    Error::parse(name, row.line, format!("the grade is '{text}'; a number is expected"))
+                })?;
+                part.push((row.line, Graded { query: id_of(query), document: (*document).to_owned(), grade }));
                 Ok(())
             })?;
             Ok(part)
         },
         |part| {
-            judgments.extend(part);
+            for (line, graded) in part {
+                if let Some(first) = lines.insert((graded.query.clone(), graded.document.clone()), line) {
+                    let message = format!(
+                        "the document {} of the query {} was judged on line {first} already; keep one of them",
+                        graded.document, graded.query
+                    );
+                    return Err(Error::parse(name, line, message));
+                }
+                judgments.push(graded);
+            }
             Ok(())
         },
     )?;

@@ -25,10 +25,6 @@ pub(super) struct ListedQueries {
 }
 
 impl ListedQueries {
-    pub(super) fn len(&self) -> usize {
-        self.texts.len()
-    }
-
     /// The first listed query with a normalised text.
     pub(super) fn with_text(&self, text: &str) -> Option<u32> {
         self.distinct.find(text).map(|n| self.first[n as usize])

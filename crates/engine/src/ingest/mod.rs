@@ -43,6 +43,7 @@ use aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
 use documents::{Collection, source};
 use listed::ListedQueries;
+use table::Table;
 use tally::Tally;
 
 use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split};
@@ -146,16 +147,14 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     params.validate()?;
     check_target(out, replace)?;
     let analyser = Analyser::new(&params.analyser)?;
-    let parent = match out.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
+    let parent = parent_of(out);
     std::fs::create_dir_all(&parent).map_err(|e| Error::io(files::name_of(&parent), e))?;
     let folder = tempfile::Builder::new()
         .prefix(".matchrank-ingest-")
         .tempdir_in(&parent)
         .map_err(|e| Error::io(files::name_of(&parent), e))?;
 
+    check_named(params)?;
     let logs =
         params.clicks.iter().map(|path| ClickLog::open(path, &params.columns)).collect::<Result<Vec<_>>>()?;
     logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
@@ -201,7 +200,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
 
     let mut judged = Vec::new();
     for (holdout, path) in &params.judgments {
-        let rows = judgments::read_judgments(path, &params.columns)?;
+        let rows = judgments::read_judgments(path, &params.columns, &listed)?;
         sources.push(source(
             &format!("{} judgments", holdout.name()),
             &files::name_of(path),
@@ -232,12 +231,45 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     Ok(manifest)
 }
 
+/// Every column the user named must be in some file.
+fn check_named(params: &IngestParams) -> Result<()> {
+    if params.columns.is_empty() {
+        return Ok(());
+    }
+    let judgments = params.judgments.iter().map(|(_, path)| path).chain(&params.responses);
+    let files = params.clicks.iter().chain(&params.documents).chain(&params.queries).chain(judgments);
+    let mut columns: Vec<String> = Vec::new();
+    // A file that is no table, such as TREC qrels, has no columns to offer.
+    for table in files.filter_map(|path| Table::open(path).ok()) {
+        let new: Vec<String> = table.columns().iter().filter(|c| !columns.contains(c)).cloned().collect();
+        columns.extend(new);
+    }
+    match params.columns.iter().find(|(_, name)| !columns.contains(name)) {
+        Some((role, name)) => Err(Error::Params(format!(
+            "--column {}={name}: no file has a column of that name; there are {}",
+            role.name(),
+            columns.join(", ")
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn check_target(out: &Path, replace: bool) -> Result<()> {
     if !out.exists() {
         return Ok(());
     }
     let name = files::name_of(out);
     if out.join(MANIFEST).is_file() {
+        let ours = |name: &str| name == MANIFEST || name == "index" || name.ends_with(".parquet");
+        let entries = out.read_dir().map_err(|e| Error::io(&name, e))?;
+        let other =
+            entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).find(|n| !ours(n));
+        if let (true, Some(other)) = (replace, other) {
+            return Err(Error::format(
+                name,
+                format!("holds '{other}' beside the dataset; move it away first"),
+            ));
+        }
         if replace {
             return Ok(());
         }
@@ -262,11 +294,27 @@ fn install(folder: tempfile::TempDir, out: &Path) -> Result<()> {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).map_err(io)?;
     }
-    let finished = folder.keep();
-    if out.exists() {
-        std::fs::remove_dir_all(out).map_err(io)?;
+    if !out.exists() {
+        return std::fs::rename(folder.keep(), out).map_err(io);
     }
-    std::fs::rename(&finished, out).map_err(io)
+    // The old folder goes aside first, so that there is no moment without one or the other on disk.
+    let aside = tempfile::Builder::new().prefix(".matchrank-old-").tempdir_in(parent_of(out)).map_err(io)?;
+    let old = aside.path().join("old");
+    std::fs::rename(out, &old).map_err(io)?;
+    let finished = folder.keep();
+    std::fs::rename(&finished, out).map_err(|e| {
+        // Put things back as they were.
+        let _ = std::fs::rename(&old, out);
+        let _ = std::fs::remove_dir_all(&finished);
+        io(e)
+    })
+}
+
+fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }
 
 /// Reads files of queries (id, text) as `ingest` does: texts normalised, ids unique.
@@ -347,7 +395,7 @@ impl Reading<'_> {
     }
 
     fn add_responses(&mut self, path: &Path, columns: &Named, tally: &mut Tally) -> Result<u64> {
-        let rows = judgments::read_judgments(path, columns)?;
+        let rows = judgments::read_judgments(path, columns, self.listed)?;
         let mut batch = Batch::default();
         for row in &rows {
             let example = || format!("{} {} in {}", row.query, row.document, files::name_of(path));

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use foldhash::{HashMap, HashSet};
-use matchrank_core::Result;
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-use super::aggregate::{Aggregator, QuerySums};
+use super::aggregate::{Aggregator, QuerySums, Share};
 use super::documents::Collection;
 use super::judgments::Graded;
 use super::listed::ListedQueries;
@@ -57,6 +57,7 @@ pub(super) fn write(
     let mut pairs = Pairs::create(folder, collection.ids.len())?;
     let mut partitions = aggregator.finish();
     waves::in_waves(
+        rayon::current_num_threads().min(4),
         || Ok(partitions.next()),
         |partition| partition(),
         |rows| {
@@ -81,7 +82,8 @@ pub(super) fn write(
                         if unlisted.wanted.find(&id).is_some() {
                             unlisted.found.insert(id.clone(), number);
                         }
-                        new_queries.push((id, std::mem::take(&mut query.text)));
+                        let trained = query.pairs.iter().any(|(share, ..)| *share == Share::Train);
+                        new_queries.push((id, std::mem::take(&mut query.text), trained));
                         number
                     }
                 };
@@ -92,6 +94,7 @@ pub(super) fn write(
         },
     )?;
 
+    let mut judged_pairs = HashSet::default();
     for (holdout, rows) in judged {
         for row in rows {
             let query = listed.ids.find(&row.query).or_else(|| unlisted.found.get(&row.query).copied());
@@ -99,7 +102,17 @@ pub(super) fn write(
             match (query, collection.ids.find(&row.document)) {
                 (None, _) => tally.add("judgments of queries whose text is unknown", 1, example),
                 (_, None) => tally.add("judgments of documents that are not in the collection", 1, example),
-                (Some(query), Some(document)) => pairs.judge(holdout, query, document, row.grade, 0.0),
+                (Some(query), Some(document)) => {
+                    if !judged_pairs.insert((holdout, query, document)) {
+                        return Err(Error::Params(format!(
+                            "the document {} of the query {} is judged twice for {}; keep one of the judgments",
+                            row.document,
+                            row.query,
+                            holdout.name()
+                        )));
+                    }
+                    pairs.judge(holdout, query, document, row.grade, 0.0);
+                }
             }
         }
         pairs.flush()?;
@@ -108,13 +121,22 @@ pub(super) fn write(
         "in the document files".into()
     });
     tally.report(progress);
+    if (!params.clicks.is_empty() || !params.responses.is_empty()) && pairs.is_empty() {
+        return Err(Error::Params(format!("no pair of a query and a document is left: {}", tally.summary())));
+    }
+    for (holdout, _) in &params.judgments {
+        if !pairs.has_judgments(*holdout) {
+            let message = format!("no {} judgment is left: {}", holdout.name(), tally.summary());
+            return Err(Error::Params(message));
+        }
+    }
     if collection.n_empty > 0 {
         progress.note(&format!("{} documents have no word", collection.n_empty));
     }
 
     let weights = params.field_weights.clone();
     if let Some(unknown) = weights.keys().find(|name| !collection.fields.contains(name)) {
-        return Err(matchrank_core::Error::Params(format!(
+        return Err(Error::Params(format!(
             "a weight is given for the field '{unknown}', and the text fields are {}",
             collection.fields.join(", ")
         )));
@@ -125,7 +147,8 @@ pub(super) fn write(
 
     let mut tables = BTreeMap::from([(DOCUMENTS.to_owned(), collection.table.clone())]);
     let n_queries = queries.writer.rows();
-    let query_words = queries.words_of(listed, &pairs.answered);
+    queries.count_listed(listed, &pairs.answered);
+    let query_words = queries.n_words;
     let (query_table, query_counts) = queries.close()?;
     tables.insert(QUERIES.to_owned(), query_table);
     let mut statistics = pairs.close(&collection, query_words, &mut tables)?;
@@ -154,9 +177,10 @@ struct Unlisted {
 struct Queries<'a> {
     writer: TableWriter,
     analyser: &'a Analyser,
+    /// Words of the queries that have a training pair: held-out queries leave no trace in what models see.
     counts: TermCounts,
-    /// Different words of all unlisted queries together; each of them has a pair.
-    unlisted_words: u64,
+    /// Different words of each of these queries, added up.
+    n_words: u64,
 }
 
 impl<'a> Queries<'a> {
@@ -166,7 +190,7 @@ impl<'a> Queries<'a> {
             writer: TableWriter::create(path, fields)?,
             analyser,
             counts: TermCounts::new(),
-            unlisted_words: 0,
+            n_words: 0,
         })
     }
 
@@ -177,7 +201,6 @@ impl<'a> Queries<'a> {
     fn write_listed(&mut self, listed: &ListedQueries) -> Result<()> {
         let ids: Vec<&str> = listed.ids.iter().collect();
         for (ids, texts) in ids.chunks(1 << 16).zip(listed.texts.chunks(1 << 16)) {
-            self.count(texts.iter().map(String::as_str).collect());
             self.writer.write(vec![
                 Arc::new(StringArray::from_iter_values(ids)) as ArrayRef,
                 Arc::new(StringArray::from_iter_values(texts)),
@@ -186,19 +209,27 @@ impl<'a> Queries<'a> {
         Ok(())
     }
 
-    fn write(&mut self, queries: &[(String, String)]) -> Result<()> {
+    /// Writes queries of the log: id, text, and whether they have a training pair.
+    fn write(&mut self, queries: &[(String, String, bool)]) -> Result<()> {
         if queries.is_empty() {
             return Ok(());
         }
-        self.unlisted_words += self.count(queries.iter().map(|(_, text)| text.as_str()).collect());
+        self.count(
+            queries.iter().filter(|(.., trained)| *trained).map(|(_, text, _)| text.as_str()).collect(),
+        );
         self.writer.write(vec![
-            Arc::new(StringArray::from_iter_values(queries.iter().map(|(id, _)| id))) as ArrayRef,
-            Arc::new(StringArray::from_iter_values(queries.iter().map(|(_, text)| text))),
+            Arc::new(StringArray::from_iter_values(queries.iter().map(|(id, ..)| id))) as ArrayRef,
+            Arc::new(StringArray::from_iter_values(queries.iter().map(|(_, text, _)| text))),
         ])
     }
 
-    /// Adds the words of texts to the counts and says how many different words they have, each by itself.
-    fn count(&mut self, texts: Vec<&str>) -> u64 {
+    /// Counts the words of the listed queries that have a training pair.
+    fn count_listed(&mut self, listed: &ListedQueries, trained: &HashSet<u32>) {
+        let texts = listed.texts.iter().zip(0..).filter(|(_, number)| trained.contains(number));
+        self.count(texts.map(|(text, _)| text.as_str()).collect());
+    }
+
+    fn count(&mut self, texts: Vec<&str>) {
         let (counts, words) = texts
             .par_chunks(4096)
             .map(|texts| {
@@ -211,26 +242,7 @@ impl<'a> Queries<'a> {
             })
             .reduce(|| (TermCounts::new(), 0), |(a, n), (b, m)| (a.merge(b), n + m));
         self.counts = std::mem::take(&mut self.counts).merge(counts);
-        words
-    }
-
-    /// Different words of all queries that have a training pair.
-    fn words_of(&self, listed: &ListedQueries, answered: &HashSet<u32>) -> u64 {
-        let listed_words: u64 = (0..listed.len())
-            .into_par_iter()
-            .filter(|number| answered.contains(&(*number as u32)))
-            .fold(
-                || (TermCounts::new(), 0),
-                |(mut counts, mut words), number| {
-                    counts.begin_document();
-                    self.analyser
-                        .tokens(&listed.texts[number], |token| words += u64::from(counts.add(token)));
-                    (counts, words)
-                },
-            )
-            .map(|(_, words)| words)
-            .sum();
-        listed_words + self.unlisted_words
+        self.n_words += words;
     }
 
     fn close(self) -> Result<(TableInfo, TermCounts)> {

@@ -72,7 +72,7 @@ impl Pairs {
             keep
         });
         let example = || if query.listed.is_some() { "a listed query".into() } else { query.text.clone() };
-        tally.add("pairs without a click", unclicked, example);
+        tally.add("pairs without a click or with grade 0", unclicked, example);
         tally.add("training pairs with fewer clicks than --min-clicks", rare, example);
     }
 
@@ -96,6 +96,15 @@ impl Pairs {
         self.judged.push((holdout, query, document, grade, clicks));
         self.judged_queries[holdout as usize].insert(query);
         self.n_judgments[holdout as usize] += 1;
+    }
+
+    /// Whether there is neither a training pair nor a judgment.
+    pub(super) fn is_empty(&self) -> bool {
+        self.answered.is_empty() && self.n_judgments == [0, 0]
+    }
+
+    pub(super) fn has_judgments(&self, holdout: Holdout) -> bool {
+        self.n_judgments[holdout as usize] > 0
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {

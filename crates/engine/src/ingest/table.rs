@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use serde_json::Value;
 
 use super::chunks::{Chunk, Chunks};
-use super::columns::plain;
+use super::columns::is_usual_id;
 use super::waves::in_waves;
 use crate::files;
 
@@ -102,6 +102,12 @@ impl Rows<'_> {
 impl Table {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let name = files::name_of(path);
+        if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+            return Err(Error::format(
+                name,
+                "is a pipe, and this input is read more than once; save it to a file first",
+            ));
+        }
         let format = match ending(path).as_str() {
             "csv" => Format::Delimited { delimiter: b',', header: true },
             "tsv" | "tab" => Format::Delimited { delimiter: b'\t', header: true },
@@ -124,7 +130,7 @@ impl Table {
         match format {
             Format::JsonLines => {
                 let mut columns = Vec::new();
-                for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).take(100) {
+                for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).take(10_000) {
                     let value = json_object(&name, i as u64 + 1, line)?;
                     collect_paths("", &value, &mut columns);
                 }
@@ -135,20 +141,7 @@ impl Table {
                 let mut reader = delimited(text.as_bytes(), delimiter);
                 reader.read_record(&mut record).map_err(|e| Error::parse(&name, 1, e.to_string()))?;
                 let mut columns: Vec<String> = record.iter().map(|c| c.trim().to_owned()).collect();
-                let headed = delimiter == b','
-                    || columns.len() != 2
-                    || matches!(
-                        plain(&columns[0]).as_str(),
-                        "id" | "_id"
-                            | "query_id"
-                            | "queryid"
-                            | "qid"
-                            | "query"
-                            | "document"
-                            | "document_id"
-                            | "doc_id"
-                            | "docid"
-                    );
+                let headed = delimiter == b',' || columns.len() != 2 || is_usual_id(&columns[0]);
                 if !headed {
                     columns = vec!["id".into(), "text".into()];
                 }
@@ -194,6 +187,7 @@ impl Table {
             ));
         }
         let work = |part: Part| work(&Rows { table: self, wanted, part });
+        let wave = 2 * rayon::current_num_threads();
         match self.format {
             Format::Parquet => {
                 let mut batches = self.parquet_batches(wanted)?;
@@ -209,12 +203,12 @@ impl Table {
                         Err(Error::format(self.name(), format!("the Parquet data is damaged ({e})")))
                     }
                 };
-                in_waves(next, work, merge)
+                in_waves(wave, next, work, merge)
             }
             _ => {
                 let quoted = matches!(self.format, Format::Delimited { delimiter: b',', .. });
                 let mut chunks = Chunks::open(&self.path, quoted)?;
-                in_waves(|| Ok(chunks.next()?.map(Part::Text)), work, merge)
+                in_waves(wave, || Ok(chunks.next()?.map(Part::Text)), work, merge)
             }
         }
     }
@@ -241,6 +235,7 @@ impl Table {
         let mut reader = delimited(text.as_bytes(), delimiter);
         let mut record = csv::StringRecord::new();
         let mut skip = skip_first;
+        let (mut line, mut counted) = (first_line, 0);
         loop {
             match reader.read_record(&mut record) {
                 Ok(true) => {}
@@ -257,7 +252,11 @@ impl Table {
             if std::mem::take(&mut skip) {
                 continue;
             }
-            let line = first_line + record.position().map_or(1, csv::Position::line) - 1;
+            // The reader takes up blank lines and the second half of CRLF with the record that follows.
+            let mut start = record.position().map_or(0, csv::Position::byte) as usize;
+            start += text[start..].bytes().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count() as u64;
+            counted = start;
             if record.len() != self.columns.len() {
                 return Err(Error::parse(
                     self.name(),
@@ -327,6 +326,11 @@ fn parquet_builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>>
     ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| {
         Error::format(files::name_of(path), format!("is not a readable Parquet file ({e}); write it again"))
     })
+}
+
+/// Whether the name of a file says that it is a table.
+pub(super) fn has_table_ending(path: &Path) -> bool {
+    matches!(ending(path).as_str(), "csv" | "tsv" | "jsonl" | "ndjson" | "parquet" | "pq")
 }
 
 /// The ending of a name that tells the format, below a compression ending.

@@ -27,6 +27,16 @@ impl Tally {
         self.counts.into_iter().map(|(reason, (n, _))| (reason.to_owned(), n)).collect()
     }
 
+    /// What was left out, in one sentence.
+    pub(super) fn summary(&self) -> String {
+        if self.counts.is_empty() {
+            return "the files have no row".into();
+        }
+        let parts =
+            self.counts.iter().map(|(reason, (n, example))| format!("{n} {reason} (first: {example})"));
+        format!("left out were {}", parts.collect::<Vec<_>>().join(", "))
+    }
+
     /// Tells the user what was left out, with an example each.
     pub(super) fn report(&self, progress: &dyn Progress) {
         for (reason, (n, example)) in &self.counts {

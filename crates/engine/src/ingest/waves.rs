@@ -6,14 +6,14 @@ use rayon::prelude::*;
 /// Draws items from `next` until it gives `None`, works on them on all cores and merges the results in
 /// the order of the items.
 ///
-/// While one wave of items is worked on, the next is being read. At most two waves are in memory. The
+/// While one wave of `size` items is worked on, the next is being read. At most two waves are in memory. The
 /// error that is returned is the first in the order of the items, whichever thread met it.
 pub(super) fn in_waves<Item: Send, Done: Send>(
+    size: usize,
     mut next: impl FnMut() -> Result<Option<Item>> + Send,
     work: impl Fn(Item) -> Result<Done> + Sync,
     mut merge: impl FnMut(Done) -> Result<()>,
 ) -> Result<()> {
-    let size = 2 * rayon::current_num_threads();
     let mut draw = || -> (Vec<Item>, Result<bool>) {
         let mut items = Vec::with_capacity(size);
         while items.len() < size {
@@ -56,6 +56,7 @@ mod tests {
             Ok((n <= 100).then_some(n))
         };
         in_waves(
+            3,
             counted,
             |i| Ok(i * i),
             |square| {
@@ -72,6 +73,7 @@ mod tests {
             if n > 50 { Err(Error::Params("reader".into())) } else { Ok(Some(n)) }
         };
         let error = in_waves(
+            4,
             failing,
             |i| if i % 7 == 0 { Err(Error::Params(format!("item {i}"))) } else { Ok(i) },
             |_| Ok(()),

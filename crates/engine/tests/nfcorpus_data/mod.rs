@@ -25,14 +25,9 @@ pub(crate) fn folder() -> Option<PathBuf> {
 /// Reads the collection with the title queries of a part (`dev` or `test`).
 pub(crate) fn read(folder: &std::path::Path, part: &str) -> NfCorpus {
     let lines = |name: String| -> Vec<Vec<String>> {
-        let mut rows = Vec::new();
-        files::for_each_line(&folder.join(name), 1 << 20, |_, line| {
-            let line = std::str::from_utf8(line).expect("UTF-8");
-            rows.push(line.split('\t').map(str::to_owned).collect());
-            Ok(())
-        })
-        .expect("a readable file");
-        rows
+        let bytes = files::read_all(&folder.join(name)).expect("a readable file");
+        let text = std::str::from_utf8(&bytes).expect("UTF-8");
+        text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
     };
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for name in ["dev.docs.gz", "test.docs.gz"] {

@@ -204,7 +204,8 @@ impl ClickParams {
             check((low..=high).contains(&value), format!("{name} is {value}; it lies in {low} to {high}"))?;
         }
         for (grade, &a) in self.attractiveness.iter().enumerate() {
-            let low = if grade < 2 { 0.0 } else { 0.05 };
+            // A page of bad documents alone must be clicked some day, for its query's traffic to end.
+            let low = if grade < 2 { 0.0005 } else { 0.05 };
             check(
                 (low..=1.0).contains(&a),
                 format!("attractiveness[{grade}] is {a}; it lies in {low} to 1"),
