@@ -177,6 +177,7 @@ impl<'a> Qrels<'a> {
 
 /// Parses a TREC qrels file on all threads. `file` names it in errors.
 pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Qrels<'a>> {
+    let bytes = columns::without_mark(bytes);
     let parts: Vec<Result<Vec<Judgment<'a>>>> = number(columns::chunks(bytes))
         .into_par_iter()
         .map(|chunk| {
@@ -269,6 +270,12 @@ mod tests {
         assert_eq!(all, [("q1", "a", 1.0), ("q1", "c", 0.5), ("q2", "b", -2.0)]);
         assert_eq!(qrels.position("q2"), Some(1));
         assert_eq!(qrels.of("q3"), None);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_query() {
+        let qrels = parse("x", "\u{feff}q1 0 a 1\nq1 0 b 0\n".as_bytes()).unwrap();
+        assert_eq!((qrels.n_queries(), qrels.query(0)), (1, "q1"));
     }
 
     #[test]

@@ -47,7 +47,8 @@ const EXPECTED: &str = "`query Q0 document rank score tag`";
 /// # Ok::<(), matchrank_core::Error>(())
 /// ```
 pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Run<'a>> {
-    let parts: Vec<Index<'a>> = columns::chunks(bytes).into_par_iter().map(index).collect();
+    let parts: Vec<Index<'a>> =
+        columns::chunks(columns::without_mark(bytes)).into_par_iter().map(index).collect();
     let mut line = 1;
     let mut found: Vec<(&'a str, Chunk<'a>)> = Vec::new();
     for mut part in parts {
@@ -261,6 +262,12 @@ mod tests {
         let q1: Vec<_> = all[0].1.iter().map(|d| (d.document, d.score)).collect();
         assert_eq!(q1, [(&b"a"[..], 3.0), (b"c", 0.5), (b"d", f64::INFINITY)]);
         assert_eq!(all[1].1[0].score, -1000.0);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_query() {
+        let run = parse("x", "\u{feff}q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\n".as_bytes()).unwrap();
+        assert_eq!((run.n_queries(), run.query(0)), (1, "q1"));
     }
 
     #[test]

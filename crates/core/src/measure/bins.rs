@@ -80,7 +80,7 @@ impl<'a> Bins<'a> {
 
 /// Parses a bin file. `file` names it in errors.
 pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Bins<'a>> {
-    let whole = columns::Chunk { line: 1, bytes };
+    let whole = columns::Chunk { line: 1, bytes: columns::without_mark(bytes) };
     columns::check_utf8(file, whole)?;
     let mut pairs = Vec::new();
     let mut first_line: HashMap<&str, (u64, &str), FixedState> = HashMap::default();
@@ -126,6 +126,11 @@ mod tests {
         let means = bins.means(&evaluation);
         let all: Vec<_> = means.iter().map(|b| (b.label.as_deref(), b.n_queries, b.means[0])).collect();
         assert_eq!(all, [(Some("not seen"), 2, 0.75), (Some("seen"), 0, 0.0), (None, 1, 1.0)]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_query() {
+        assert_eq!(parse("x", "\u{feff}q1\tseen\n".as_bytes()).unwrap().label("q1"), Some("seen"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::dialect::{Conventions, Missing, NoRelevant, Ties};
+use super::dialect::{Conventions, Gain, Missing, NoRelevant, Ties};
 use super::name::Measure;
 use super::ranking::{Duplicate, Ranker, Ranking};
 use super::rankings::Rankings;
@@ -89,6 +89,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
     conventions: &Conventions,
 ) -> Result<Evaluation> {
     conventions.validate(measures)?;
+    check_grades(qrels, measures, conventions)?;
     let depth = measures.iter().map(Measure::depth).max().unwrap_or(0);
     let scored: Vec<Result<Option<Row>>> = (0..rankings.n_queries())
         .into_par_iter()
@@ -155,6 +156,27 @@ pub fn evaluate<R: Rankings + ?Sized>(
     })
 }
 
+/// With a higher grade r, sums of 2^r leave the range of numbers.
+const HIGHEST_EXPONENT: f32 = 1000.0;
+
+/// Refuses grades that a measure cannot take.
+fn check_grades(qrels: &Qrels<'_>, measures: &[Measure], conventions: &Conventions) -> Result<()> {
+    let exponential = measures.iter().find(|measure| match measure {
+        Measure::Ndcg { gain, .. } => gain.unwrap_or(conventions.gain) == Gain::Exponential,
+        Measure::Err { .. } => true,
+        _ => false,
+    });
+    let Some(measure) = exponential else { return Ok(()) };
+    match qrels.iter().find(|judgment| judgment.grade > HIGHEST_EXPONENT) {
+        None => Ok(()),
+        Some(judgment) => Err(Error::Params(format!(
+            "the grade of document {} for query {} is {}, and `{measure}` computes 2 to the power of grades, up to \
+             {HIGHEST_EXPONENT}; use ndcg(gain=linear), or smaller grades",
+            judgment.document, judgment.query, judgment.grade
+        ))),
+    }
+}
+
 struct Row {
     position: usize,
     values: Vec<f64>,
@@ -188,5 +210,32 @@ fn raw_value(measure: &Measure, ranking: &Ranking, conventions: &Conventions) ->
         Measure::Bpref { rel } => bpref::bpref(ranking, rel),
         Measure::Mre => inversions::mis_ranking_error(ranking),
         Measure::PairwiseError => inversions::pairwise_error(ranking),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::qrels;
+    use crate::measure::Dialect;
+
+    #[test]
+    fn grades_beyond_the_range_of_powers_of_two_are_refused() {
+        let qrels = qrels::parse("x", b"q 0 a 1000\nq 0 b 2000\n").unwrap();
+        let run = [("q", vec![("a", 2.0), ("b", 1.0)])];
+        let value = |name: &str, dialect| {
+            let measures = Measure::parse_list(name).unwrap();
+            evaluate(&qrels, &run[..], &measures, &Conventions::of(dialect)).map(|result| result.value(0, 0))
+        };
+        for (name, dialect) in [
+            ("ndcg", Dialect::Matchrank),
+            ("map,ndcg(gain=exp)@2", Dialect::Trec),
+            ("err(max=4)", Dialect::Ranx),
+        ] {
+            let error = value(name, dialect).unwrap_err().to_string();
+            assert!(error.starts_with("the grade of document b for query q is 2000"), "{error}");
+        }
+        assert!(value("ndcg(gain=linear)", Dialect::Matchrank).unwrap().unwrap() < 1.0);
+        assert!(value("ndcg", Dialect::Trec).unwrap().unwrap() < 1.0);
     }
 }

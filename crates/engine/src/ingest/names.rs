@@ -64,7 +64,8 @@ fn hash(name: &str) -> u64 {
 }
 
 /// The id of a query known by its text only: the normalised text with `_` for blanks, so that run files
-/// stay readable. Different texts have different ids: `_`, `%` and `~` are written as `%5F`, `%25`, `%7E`.
+/// stay readable. Different texts have different ids: `_`, `%` and `~` are written as `%5F`, `%25`, `%7E`,
+/// and so are the control characters that separate columns as blanks do.
 pub(super) fn id_of_text(text: &str) -> String {
     let mut id = String::with_capacity(text.len());
     for c in text.chars() {
@@ -73,6 +74,7 @@ pub(super) fn id_of_text(text: &str) -> String {
             '%' => id.push_str("%25"),
             '~' => id.push_str("%7E"),
             c if c.is_whitespace() => id.push('_'),
+            c if c < ' ' => id.push_str(&format!("%{:02X}", c as u32)),
             c => id.push(c),
         }
     }
@@ -100,5 +102,6 @@ mod tests {
         assert_eq!(id_of_text("gears of war 3"), "gears_of_war_3");
         assert_ne!(id_of_text("a_b"), id_of_text("a b"));
         assert_ne!(id_of_text("a%5Fb"), id_of_text("a_b"));
+        assert_eq!(id_of_text("a\u{1}b"), "a%01b");
     }
 }
