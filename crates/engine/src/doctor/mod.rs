@@ -125,6 +125,15 @@ mod tests {
         assert!(!sound(&report));
     }
 
+    #[test]
+    fn a_file_of_nothing_but_separators_or_a_mark_is_empty() {
+        for bytes in [&b""[..], b" \r\n", b"\0\0\x01\n", encoding::BYTE_ORDER_MARK] {
+            assert_eq!(encoding::not_text(bytes).unwrap().code, "empty-file");
+        }
+        assert_eq!(encoding::not_text(b"\0q"), None);
+        assert_eq!(letor::examine("a".into(), b"# no row\n").0.findings[0].code, "empty-file");
+    }
+
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
