@@ -12,6 +12,12 @@ pub(crate) struct Chunk<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
+/// The file without the UTF-8 byte order mark it may start with, which would be taken for a part of the
+/// first query id.
+pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
 /// Cuts a file at line ends into pieces of about a megabyte.
 pub(crate) fn chunks(bytes: &[u8]) -> Vec<&[u8]> {
     let mut rest = without_mark(bytes);
@@ -26,11 +32,6 @@ pub(crate) fn chunks(bytes: &[u8]) -> Vec<&[u8]> {
         chunks.push(rest);
     }
     chunks
-}
-
-/// The bytes after a byte order mark, which some programs put at the start of a file.
-pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// The lines of a chunk, without their ends, each with its number.

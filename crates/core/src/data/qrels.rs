@@ -272,6 +272,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_query() {
+        let qrels = parse("x", "\u{feff}q1 0 a 1\nq1 0 b 0\n".as_bytes()).unwrap();
+        assert_eq!((qrels.n_queries(), qrels.query(0)), (1, "q1"));
+    }
+
+    #[test]
     fn errors_name_the_line_and_say_what_to_do() {
         assert_eq!(
             error(b"q1 0 a 1\nq1 a 1\n"),

@@ -264,6 +264,12 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_query() {
+        let run = parse("x", "\u{feff}q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\n".as_bytes()).unwrap();
+        assert_eq!((run.n_queries(), run.query(0)), (1, "q1"));
+    }
+
+    #[test]
     fn errors_name_the_line() {
         assert_eq!(
             error(b"q1 Q0 a 1 3 t\n\nq1 Q0 b 1 3\n"),

@@ -129,6 +129,11 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_query() {
+        assert_eq!(parse("x", "\u{feff}q1\tseen\n".as_bytes()).unwrap().label("q1"), Some("seen"));
+    }
+
+    #[test]
     fn errors_name_the_line() {
         let error = |bytes: &'static [u8]| parse("x.tsv", bytes).unwrap_err().to_string();
         assert_eq!(error(b"a\tb\nq1 seen\n"), "x.tsv:2: expected a query id, a tab and the label of its bin");

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::dialect::{Conventions, Missing, NoRelevant, Ties};
+use super::dialect::{Conventions, Gain, Missing, NoRelevant, Ties};
 use super::name::Measure;
 use super::ranking::{Duplicate, Ranker, Ranking};
 use super::rankings::Rankings;
@@ -89,6 +89,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
     conventions: &Conventions,
 ) -> Result<Evaluation> {
     conventions.validate(measures)?;
+    check_grades(qrels, measures, conventions)?;
     let depth = measures.iter().map(Measure::depth).max().unwrap_or(0);
     let scored: Vec<Result<Option<Row>>> = (0..rankings.n_queries())
         .into_par_iter()
@@ -98,24 +99,14 @@ pub fn evaluate<R: Rankings + ?Sized>(
             |(ranking, ranker), i| {
                 rankings.read(i, ranking)?;
                 let Some(position) = qrels.position(rankings.query(i)) else { return Ok(None) };
-                if ranking.is_empty() {
-                    return Ok(Some(Row { position, values: Vec::new(), deciding_ties: 0, not_returned: 0 }));
-                }
                 let judged = qrels.judged(position);
                 ranker.rank(rankings.query(i), judged, ranking, conventions, depth).map_err(
                     |Duplicate(at)| rankings.duplicate(i, &String::from_utf8_lossy(ranking[at].document)),
                 )?;
                 let relevant = judged.iter().filter(|d| d.grade > 0.0).count();
                 let returned = ranker.ranking.relevant_ranks(None, None).count();
-                let values: Vec<f64> = measures.iter().map(|m| value(m, &ranker.ranking, conventions)).collect();
-                if relevant > 0 && values.iter().any(|v| !v.is_finite()) {
-                    let highest = judged.iter().map(|d| d.grade).fold(0.0, f32::max);
-                    return Err(Error::Params(format!(
-                        "query {} has a document of grade {highest}, which is too large for the gain 2^grade - 1; \
-                         measure with ndcg(gain=linear), or bring the grades to a scale such as 0 to 4",
-                        rankings.query(i)
-                    )));
-                }
+                let values: Vec<f64> =
+                    measures.iter().map(|m| value(m, &ranker.ranking, conventions)).collect();
                 Ok(Some(Row {
                     position,
                     values,
@@ -131,8 +122,6 @@ pub fn evaluate<R: Rankings + ?Sized>(
     for row in scored {
         match row? {
             None => audit.queries_unjudged += 1,
-            // An empty ranking is no ranking.
-            Some(row) if row.values.is_empty() => {}
             Some(row) => {
                 audit.deciding_ties += row.deciding_ties;
                 audit.queries_with_deciding_ties += u64::from(row.deciding_ties > 0);
@@ -168,6 +157,27 @@ pub fn evaluate<R: Rankings + ?Sized>(
     })
 }
 
+/// With a higher grade r, sums of 2^r leave the range of numbers.
+const HIGHEST_EXPONENT: f32 = 1000.0;
+
+/// Refuses grades that a measure cannot take.
+fn check_grades(qrels: &Qrels<'_>, measures: &[Measure], conventions: &Conventions) -> Result<()> {
+    let exponential = measures.iter().find(|measure| match measure {
+        Measure::Ndcg { gain, .. } => gain.unwrap_or(conventions.gain) == Gain::Exponential,
+        Measure::Err { .. } => true,
+        _ => false,
+    });
+    let Some(measure) = exponential else { return Ok(()) };
+    match qrels.iter().find(|judgment| judgment.grade > HIGHEST_EXPONENT) {
+        None => Ok(()),
+        Some(judgment) => Err(Error::Params(format!(
+            "the grade of document {} for query {} is {}, and `{measure}` computes 2 to the power of grades, up to \
+             {HIGHEST_EXPONENT}; use ndcg(gain=linear), or smaller grades",
+            judgment.document, judgment.query, judgment.grade
+        ))),
+    }
+}
+
 struct Row {
     position: usize,
     values: Vec<f64>,
@@ -201,5 +211,32 @@ fn raw_value(measure: &Measure, ranking: &Ranking, conventions: &Conventions) ->
         Measure::Bpref { rel } => bpref::bpref(ranking, rel),
         Measure::Mre => inversions::mis_ranking_error(ranking),
         Measure::PairwiseError => inversions::pairwise_error(ranking),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::qrels;
+    use crate::measure::Dialect;
+
+    #[test]
+    fn grades_beyond_the_range_of_powers_of_two_are_refused() {
+        let qrels = qrels::parse("x", b"q 0 a 1000\nq 0 b 2000\n").unwrap();
+        let run = [("q", vec![("a", 2.0), ("b", 1.0)])];
+        let value = |name: &str, dialect| {
+            let measures = Measure::parse_list(name).unwrap();
+            evaluate(&qrels, &run[..], &measures, &Conventions::of(dialect)).map(|result| result.value(0, 0))
+        };
+        for (name, dialect) in [
+            ("ndcg", Dialect::Matchrank),
+            ("map,ndcg(gain=exp)@2", Dialect::Trec),
+            ("err(max=4)", Dialect::Ranx),
+        ] {
+            let error = value(name, dialect).unwrap_err().to_string();
+            assert!(error.starts_with("the grade of document b for query q is 2000"), "{error}");
+        }
+        assert!(value("ndcg(gain=linear)", Dialect::Matchrank).unwrap().unwrap() < 1.0);
+        assert!(value("ndcg", Dialect::Trec).unwrap().unwrap() < 1.0);
     }
 }

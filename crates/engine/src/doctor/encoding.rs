@@ -17,7 +17,9 @@ pub(super) fn not_text(bytes: &[u8]) -> Option<Finding> {
             "convert it to UTF-8, for example with `iconv -f UTF-16 -t UTF-8`",
         ));
     }
-    bytes.iter().all(u8::is_ascii_whitespace).then(|| {
+    // Control characters separate columns as blanks do.
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    text.iter().all(|byte| *byte <= b' ').then(|| {
         whole(Severity::Error, "empty-file", "the file is empty".into(), "check how it was written or copied")
     })
 }

@@ -74,6 +74,9 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         findings.extend(columns::findings(&lists));
         findings.extend(leak::finding(&lists));
         findings.push(memory(&lists));
+    } else if findings.is_empty() {
+        let message = "there is no row in the file, only comments".to_owned();
+        findings.push(whole(Severity::Error, "empty-file", message, "check how it was written or copied"));
     }
     let summary = format!(
         "{}, {}, {}, {}",

@@ -101,12 +101,37 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Report, encoding, letor, qrels, run};
+    use super::{Report, Severity, encoding, letor, qrels, run};
 
     fn all(bytes: &[u8]) -> [Report; 3] {
         encoding::findings(bytes);
         encoding::not_text(bytes);
         [letor::examine, qrels::examine, run::examine].map(|examine| examine("a".into(), bytes).0)
+    }
+
+    /// Whether the examination found nothing that the strict parser would refuse.
+    fn sound(report: &Report) -> bool {
+        report.findings.iter().all(|finding| finding.severity == Severity::Info)
+    }
+
+    #[test]
+    fn columns_and_grades_are_those_of_the_strict_parsers() {
+        for text in ["q 0 d\u{1}x 1\n", "q 0 d 1e39\n", "q\u{b}0\u{b}d\u{b}1\n", "q 0 d 1\n"] {
+            let parsed = matchrank_core::data::qrels::parse("a", text.as_bytes());
+            let (report, _) = qrels::examine("a".into(), text.as_bytes());
+            assert_eq!(sound(&report), parsed.is_ok(), "{text:?}");
+        }
+        let (report, _) = run::examine("a".into(), b"q Q0 d\x01x 1 0.5 t\n");
+        assert!(!sound(&report));
+    }
+
+    #[test]
+    fn a_file_of_nothing_but_separators_or_a_mark_is_empty() {
+        for bytes in [&b""[..], b" \r\n", b"\0\0\x01\n", encoding::BYTE_ORDER_MARK] {
+            assert_eq!(encoding::not_text(bytes).unwrap().code, "empty-file");
+        }
+        assert_eq!(encoding::not_text(b"\0q"), None);
+        assert_eq!(letor::examine("a".into(), b"# no row\n").0.findings[0].code, "empty-file");
     }
 
     proptest! {

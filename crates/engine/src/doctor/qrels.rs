@@ -105,11 +105,12 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
 /// (query, document, grade) of a line; `None` when it is blank.
 fn judgment(line: &[u8]) -> Result<Option<(&str, &str, f64)>, String> {
     let text = std::str::from_utf8(line).map_err(|_| "the line is not valid UTF-8".to_owned())?;
-    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    let fields: Vec<&str> = text.split(|c| c <= ' ').filter(|field| !field.is_empty()).collect();
     match fields[..] {
         [] => Ok(None),
-        [query, _, document, grade] => match grade.parse::<f64>() {
-            Ok(grade) if grade.is_finite() => Ok(Some((query, document, grade))),
+        [query, _, document, grade] => match fast_float2::parse::<f64, _>(grade) {
+            // Grades are kept in 32 bits.
+            Ok(grade) if (grade as f32).is_finite() => Ok(Some((query, document, grade))),
             _ => Err(format!("the grade (column 4) is not a number: `{grade}`")),
         },
         _ => Err(format!(

@@ -138,7 +138,7 @@ fn order_findings(queries: &[&str], places: &Map<&str, Vec<Place>>) -> impl Iter
 
 fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
     let text = std::str::from_utf8(line).map_err(|_| "the line is not valid UTF-8".to_owned())?;
-    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    let fields: Vec<&str> = text.split(|c| c <= ' ').filter(|field| !field.is_empty()).collect();
     match fields[..] {
         [] => Ok(None),
         [query, _, document, rank, score, tag] => {

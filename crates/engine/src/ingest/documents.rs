@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::aggregate::MOST_DOCUMENTS;
 use super::columns::{Mapping, Named, Role, plain};
 use super::names::Names;
-use super::table::Table;
+use super::table::{MOST_COLUMNS, Table};
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{Source, TableInfo, text_column};
 use crate::files;
@@ -235,6 +235,10 @@ fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
     if !wanted.is_empty() {
         return Ok(wanted.to_vec());
     }
+    let too_many = || {
+        let message = format!("the items have more than {MOST_COLUMNS} text fields; name some with --text");
+        Error::format(table.name(), message)
+    };
     let mut fields: Vec<String> = Vec::new();
     let work = |rows: &super::table::Rows<'_>| {
         let mut found: Vec<String> = Vec::new();
@@ -245,6 +249,9 @@ fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
                         && !found.iter().any(|f| f == name)
                     {
                         found.push(name.to_owned());
+                        if found.len() > MOST_COLUMNS {
+                            return Err(too_many());
+                        }
                     }
                 }
             }
@@ -258,7 +265,7 @@ fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
                 fields.push(name);
             }
         }
-        Ok(())
+        if fields.len() > MOST_COLUMNS { Err(too_many()) } else { Ok(()) }
     })?;
     Ok(fields)
 }
@@ -354,11 +361,16 @@ impl Rows {
     }
 }
 
-/// Run files separate columns by blanks, so ids must have none.
+/// Run files separate columns by blanks and control characters, so ids must have none.
 pub(super) fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()> {
-    if id.contains(|c: char| c.is_whitespace() || c.is_control()) {
+    if id.is_empty() {
+        return Err(Error::parse(file, line, format!("the {what} has no id")));
+    }
+    if let Some(c) = id.chars().find(|c| c.is_whitespace() || *c < ' ') {
+        let held = if c == ' ' { "a blank".to_owned() } else { format!("{c:?}") };
+        let id = id.escape_debug();
         let message = format!(
-            "the {what} id '{id}' contains a blank, which run and judgment files cannot hold; replace it"
+            "the {what} id '{id}' contains {held}, which run and judgment files cannot hold; replace it"
         );
         return Err(Error::parse(file, line, message));
     }
@@ -369,4 +381,32 @@ pub(super) fn source(role: &str, file: &str, rows: u64) -> Source {
     let file =
         Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
     Source { role: role.to_owned(), file, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_single_columns() {
+        assert!(check_id("docs.csv", 2, "document", "d\u{e9}-1%").is_ok());
+        let error = |id: &str| check_id("docs.csv", 2, "document", id).unwrap_err().to_string();
+        assert_eq!(error(""), "docs.csv:2: the document has no id");
+        assert!(error("d 1").starts_with("docs.csv:2: the document id 'd 1' contains a blank"));
+        assert!(error("d\u{1}1").starts_with("docs.csv:2: the document id 'd\\u{1}1' contains '\\u{1}'"));
+    }
+
+    #[test]
+    fn items_with_ever_new_fields_are_refused() {
+        let item = |i: usize| {
+            format!(
+                r#"{{"event": "item", "timestamp": "1", "item": "d{i}", "fields": [{{"name": "f{i}", "value": "x"}}]}}"#
+            )
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("items.jsonl");
+        std::fs::write(&path, (0..=MOST_COLUMNS).map(|i| item(i) + "\n").collect::<String>()).unwrap();
+        let error = open_documents(&path, &Named::new(), &[]).err().unwrap().to_string();
+        assert!(error.contains("more than 64 text fields"), "{error}");
+    }
 }

@@ -103,5 +103,6 @@ mod tests {
         assert_eq!(id_of_text("a\u{0}b\u{1b}"), "a%00b%1B");
         assert_ne!(id_of_text("a_b"), id_of_text("a b"));
         assert_ne!(id_of_text("a%5Fb"), id_of_text("a_b"));
+        assert_eq!(id_of_text("a\u{1}b"), "a%01b");
     }
 }

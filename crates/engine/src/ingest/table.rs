@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
+use foldhash::HashSet;
 use matchrank_core::{Error, Result};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -21,7 +22,7 @@ use crate::files;
 
 const BATCH_ROWS: usize = 16_384;
 /// Columns one read may want.
-const MOST_COLUMNS: usize = 64;
+pub(super) const MOST_COLUMNS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Format {
@@ -129,10 +130,10 @@ impl Table {
         }
         match format {
             Format::JsonLines => {
-                let mut columns = Vec::new();
+                let (mut columns, mut known) = (Vec::new(), HashSet::default());
                 for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).take(10_000) {
                     let value = json_object(&name, i as u64 + 1, line)?;
-                    collect_paths("", &value, &mut columns);
+                    collect_paths("", &value, &mut columns, &mut known);
                 }
                 Ok(Self { path: path.to_owned(), format, columns })
             }
@@ -213,7 +214,7 @@ impl Table {
         }
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         files::name_of(&self.path)
     }
 
@@ -379,13 +380,13 @@ fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {
 }
 
 /// Dotted paths of the leaves of a JSON object, each once, in order of appearance.
-fn collect_paths(prefix: &str, value: &Value, paths: &mut Vec<String>) {
+fn collect_paths(prefix: &str, value: &Value, paths: &mut Vec<String>, known: &mut HashSet<String>) {
     let Value::Object(map) = value else { return };
     for (key, inner) in map {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         if inner.is_object() {
-            collect_paths(&path, inner, paths);
-        } else if !paths.contains(&path) {
+            collect_paths(&path, inner, paths, known);
+        } else if known.insert(path.clone()) {
             paths.push(path);
         }
     }
