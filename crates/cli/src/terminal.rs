@@ -143,9 +143,15 @@ pub(crate) enum Format {
 }
 
 /// Rows under a header, as a table for people or as CSV. The first column is aligned left, columns whose
-/// cells are all numbers right.
+/// cells are all numbers right; CSV has numbers without separators.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> String {
+    let numeric = |cell: &String| {
+        let cell = cell.replace([',', '%', ' '], "");
+        cell.is_empty() || cell.parse::<f64>().is_ok()
+    };
     if format == Format::Csv {
+        let plain = |cell: &String| if numeric(cell) { cell.replace(',', "") } else { cell.clone() };
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(plain).collect()).collect();
         let quote = |cell: &str| {
             if cell.contains([',', '"', '\n']) {
                 format!("\"{}\"", cell.replace('"', "\"\""))
@@ -161,10 +167,6 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> 
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
     table.set_header(header);
-    let numeric = |cell: &String| {
-        let cell = cell.replace([',', '%', ' '], "");
-        cell.is_empty() || cell.parse::<f64>().is_ok()
-    };
     for column in 1..header.len() {
         if rows.iter().all(|row| numeric(&row[column])) {
             table.column_mut(column).expect("the header has it").set_cell_alignment(CellAlignment::Right);

@@ -26,7 +26,8 @@ use crate::{Global, Outcome};
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  matchrank demo --out demo")]
 pub(crate) struct Args {
-    /// Folder for the log, the dataset, the models and the runs; a former demo there is replaced
+    /// Folder for the log, the dataset, the models and the runs; those of a former demo are replaced, and
+    /// what else lies there stays
     #[arg(long, default_value = "matchrank-demo", value_name = "DIR")]
     out: PathBuf,
     /// How to print the result
@@ -80,12 +81,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     std::fs::write(out.join(MARK), &json).with_context(|| out.join(MARK).display().to_string())?;
     match args.format {
         Format::Json => terminal::print(&json)?,
-        format => {
-            terminal::print(&tables(&report, format))?;
-            if format == Format::Table {
-                terminal::print(&next(out))?;
-                terminal.done("demo", started);
-            }
+        Format::Csv => terminal::print(&csv(&report))?,
+        Format::Table => {
+            terminal::print(&tables(&report))?;
+            terminal::print(&next(out))?;
+            terminal.done("demo", started);
         }
     }
     Ok(Outcome::Clean)
@@ -195,7 +195,27 @@ fn rows(test: &HeldOut, model: &'static str, rankings: &[Ranking]) -> anyhow::Re
     Ok(rows)
 }
 
-fn tables(report: &Report, format: Format) -> String {
+/// All figures as one CSV table.
+fn csv(report: &Report) -> String {
+    let protocols = [("judged", &report.judged), ("collection", &report.collection)];
+    let mut header = vec!["ranked", "model", "queries", "n"];
+    header.extend(report.judged[0].measures.iter().map(|(name, _)| name.as_str()));
+    let rows = protocols.iter().flat_map(|(ranked, rows)| {
+        rows.iter().map(move |row| {
+            let mut cells = vec![
+                (*ranked).to_owned(),
+                row.model.to_owned(),
+                row.queries.clone(),
+                row.n_queries.to_string(),
+            ];
+            cells.extend(row.measures.iter().map(|(_, value)| value.to_string()));
+            cells
+        })
+    });
+    table(&header, rows.collect(), Format::Csv)
+}
+
+fn tables(report: &Report) -> String {
     let steps = report
         .steps
         .iter()
@@ -209,12 +229,12 @@ fn tables(report: &Report, format: Format) -> String {
             cells.extend(row.measures.iter().map(|(_, value)| format!("{value:.4}")));
             cells
         });
-        table(&header, cells.collect(), format)
+        table(&header, cells.collect(), Format::Table)
     };
     format!(
         "{}\n\nThe judged documents of each test query, ranked (the papers' protocol):\n{}\n\n\
          The whole collection, ranked (documents nobody judged count as irrelevant):\n{}",
-        table(&["step", "result", "seconds"], steps, format),
+        table(&["step", "result", "seconds"], steps, Format::Table),
         figures(&report.judged),
         figures(&report.collection)
     )

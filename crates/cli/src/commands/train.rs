@@ -110,8 +110,10 @@ fn params_from<P: serde::de::DeserializeOwned + serde::Serialize + Default>(
             known.keys().cloned().collect::<Vec<_>>().join(", ")
         );
         params[name] = value.clone();
+        // One at a time, so that a value that does not fit is blamed on its parameter.
+        serde_json::from_value::<P>(params.clone()).with_context(|| format!("--set {name}={value}"))?;
     }
-    serde_json::from_value(params).context("--set")
+    Ok(serde_json::from_value(params)?)
 }
 
 /// `name=value`, the value as JSON where it is JSON (numbers, true, false, null), else as text.

@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(last_record_end(b"5\" disk,1\nb,2\nc", true), Some(14));
         assert_eq!(last_record_end(b"a,\"x\ny\"\nb,\"z\n", false), Some(13));
         assert_eq!(last_record_end(b"1,42\"\" TV,x\nb,2\nc", true), Some(16));
-        assert_eq!(last_record_end(b"a,\"x|\"\";\n\"\"y\"\nb", true), Some(15));
+        assert_eq!(last_record_end(b"a,\"x|\"\";\n\"\"y\"\nb", true), Some(14));
         assert_eq!(last_record_end(b"no line end", true), None);
     }
 
