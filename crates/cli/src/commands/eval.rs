@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     run: Vec<PathBuf>,
     /// What to measure, separated by commas: ndcg@k, map, mrr, p@k, r@k, err@k, rbp(p=0.8), bpref, mre,
-    /// pairwise [default: ndcg@10,map,mrr,p@10,r@100; for sklearn ndcg@10,map]
+    /// pairwise; by default ndcg@10,map,mrr,p@10,r@100, and for sklearn ndcg@10,map
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
     /// Whose conventions hold for gain, ties and averaging: matchrank, trec, ranx, lightgbm or sklearn
