@@ -83,18 +83,22 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (model, _) = model_file::load(&args.model)?;
     let MatchingModel::Bm25(model) = model;
     let dataset = Dataset::open(&args.data)?;
-    let queries = if args.queries.is_empty() {
-        held_out(&dataset, args.split.into())?.queries
+    let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));
+    let judged = if args.queries.is_empty() || judged_only {
+        Some(held_out(&dataset, args.split.into())?)
     } else {
-        read_queries(&args.queries, &Named::new())?
+        None
+    };
+    let queries = match &judged {
+        Some(held_out) if args.queries.is_empty() => held_out.queries.clone(),
+        _ => read_queries(&args.queries, &Named::new())?,
     };
     let rankings = match &args.candidates {
         None => rank_collection(Arc::new(model), &dataset, &queries, args.top, &terminal)?,
         Some(path) => {
-            let candidates = if path == Path::new("judged") {
-                judged_candidates(&held_out(&dataset, args.split.into())?)
-            } else {
-                read_candidates(path)?
+            let candidates = match &judged {
+                Some(held_out) if judged_only => judged_candidates(held_out),
+                _ => read_candidates(path)?,
             };
             if !queries.iter().any(|query| candidates.contains_key(&query.id)) {
                 bail!(

@@ -189,7 +189,7 @@ impl Dataset {
     pub fn queries(&self) -> Result<Vec<Query>> {
         let path = self.folder.join(QUERIES);
         let mut queries = Vec::with_capacity(self.manifest.statistics.n_queries as usize);
-        for batch in tables::batches(&path)? {
+        for batch in tables::batches(&path, None)? {
             let batch = &batch?;
             let ids: &StringArray = tables::column(&path, batch, "id")?;
             let texts: &StringArray = tables::column(&path, batch, "text")?;
@@ -203,13 +203,13 @@ impl Dataset {
     /// Calls `each` with the documents batch by batch, in the order of their rows.
     pub fn for_each_documents(&self, mut each: impl FnMut(&Documents<'_>) -> Result<()>) -> Result<()> {
         let path = self.folder.join(DOCUMENTS);
-        tables::batches(&path)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
+        tables::batches(&path, None)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
     }
 
     /// The texts of all documents, field by field, in the order of their rows; read as they are drawn.
     pub fn texts(&self) -> Result<impl Iterator<Item = Result<Vec<String>>>> {
         let path = self.folder.join(DOCUMENTS);
-        Ok(tables::batches(&path)?.flat_map(move |batch| {
+        Ok(tables::batches(&path, None)?.flat_map(move |batch| {
             let texts = batch.and_then(|batch| {
                 let documents = self.documents_of(&path, &batch)?;
                 let n_fields = self.manifest.fields.len();
@@ -227,21 +227,23 @@ impl Dataset {
         Ok(Documents { ids: tables::column(path, batch, "id")?, fields: fields.collect::<Result<_>>()? })
     }
 
-    /// The ids of all documents, in the order of their rows.
+    /// The ids of all documents, in the order of their rows; their texts are not read.
     pub fn document_ids(&self) -> Result<Vec<String>> {
-        let mut ids = Vec::with_capacity(self.manifest.statistics.n_documents as usize);
-        self.for_each_documents(|documents| {
-            ids.extend((0..documents.len()).map(|i| documents.id(i).to_owned()));
-            Ok(())
-        })?;
-        Ok(ids)
+        let path = self.folder.join(DOCUMENTS);
+        let mut all = Vec::with_capacity(self.manifest.statistics.n_documents as usize);
+        for batch in tables::batches(&path, Some(&["id"]))? {
+            let batch = &batch?;
+            let ids: &StringArray = tables::column(&path, batch, "id")?;
+            all.extend((0..ids.len()).map(|i| ids.value(i).to_owned()));
+        }
+        Ok(all)
     }
 
     /// The training pairs.
     pub fn responses(&self) -> Result<Vec<Response>> {
         let path = self.folder.join(RESPONSES);
         let mut responses = Vec::with_capacity(self.manifest.statistics.n_pairs as usize);
-        for batch in tables::batches(&path)? {
+        for batch in tables::batches(&path, None)? {
             let batch = &batch?;
             let queries: &UInt32Array = tables::column(&path, batch, "query")?;
             let documents: &UInt32Array = tables::column(&path, batch, "document")?;
@@ -259,7 +261,7 @@ impl Dataset {
     pub fn judgments(&self, holdout: Holdout) -> Result<Vec<Judged>> {
         let path = self.folder.join(JUDGMENTS);
         let mut judgments = Vec::new();
-        for batch in tables::batches(&path)? {
+        for batch in tables::batches(&path, None)? {
             let batch = &batch?;
             let splits: &UInt8Array = tables::column(&path, batch, "split")?;
             let queries: &UInt32Array = tables::column(&path, batch, "query")?;
@@ -284,7 +286,7 @@ impl Dataset {
     pub fn document_vocabulary(&self) -> Result<Vocabulary> {
         let path = self.folder.join(VOCABULARY);
         let mut terms: Vec<(String, u32, u64)> = Vec::new();
-        for batch in tables::batches(&path)? {
+        for batch in tables::batches(&path, None)? {
             let batch = &batch?;
             let names: &StringArray = tables::column(&path, batch, "term")?;
             let dfs: &UInt32Array = tables::column(&path, batch, "document_frequency")?;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use matchrank_core::{Error, Result};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
@@ -78,14 +78,23 @@ impl TableWriter {
     }
 }
 
-/// The batches of a table, in order, read as they are drawn.
-pub(crate) fn batches(path: &Path) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+/// The batches of a table, in order, read as they are drawn: all columns, or only those named.
+pub(crate) fn batches(
+    path: &Path,
+    columns: Option<&[&str]>,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let name = files::name_of(path);
     let damaged =
         |name: &str, e: String| Error::format(name, format!("the table is damaged ({e}); ingest again"));
     let file = File::open(path).map_err(|e| Error::io(&name, e))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| builder.with_batch_size(1 << 14).build())
+        .and_then(|builder| {
+            let mask = match columns {
+                Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
+                None => ProjectionMask::all(),
+            };
+            builder.with_projection(mask).with_batch_size(1 << 14).build()
+        })
         .map_err(|e| damaged(&name, e.to_string()))?;
     Ok(reader.map(move |batch| batch.map_err(|e| damaged(&name, e.to_string()))))
 }

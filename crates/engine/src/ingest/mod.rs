@@ -23,6 +23,7 @@ mod listed;
 mod names;
 mod output;
 mod pairs;
+mod reading;
 mod split;
 mod table;
 mod tally;
@@ -39,16 +40,17 @@ pub use columns::{Named, Role};
 pub use names::Names;
 pub use split::SplitBy;
 
-use aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
-use clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use documents::{Collection, source};
+use aggregate::Aggregator;
+use clicks::{ClickLog, Searches};
+use documents::source;
 use listed::ListedQueries;
+use reading::Reading;
 use table::Table;
 use tally::Tally;
 
 use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split};
 use crate::files;
-use crate::text::{Analyser, AnalyserParams, VocabularyParams, normalise_query};
+use crate::text::{Analyser, AnalyserParams, VocabularyParams};
 
 /// Everything `ingest` takes.
 #[derive(Clone, Debug)]
@@ -326,91 +328,6 @@ pub fn read_queries(files: &[PathBuf], columns: &Named) -> Result<Vec<Query>> {
         .zip(&listed.texts)
         .map(|(id, text)| Query { id: id.into(), text: text.clone() })
         .collect())
-}
-
-/// What the rows of logs are resolved against.
-struct Reading<'a> {
-    collection: &'a Collection,
-    listed: &'a ListedQueries,
-    split: &'a Split,
-    aggregator: &'a Aggregator,
-}
-
-#[derive(Default)]
-struct Part {
-    batch: Batch,
-    tally: Tally,
-    rows: u64,
-}
-
-impl Reading<'_> {
-    fn add_clicks(
-        &mut self,
-        log: &ClickLog,
-        searches: &Searches,
-        tally: &mut Tally,
-        progress: &dyn Progress,
-    ) -> Result<u64> {
-        let mut rows = 0;
-        log.read(
-            searches,
-            Part::default,
-            |part, line, row| {
-                part.rows += 1;
-                if let Err(skip) = row.and_then(|row| self.add_row(&mut part.batch, &row)) {
-                    part.tally.add(skip.reason(), 1, || format!("{}:{line}", log.name()));
-                }
-                Ok(())
-            },
-            |part| self.aggregator.add(&std::mem::take(&mut part.batch)),
-            |part| {
-                rows += part.rows;
-                progress.advance(part.rows);
-                tally.merge(part.tally);
-                Ok(())
-            },
-        )?;
-        Ok(rows)
-    }
-
-    fn add_row(&self, batch: &mut Batch, row: &LogRow<'_>) -> Result<(), Skip> {
-        let document = self.collection.ids.find(row.document).ok_or(Skip::UnknownDocument)?;
-        let share = split::share_of(self.split, row.time);
-        let sums = Sums::new(row.clicks, row.shown, row.position);
-        match row.query {
-            QueryName::Id(id) => {
-                let number = self.listed.ids.find(id).ok_or(Skip::UnknownQuery)?;
-                batch.push(QueryKey::Listed(number), share, document, sums);
-            }
-            QueryName::Text(text) => {
-                let text = normalise_query(text);
-                if text.is_empty() {
-                    return Err(Skip::EmptyQuery);
-                }
-                let key = self.listed.with_text(&text).map_or(QueryKey::Text(&text), QueryKey::Listed);
-                batch.push(key, share, document, sums);
-            }
-        }
-        Ok(())
-    }
-
-    fn add_responses(&mut self, path: &Path, columns: &Named, tally: &mut Tally) -> Result<u64> {
-        let rows = judgments::read_judgments(path, columns, self.listed)?;
-        let mut batch = Batch::default();
-        for row in &rows {
-            let example = || format!("{} {} in {}", row.query, row.document, files::name_of(path));
-            match (self.listed.ids.find(&row.query), self.collection.ids.find(&row.document)) {
-                (None, _) => tally.add(Skip::UnknownQuery.reason(), 1, example),
-                (_, None) => tally.add(Skip::UnknownDocument.reason(), 1, example),
-                (Some(query), Some(document)) => {
-                    let sums = Sums::new(f64::from(row.grade.max(0.0)), 0, None);
-                    batch.push(QueryKey::Listed(query), Share::Train, document, sums);
-                }
-            }
-        }
-        self.aggregator.add(&batch)?;
-        Ok(rows.len() as u64)
-    }
 }
 
 impl output::Written {
