@@ -1,0 +1,188 @@
+//! Bilinear matching: f(x, y) = x' L_x diag(w) L_y' y.
+//!
+//! Queries and documents are mapped into one latent space, and a score is the dot product of the images.
+//! PLS, RMLS and LSI differ only in how they find L_x and L_y.
+//!
+//! The score is a sum over pairs of features, x_u (l_xu . l_yv) y_v, so [`Bilinear::explain`] can name the
+//! pairs that made it; their sum is the score.
+//!
+//! ```
+//! use matchrank_core::matching::{Bilinear, Factor, SparseRow};
+//!
+//! // Two query features and two document features in a latent plane.
+//! let lx = Factor::dense(2, vec![1.0, 0.0, 0.0, 1.0])?;
+//! let ly = Factor::dense(2, vec![0.6, 0.8, 0.0, 1.0])?;
+//! let model = Bilinear::new(lx, ly, None)?;
+//! let x = SparseRow::new(&[0, 1], &[1.0, 2.0])?;
+//! let y = SparseRow::new(&[0], &[0.5])?;
+//! assert!((model.score(x, y) - 1.1).abs() < 1e-6);
+//! let pairs = model.explain(x, y);
+//! assert_eq!((pairs[0].u, pairs[0].v), (1, 0));
+//! assert!((pairs[0].score - 0.8).abs() < 1e-6);
+//! # Ok::<(), matchrank_core::Error>(())
+//! ```
+
+use serde::Serialize;
+
+use crate::matching::{Factor, SparseRow};
+use crate::{Error, Result};
+
+/// A bilinear model; see the [module](self).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bilinear {
+    lx: Factor,
+    ly: Factor,
+    weights: Option<Vec<f32>>,
+}
+
+/// What a pair of features adds to a score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PairContribution {
+    /// Feature of the query.
+    pub u: u32,
+    /// Feature of the document.
+    pub v: u32,
+    /// x_u.
+    pub x: f32,
+    /// y_v.
+    pub y: f32,
+    /// l_xu . l_yv, weighted: how much the two features have to do with each other.
+    pub affinity: f32,
+    /// x_u (l_xu . l_yv) y_v.
+    pub score: f32,
+}
+
+impl Bilinear {
+    /// A model of two factors of the same dimension, with a weight for every latent column if not all
+    /// are 1.
+    pub fn new(lx: Factor, ly: Factor, weights: Option<Vec<f32>>) -> Result<Self> {
+        if lx.d() != ly.d() || weights.as_ref().is_some_and(|w| w.len() != lx.d()) {
+            return Err(Error::Shape(format!(
+                "queries are mapped to {} dimensions and documents to {}{}",
+                lx.d(),
+                ly.d(),
+                weights.map_or(String::new(), |w| format!(", and there are {} weights", w.len()))
+            )));
+        }
+        if weights.iter().flatten().any(|weight| !weight.is_finite()) {
+            return Err(Error::Shape("a weight of a latent column is not finite".into()));
+        }
+        Ok(Self { lx, ly, weights })
+    }
+
+    /// Latent dimension.
+    pub fn d(&self) -> usize {
+        self.lx.d()
+    }
+
+    /// L_x: rows of the query features.
+    pub fn lx(&self) -> &Factor {
+        &self.lx
+    }
+
+    /// L_y: rows of the document features.
+    pub fn ly(&self) -> &Factor {
+        &self.ly
+    }
+
+    /// Weights of the latent columns, where they are not all 1.
+    pub fn weights(&self) -> Option<&[f32]> {
+        self.weights.as_deref()
+    }
+
+    /// diag(w) L_x' x: the image of a query. Its dot product with [`map_document`](Self::map_document) is
+    /// the score.
+    pub fn map_query(&self, x: SparseRow<'_>) -> Vec<f32> {
+        let mut image = self.lx.map(x);
+        self.weigh(&mut image);
+        image
+    }
+
+    /// L_y' y: the image of a document.
+    pub fn map_document(&self, y: SparseRow<'_>) -> Vec<f32> {
+        self.ly.map(y)
+    }
+
+    /// f(x, y).
+    pub fn score(&self, x: SparseRow<'_>, y: SparseRow<'_>) -> f32 {
+        dot(&self.map_query(x), &self.map_document(y))
+    }
+
+    /// The pairs of features behind a score, the largest contribution (positive or negative) first.
+    pub fn explain(&self, x: SparseRow<'_>, y: SparseRow<'_>) -> Vec<PairContribution> {
+        let rows = |factor: &Factor, row: SparseRow<'_>| -> Vec<Vec<f32>> {
+            row.iter()
+                .map(|(feature, _)| {
+                    let mut image = vec![0.0; factor.d()];
+                    factor.add(feature, 1.0, &mut image);
+                    image
+                })
+                .collect()
+        };
+        let (mut lx, ly) = (rows(&self.lx, x), rows(&self.ly, y));
+        lx.iter_mut().for_each(|row| self.weigh(row));
+        let mut pairs = Vec::with_capacity(lx.len() * ly.len());
+        for ((u, x), lxu) in x.iter().zip(&lx) {
+            for ((v, y), lyv) in y.iter().zip(&ly) {
+                let affinity = dot(lxu, lyv);
+                pairs.push(PairContribution { u, v, x, y, affinity, score: x * affinity * y });
+            }
+        }
+        pairs.sort_by(|a, b| b.score.abs().total_cmp(&a.score.abs()).then((a.u, a.v).cmp(&(b.u, b.v))));
+        pairs
+    }
+
+    fn weigh(&self, image: &mut [f32]) {
+        if let Some(weights) = &self.weights {
+            image.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
+        }
+    }
+}
+
+/// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len(), "vectors of one space");
+    let mut lanes = [0f32; 16];
+    let (a16, b16) = (a.chunks_exact(16), b.chunks_exact(16));
+    let rest: f64 = a16.remainder().iter().zip(b16.remainder()).map(|(x, y)| f64::from(x * y)).sum();
+    for (a, b) in a16.zip(b16) {
+        for ((lane, x), y) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += x * y;
+        }
+    }
+    (rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn spaces_must_agree() {
+        let factor = |d| Factor::dense(d, vec![1.0; 2 * d]).unwrap();
+        assert!(Bilinear::new(factor(2), factor(3), None).is_err());
+        assert!(Bilinear::new(factor(2), factor(2), Some(vec![1.0])).is_err());
+        assert!(Bilinear::new(factor(2), factor(2), Some(vec![1.0, f32::INFINITY])).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn explanations_add_up_to_the_score(
+            values in prop::collection::vec(-2f32..2.0, 2 * 5 * 20),
+            weights in prop::option::of(prop::collection::vec(-2f32..2.0, 20)),
+            x in prop::collection::btree_map(0u32..6, -2f32..2.0, 0..5),
+            y in prop::collection::btree_map(0u32..6, -2f32..2.0, 0..5),
+        ) {
+            let lx = Factor::dense(20, values[..100].to_vec()).unwrap();
+            let ly = Factor::dense(20, values[100..].to_vec()).unwrap();
+            let model = Bilinear::new(lx, ly, weights).unwrap();
+            let ((xi, xv), (yi, yv)): ((Vec<_>, Vec<_>), (Vec<_>, Vec<_>)) =
+                (x.into_iter().unzip(), y.into_iter().unzip());
+            let (x, y) = (SparseRow::new(&xi, &xv).unwrap(), SparseRow::new(&yi, &yv).unwrap());
+            let sum: f64 = model.explain(x, y).iter().map(|pair| f64::from(pair.score)).sum();
+            prop_assert!((sum - f64::from(model.score(x, y))).abs() < 1e-3);
+        }
+    }
+}

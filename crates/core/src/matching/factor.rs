@@ -1,0 +1,199 @@
+//! The mapping of one side into the latent space: a vector for every feature.
+
+use crate::matching::SparseRow;
+use crate::{Error, Result};
+
+/// A matrix L with a row l_u of `d` numbers for every feature u.
+///
+/// `l_u = scale[u] * rows[row[u]]`: features may share a row, since all features that only one query (or
+/// document) has point in the same direction, and those are most of a click log's. A feature with the row
+/// [`Factor::NONE`] is zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    d: usize,
+    row: Vec<u32>,
+    scale: Vec<f32>,
+    rows: Rows,
+}
+
+/// The rows that features share.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Rows {
+    /// `d` numbers for each row.
+    Dense(Vec<f32>),
+    /// Only what is not zero; row i lies at `offsets[i]..offsets[i + 1]`, columns ascending.
+    Sparse {
+        /// Where each row starts, and the end of the last.
+        offsets: Vec<u64>,
+        /// Latent columns.
+        columns: Vec<u16>,
+        /// Values.
+        values: Vec<f32>,
+    },
+}
+
+impl Factor {
+    /// The row of a feature that is zero.
+    pub const NONE: u32 = u32::MAX;
+
+    /// A factor, once its parts have been checked to fit.
+    pub fn new(d: usize, row: Vec<u32>, scale: Vec<f32>, rows: Rows) -> Result<Self> {
+        let wrong = |what: &str| Err(Error::Shape(format!("the factor is inconsistent: {what}")));
+        if d == 0 || d > 1 << 16 {
+            return wrong("its dimension must be from 1 to 65536");
+        }
+        if row.len() != scale.len() {
+            return wrong("a scale for every feature");
+        }
+        let n_rows = match &rows {
+            Rows::Dense(values) if values.len() % d != 0 => return wrong("d numbers for every row"),
+            Rows::Dense(values) => values.len() / d,
+            Rows::Sparse { offsets, columns, values } => {
+                let ends = (offsets.first(), offsets.last());
+                if ends != (Some(&0), Some(&(columns.len() as u64))) || columns.len() != values.len() {
+                    return wrong("offsets, columns and values of sparse rows");
+                }
+                for pair in offsets.windows(2) {
+                    let row =
+                        match (pair[0] <= pair[1]).then(|| columns.get(pair[0] as usize..pair[1] as usize)) {
+                            Some(Some(row)) => row,
+                            _ => return wrong("offsets must ascend"),
+                        };
+                    let ascends = row.windows(2).all(|pair| pair[0] < pair[1]);
+                    if !ascends || row.last().is_some_and(|&last| usize::from(last) >= d) {
+                        return wrong("columns of a sparse row must ascend below d");
+                    }
+                }
+                offsets.len() - 1
+            }
+        };
+        if row.iter().any(|&row| row != Self::NONE && row as usize >= n_rows) {
+            return wrong("a feature with a row that does not exist");
+        }
+        let values = match &rows {
+            Rows::Dense(values) | Rows::Sparse { values, .. } => values,
+        };
+        if !values.iter().chain(&scale).all(|value| value.is_finite()) {
+            return wrong("a value that is not finite");
+        }
+        Ok(Self { d, row, scale, rows })
+    }
+
+    /// A factor in which every feature has its own dense row.
+    pub fn dense(d: usize, values: Vec<f32>) -> Result<Self> {
+        let n = values.len() / d.max(1);
+        Self::new(d, (0..n as u32).collect(), vec![1.0; n], Rows::Dense(values))
+    }
+
+    /// Latent dimension.
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// Number of features.
+    pub fn n_features(&self) -> usize {
+        self.row.len()
+    }
+
+    /// Number of different rows.
+    pub fn n_rows(&self) -> usize {
+        match &self.rows {
+            Rows::Dense(values) => values.len() / self.d,
+            Rows::Sparse { offsets, .. } => offsets.len() - 1,
+        }
+    }
+
+    /// Row of each feature.
+    pub fn row_of(&self) -> &[u32] {
+        &self.row
+    }
+
+    /// Scale of each feature.
+    pub fn scales(&self) -> &[f32] {
+        &self.scale
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Numbers that are kept, zeros of dense rows included.
+    pub fn n_values(&self) -> usize {
+        match &self.rows {
+            Rows::Dense(values) | Rows::Sparse { values, .. } => values.len(),
+        }
+    }
+
+    /// Adds `weight * l_u` to `sum`, d numbers. An unknown feature adds nothing.
+    pub fn add(&self, u: u32, weight: f32, sum: &mut [f32]) {
+        debug_assert_eq!(sum.len(), self.d);
+        let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) else { return };
+        let weight = weight * self.scale[u as usize];
+        let row = row as usize;
+        match &self.rows {
+            Rows::Dense(values) => {
+                let row = &values[row * self.d..][..self.d];
+                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
+            }
+            Rows::Sparse { offsets, columns, values } => {
+                let at = offsets[row] as usize..offsets[row + 1] as usize;
+                for (&column, value) in columns[at.clone()].iter().zip(&values[at]) {
+                    sum[usize::from(column)] += weight * value;
+                }
+            }
+        }
+    }
+
+    /// L'x: the image of a feature vector.
+    pub fn map(&self, x: SparseRow<'_>) -> Vec<f32> {
+        let mut image = vec![0.0; self.d];
+        self.map_into(x, &mut image);
+        image
+    }
+
+    /// The same, written over `image`.
+    pub fn map_into(&self, x: SparseRow<'_>, image: &mut [f32]) {
+        image.fill(0.0);
+        x.iter().for_each(|(u, value)| self.add(u, value, image));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparse_rows_map_as_dense_ones_do() {
+        let dense = Factor::new(3, vec![1, Factor::NONE, 0, 1], vec![2.0, 1.0, 1.0, 1.0], {
+            Rows::Dense(vec![1.0, 0.0, -1.0, 0.0, 0.5, 0.0])
+        })
+        .unwrap();
+        let rows =
+            Rows::Sparse { offsets: vec![0, 2, 3], columns: vec![0, 2, 1], values: vec![1.0, -1.0, 0.5] };
+        let sparse = Factor::new(3, dense.row_of().to_vec(), dense.scales().to_vec(), rows).unwrap();
+        let x = SparseRow::new(&[0, 1, 2, 7], &[1.0, 5.0, 3.0, 4.0]).unwrap();
+        assert_eq!(dense.map(x), [3.0, 1.0, -3.0]);
+        assert_eq!(sparse.map(x), dense.map(x));
+        assert_eq!((sparse.n_values(), dense.n_values(), dense.n_rows()), (3, 6, 2));
+    }
+
+    #[test]
+    fn broken_factors_are_errors() {
+        assert!(Factor::new(0, vec![], vec![], Rows::Dense(vec![])).is_err());
+        assert!(Factor::new(2, vec![0], vec![1.0], Rows::Dense(vec![1.0])).is_err());
+        assert!(Factor::new(2, vec![1], vec![1.0], Rows::Dense(vec![1.0; 2])).is_err());
+        assert!(Factor::new(2, vec![0], vec![], Rows::Dense(vec![1.0; 2])).is_err());
+        assert!(Factor::new(2, vec![0], vec![1.0], Rows::Dense(vec![1.0, f32::NAN])).is_err());
+        let sparse = |offsets: &[u64], columns: &[u16]| {
+            let values = vec![1.0; columns.len()];
+            let rows = Rows::Sparse { offsets: offsets.to_vec(), columns: columns.to_vec(), values };
+            Factor::new(2, vec![0], vec![1.0], rows)
+        };
+        assert!(sparse(&[0, 2], &[0, 1]).is_ok());
+        assert!(sparse(&[0, 2], &[1, 0]).is_err());
+        assert!(sparse(&[0, 1], &[2]).is_err());
+        assert!(sparse(&[0, 3, 2], &[0, 1]).is_err());
+        assert!(sparse(&[1, 2], &[0, 1]).is_err());
+    }
+}
