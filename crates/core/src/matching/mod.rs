@@ -5,12 +5,15 @@
 //! | [`bm25`] | the probabilistic baseline every search engine starts from |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |
+//! | [`rmls`] | regularized mapping to latent structures |
 
 pub mod bilinear;
 pub mod bm25;
 mod click_graph;
 mod csr;
 mod factor;
+mod operator;
+pub mod rmls;
 mod sparse_row;
 pub mod tf_idf;
 
@@ -19,5 +22,6 @@ pub use bm25::{Bm25, Bm25Params};
 pub use click_graph::ClickGraph;
 pub use csr::{Csr, CsrBuilder};
 pub use factor::{Factor, Rows};
+pub use rmls::RmlsParams;
 pub use sparse_row::SparseRow;
 pub use tf_idf::{TfIdf, TfIdfParams};
