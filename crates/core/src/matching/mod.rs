@@ -3,12 +3,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`bm25`] | the probabilistic baseline every search engine starts from |
+//! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 
 pub mod bm25;
+pub mod random_walk;
 mod sparse_row;
 pub mod tf_idf;
 
 pub use bm25::{Bm25, Bm25Params};
+pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
 pub use sparse_row::SparseRow;
 pub use tf_idf::{TfIdf, TfIdfParams};
