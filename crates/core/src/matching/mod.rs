@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`bm25`] | the probabilistic baseline every search engine starts from |
+//! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |
 //! | [`rmls`] | regularized mapping to latent structures |
@@ -13,6 +14,7 @@ mod click_graph;
 mod csr;
 mod factor;
 mod operator;
+pub mod random_walk;
 pub mod rmls;
 mod sparse_row;
 pub mod tf_idf;
@@ -22,6 +24,7 @@ pub use bm25::{Bm25, Bm25Params};
 pub use click_graph::ClickGraph;
 pub use csr::{Csr, CsrBuilder};
 pub use factor::{Factor, Rows};
+pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
 pub use rmls::RmlsParams;
 pub use sparse_row::SparseRow;
 pub use tf_idf::{TfIdf, TfIdfParams};
