@@ -17,6 +17,7 @@ mod error;
 pub mod matching;
 pub mod measure;
 pub mod progress;
+mod simd;
 pub mod simulate;
 mod solve;
 

@@ -25,6 +25,7 @@
 use serde::Serialize;
 
 use crate::matching::{Factor, SparseRow};
+use crate::simd::vectorised;
 use crate::{Error, Result};
 
 /// A bilinear model; see the [module](self).
@@ -139,18 +140,20 @@ impl Bilinear {
     }
 }
 
-/// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    assert_eq!(a.len(), b.len(), "vectors of one space");
-    let mut lanes = [0f32; 16];
-    let (a16, b16) = (a.chunks_exact(16), b.chunks_exact(16));
-    let rest: f64 = a16.remainder().iter().zip(b16.remainder()).map(|(x, y)| f64::from(x * y)).sum();
-    for (a, b) in a16.zip(b16) {
-        for ((lane, x), y) in lanes.iter_mut().zip(a).zip(b) {
-            *lane += x * y;
+vectorised! {
+    /// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
+    pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+        assert_eq!(a.len(), b.len(), "vectors of one space");
+        let mut lanes = [0f32; 16];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..16 {
+                lanes[lane] += a[lane] * b[lane];
+            }
         }
+        let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| f64::from(x * y)).sum();
+        (rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()) as f32
     }
-    (rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()) as f32
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ impl<O: Operator> Products<'_, O> {
             output.resize(out.n(), Lanes::ZERO);
             let mut nothing = vec![(); out.n()];
             let block = Block::Dense(input);
-            self.operator.multiply(&scaled, block, &mut self.scratch, output, &mut nothing, |_, _| ());
+            self.operator.multiply(&scaled, block, &mut self.scratch, Some(output), &mut nothing, |_, _| ());
             from_lanes(output, &mut out, first);
         }
         out
@@ -238,8 +238,22 @@ impl<O: Operator> Products<'_, O> {
             other.resize(self.operator.n_rows(side.other()), Lanes::ZERO);
             let (mut here_state, mut there_state) = (vec![(); mine.len()], vec![(); other.len()]);
             let scratch = &mut self.scratch;
-            self.operator.multiply(&there, Block::Dense(mine), scratch, other, &mut there_state, |_, _| ());
-            self.operator.multiply(&back, Block::Dense(other), scratch, mine, &mut here_state, |_, _| ());
+            self.operator.multiply(
+                &there,
+                Block::Dense(mine),
+                scratch,
+                Some(other),
+                &mut there_state,
+                |_, _| (),
+            );
+            self.operator.multiply(
+                &back,
+                Block::Dense(other),
+                scratch,
+                Some(mine),
+                &mut here_state,
+                |_, _| (),
+            );
             from_lanes(mine, block, first);
         }
     }

@@ -1,6 +1,6 @@
 use super::lanes::{Block, Lanes, Multiplier, WIDTH};
-use super::{Operator, Scaled, Scratch, Side};
-use crate::matching::{ClickGraph, Csr, CsrBuilder};
+use super::{Chain, Operator, Scaled, Scratch, Side};
+use crate::matching::{ClickGraph, Csr, CsrBuilder, SparseRow};
 use crate::{Error, Result};
 
 /// X' H R_n Y; see the [module](super).
@@ -19,6 +19,8 @@ pub(crate) struct Factored {
     /// X'1 and R_n'1: how often a mean over the queries is subtracted.
     x_sums: Vec<f32>,
     r_sums: Vec<f32>,
+    /// Y'R_n'1: the same at the end of the product towards Y.
+    y_sums: Vec<f32>,
     features_x: (Vec<u32>, usize),
     features_y: (Vec<u32>, usize),
 }
@@ -42,11 +44,17 @@ impl Factored {
                 .map(|row| row.values().iter().map(|&value| f64::from(value)).sum::<f64>() as f32)
                 .collect()
         };
+        let r_sums = sums(&rt);
+        let weighted = |row: SparseRow<'_>| -> f64 {
+            row.iter().map(|(j, value)| f64::from(value) * f64::from(r_sums[j as usize])).sum()
+        };
+        let y_sums = yt.rows().map(|row| weighted(row) as f32).collect();
         Ok(Self {
             n,
             center,
             x_sums: sums(&xt),
-            r_sums: sums(&rt),
+            r_sums,
+            y_sums,
             x: Multiplier::new(x),
             xt: Multiplier::new(xt),
             y: Multiplier::new(y),
@@ -76,6 +84,16 @@ impl Operator for Factored {
         (features, *n)
     }
 
+    fn chain(&self, to: Side) -> Option<Chain<'_>> {
+        let (factors, shift) = match to {
+            Side::X => ([&self.y, &self.r, &self.xt], &self.x_sums),
+            Side::Y => ([&self.x, &self.rt, &self.yt], &self.y_sums),
+        };
+        let [first, second, third] = factors.map(Multiplier::matrix);
+        let shift = self.center.then_some(&shift[..]);
+        Some(Chain { first, second, third, shift, queries_first: to == Side::Y })
+    }
+
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled {
         let first = match to {
             Side::X => self.y.matrix(),
@@ -98,7 +116,7 @@ impl Operator for Factored {
         scaled: &Scaled,
         block: Block<'_>,
         scratch: &mut Scratch,
-        out: &mut [Lanes],
+        out: Option<&mut [Lanes]>,
         state: &mut [S],
         look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
     ) -> Vec<T> {

@@ -1,5 +1,5 @@
 use super::lanes::{Block, Lanes, Multiplier};
-use super::{Operator, Scaled, Scratch, Side};
+use super::{Chain, Operator, Scaled, Scratch, Side};
 use crate::matching::{ClickGraph, Csr};
 use crate::{Error, Result};
 
@@ -89,12 +89,16 @@ impl Operator for Formed {
         Scaled { to, values: scale.unwrap_or_default().to_vec() }
     }
 
+    fn chain(&self, _to: Side) -> Option<Chain<'_>> {
+        None
+    }
+
     fn multiply<S: Send, T: Send>(
         &self,
         scaled: &Scaled,
         block: Block<'_>,
         scratch: &mut Scratch,
-        out: &mut [Lanes],
+        out: Option<&mut [Lanes]>,
         state: &mut [S],
         look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
     ) -> Vec<T> {
@@ -130,10 +134,10 @@ fn expand(block: Block<'_>, scale: &[f32], out: &mut Vec<Lanes>) {
     match block {
         Block::Dense(rows) => out.extend_from_slice(rows),
         Block::Sparse(rows) => {
-            for row in rows.offsets.windows(2) {
+            for (&from, &to) in rows.from.iter().zip(rows.to) {
                 let mut lanes = Lanes::ZERO;
-                for at in row[0] as usize..row[1] as usize {
-                    lanes.0[usize::from(rows.columns[at])] = rows.values[at];
+                for at in from as usize..to as usize {
+                    lanes.0[usize::from(rows.columns[at] - rows.first)] = rows.values[at];
                 }
                 out.push(lanes);
             }

@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use crate::matching::Csr;
+use crate::simd::vectorised;
 
 /// Latent columns of a block.
 pub(crate) const WIDTH: usize = 32;
@@ -20,12 +21,8 @@ pub(crate) struct Lanes(pub(crate) [f32; WIDTH]);
 impl Lanes {
     pub(crate) const ZERO: Self = Self([0.0; WIDTH]);
 
-    /// Sum of squares, in an order that vector instructions can follow.
-    pub(crate) fn squares(&self) -> f32 {
-        fold(std::array::from_fn(|i| self.0[i] * self.0[i]), |a, b| a + b)
-    }
-
     /// The largest absolute value.
+    #[inline(always)]
     pub(crate) fn largest(&self) -> f32 {
         fold(self.0.map(f32::abs), |a, b| if a > b { a } else { b })
     }
@@ -44,19 +41,22 @@ fn fold(mut values: [f32; WIDTH], with: impl Fn(f32, f32) -> f32) -> f32 {
     values[0]
 }
 
-/// A block with few entries: those of row i lie at `offsets[i]..offsets[i + 1]`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct SparseBlock {
-    pub(crate) offsets: Vec<u32>,
-    pub(crate) columns: Vec<u8>,
-    pub(crate) values: Vec<f32>,
+/// The columns of one block in rows that hold few entries: those of row i lie at `from[i]..to[i]`.
+#[derive(Clone, Copy)]
+pub(crate) struct SparseBlock<'a> {
+    pub(crate) from: &'a [u64],
+    pub(crate) to: &'a [u64],
+    pub(crate) columns: &'a [u16],
+    pub(crate) values: &'a [f32],
+    /// The first column of the block.
+    pub(crate) first: u16,
 }
 
 /// A block that is multiplied.
 #[derive(Clone, Copy)]
 pub(crate) enum Block<'a> {
     Dense(&'a [Lanes]),
-    Sparse(&'a SparseBlock),
+    Sparse(SparseBlock<'a>),
 }
 
 /// A sparse matrix that multiplies blocks, its rows cut into pieces of about equal work.
@@ -96,39 +96,51 @@ impl Multiplier {
         self.matrix.values()
     }
 
-    /// `out = A block - shift`, with `values` in place of the matrix' own. As soon as a piece of the rows is
-    /// done, while it is still in the cache, `look` sees it with the `state` of its rows; what it found is
-    /// returned, piece after piece. The result does not depend on the number of threads.
+    /// `A block - shift`, with `values` in place of the matrix' own, piece by piece: `look` sees every piece
+    /// of the rows, while it is in the cache, with the `state` of its rows, and what it found is returned,
+    /// piece after piece. Then the piece is stored in `out`, if there is one, past the cache: it will not be
+    /// needed soon. The result does not depend on the number of threads.
     pub(crate) fn multiply<S: Send, T: Send>(
         &self,
         values: &[f32],
         block: Block<'_>,
         shift: Shift<'_>,
-        out: &mut [Lanes],
+        out: Option<&mut [Lanes]>,
         state: &mut [S],
         look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
     ) -> Vec<T> {
-        assert_eq!(out.len(), self.matrix.n_rows());
-        assert_eq!(state.len(), out.len());
+        assert_eq!(state.len(), self.matrix.n_rows());
         assert_eq!(values.len(), self.matrix.nnz());
-        let mut pieces = Vec::with_capacity(self.cuts.len());
-        let (mut rows, mut states) = (out, state);
-        for cut in self.cuts.windows(2) {
-            let (piece, rest) = rows.split_at_mut(cut[1] - cut[0]);
-            let (state, rest_of_states) = states.split_at_mut(cut[1] - cut[0]);
-            pieces.push((cut[0], piece, state));
-            (rows, states) = (rest, rest_of_states);
-        }
+        let outs = out.map(|out| self.pieces(out));
+        let places = outs.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
+        let pieces: Vec<_> = self.cuts.windows(2).zip(self.pieces(state)).zip(places).collect();
         pieces
             .into_par_iter()
-            .map(|(first, out, state)| {
-                multiply_rows(&self.matrix, values, block, shift, first, out);
-                look(state, out)
+            .map_init(Vec::new, |buffer, ((cut, state), out)| {
+                buffer.resize(cut[1] - cut[0], Lanes::ZERO);
+                multiply_rows(&self.matrix, values, block, shift, cut[0], buffer);
+                let found = look(state, buffer);
+                if let Some(out) = out {
+                    store_past_the_cache(buffer, out);
+                }
+                found
             })
             .collect()
     }
 
-    /// The same, returning the sums of the columns of `out`.
+    /// Cuts what has an entry for every row.
+    fn pieces<'a, S>(&self, mut all: &'a mut [S]) -> Vec<&'a mut [S]> {
+        assert_eq!(all.len(), self.matrix.n_rows());
+        let mut pieces = Vec::with_capacity(self.cuts.len());
+        for cut in self.cuts.windows(2) {
+            let (piece, rest) = all.split_at_mut(cut[1] - cut[0]);
+            pieces.push(piece);
+            all = rest;
+        }
+        pieces
+    }
+
+    /// `out = A block - shift`, kept in the cache; returns the sums of its columns.
     pub(crate) fn multiply_summing(
         &self,
         values: &[f32],
@@ -136,12 +148,14 @@ impl Multiplier {
         shift: Shift<'_>,
         out: &mut [Lanes],
     ) -> [f64; WIDTH] {
-        let mut nothing = vec![(); out.len()];
-        let sums = self.multiply(values, block, shift, out, &mut nothing, |_, rows| {
-            let mut sums = [0f32; WIDTH];
-            rows.iter().for_each(|row| sums.iter_mut().zip(row.0).for_each(|(sum, value)| *sum += value));
-            sums
-        });
+        let pieces: Vec<_> = self.cuts.windows(2).zip(self.pieces(out)).collect();
+        let sums: Vec<[f32; WIDTH]> = pieces
+            .into_par_iter()
+            .map(|(cut, out)| {
+                multiply_rows(&self.matrix, values, block, shift, cut[0], out);
+                column_sums(out)
+            })
+            .collect();
         let mut total = [0.0; WIDTH];
         for piece in sums {
             total.iter_mut().zip(piece).for_each(|(total, sum)| *total += f64::from(sum));
@@ -150,73 +164,47 @@ impl Multiplier {
     }
 }
 
-fn multiply_rows(
-    matrix: &Csr,
-    values: &[f32],
-    block: Block<'_>,
-    shift: Shift<'_>,
-    first: usize,
-    out: &mut [Lanes],
-) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has what the function needs.
-            return unsafe { multiply_rows_avx512(matrix, values, block, shift, first, out) };
+vectorised! {
+    /// The rows of a product from `first` on.
+    fn multiply_rows(
+        matrix: &Csr,
+        values: &[f32],
+        block: Block<'_>,
+        shift: Shift<'_>,
+        first: usize,
+        out: &mut [Lanes],
+    ) {
+        match block {
+            Block::Dense(rows) => gather(matrix, values, rows, first, out),
+            Block::Sparse(rows) => scatter(matrix, values, &rows, first, out),
         }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has what the function needs.
-            return unsafe { multiply_rows_avx2(matrix, values, block, shift, first, out) };
+        if let Some((weights, lanes)) = shift {
+            for (out, weight) in out.iter_mut().zip(&weights[first..]) {
+                out.0.iter_mut().zip(lanes.0).for_each(|(value, lane)| *value -= weight * lane);
+            }
         }
     }
-    multiply_rows_plain(matrix, values, block, shift, first, out)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn multiply_rows_avx512(
-    matrix: &Csr,
-    values: &[f32],
-    block: Block<'_>,
-    shift: Shift<'_>,
-    first: usize,
-    out: &mut [Lanes],
-) {
-    multiply_rows_plain(matrix, values, block, shift, first, out)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn multiply_rows_avx2(
-    matrix: &Csr,
-    values: &[f32],
-    block: Block<'_>,
-    shift: Shift<'_>,
-    first: usize,
-    out: &mut [Lanes],
-) {
-    multiply_rows_plain(matrix, values, block, shift, first, out)
-}
-
-/// The rows from `first` on. Written in plain loops, which the compiler turns into vector instructions of
-/// the caller's kind.
-#[inline(always)]
-fn multiply_rows_plain(
-    matrix: &Csr,
-    values: &[f32],
-    block: Block<'_>,
-    shift: Shift<'_>,
-    first: usize,
-    out: &mut [Lanes],
-) {
-    match block {
-        Block::Dense(rows) => gather(matrix, values, rows, first, out),
-        Block::Sparse(rows) => scatter(matrix, values, rows, first, out),
-    }
-    if let Some((weights, lanes)) = shift {
-        for (out, weight) in out.iter_mut().zip(&weights[first..]) {
-            out.0.iter_mut().zip(lanes.0).for_each(|(value, lane)| *value -= weight * lane);
+vectorised! {
+    /// Adds the squares of every row to its sum.
+    pub(crate) fn add_squares(sums: &mut [f64], rows: &[Lanes]) {
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            *sum += f64::from(fold(std::array::from_fn(|i| row.0[i] * row.0[i]), |a, b| a + b));
         }
+    }
+}
+
+vectorised! {
+    /// Sums of the columns.
+    fn column_sums(rows: &[Lanes]) -> [f32; WIDTH] {
+        let mut sums = [0f32; WIDTH];
+        for row in rows {
+            for lane in 0..WIDTH {
+                sums[lane] += row.0[lane];
+            }
+        }
+        sums
     }
 }
 
@@ -241,18 +229,37 @@ fn gather(matrix: &Csr, values: &[f32], rows: &[Lanes], first: usize, out: &mut 
 
 /// Rows of the product with a sparse block.
 #[inline(always)]
-fn scatter(matrix: &Csr, values: &[f32], rows: &SparseBlock, first: usize, out: &mut [Lanes]) {
+fn scatter(matrix: &Csr, values: &[f32], rows: &SparseBlock<'_>, first: usize, out: &mut [Lanes]) {
     let (offsets, indices) = (matrix.offsets(), matrix.indices());
     for (row, out) in (first..).zip(out) {
         out.0.fill(0.0);
         for place in offsets[row]..offsets[row + 1] {
             let (value, row) = (values[place], indices[place] as usize);
-            let at = rows.offsets[row] as usize..rows.offsets[row + 1] as usize;
+            let at = rows.from[row] as usize..rows.to[row] as usize;
             for (&column, &entry) in rows.columns[at.clone()].iter().zip(&rows.values[at]) {
-                out.0[usize::from(column) % WIDTH] += value * entry;
+                out.0[usize::from(column - rows.first) % WIDTH] += value * entry;
             }
         }
     }
+}
+
+/// Copies rows without bringing their destination into the cache first.
+fn store_past_the_cache(from: &[Lanes], to: &mut [Lanes]) {
+    #[cfg(target_arch = "x86_64")]
+    for (from, to) in from.iter().zip(to) {
+        use std::arch::x86_64::{_mm_loadu_ps, _mm_stream_ps};
+        for (from, to) in from.0.chunks_exact(4).zip(to.0.chunks_exact_mut(4)) {
+            // SAFETY: four numbers are read and written; rows are aligned to 64 bytes.
+            unsafe { _mm_stream_ps(to.as_mut_ptr(), _mm_loadu_ps(from.as_ptr())) };
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.copy_from_slice(from);
 }
 
 /// Asks for a row that will be needed soon.

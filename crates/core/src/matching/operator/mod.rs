@@ -20,7 +20,9 @@ mod lanes;
 
 pub(crate) use factored::Factored;
 pub(crate) use formed::Formed;
-pub(crate) use lanes::{Block, Lanes, SparseBlock, WIDTH};
+pub(crate) use lanes::{Block, Lanes, SparseBlock, WIDTH, add_squares};
+
+use crate::matching::Csr;
 
 /// Which product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,21 +50,36 @@ pub(crate) trait Operator: Sync {
     /// The feature, as the data number them, of each row of a side, and how many features there are.
     fn features(&self, side: Side) -> (&[u32], usize);
 
+    /// The factors of the product towards a side, where there are factors.
+    fn chain(&self, to: Side) -> Option<Chain<'_>>;
+
     /// Gets ready for many products towards `to` with rows of the other side scaled: row v counts
     /// `scale[v]` times.
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled;
 
-    /// `out = W block` (towards [`Side::X`]) or `W' block` (towards [`Side::Y`]). As soon as some rows are
-    /// done, `look` sees them with their `state`; what it found is returned in the order of the rows.
+    /// `W block` (towards [`Side::X`]) or `W' block` (towards [`Side::Y`]), stored in `out` if there is one.
+    /// As soon as some rows are done, `look` sees them with their `state`; what it found is returned in the
+    /// order of the rows.
     fn multiply<S: Send, T: Send>(
         &self,
         scaled: &Scaled,
         block: Block<'_>,
         scratch: &mut Scratch,
-        out: &mut [Lanes],
+        out: Option<&mut [Lanes]>,
         state: &mut [S],
         look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
     ) -> Vec<T>;
+}
+
+/// A product as `third (second (first L))`, less `shift[row]` times the mean over the queries of the
+/// intermediate result that has a row for each, where it is centered.
+pub(crate) struct Chain<'a> {
+    pub(crate) first: &'a Csr,
+    pub(crate) second: &'a Csr,
+    pub(crate) third: &'a Csr,
+    pub(crate) shift: Option<&'a [f32]>,
+    /// Whether the rows of the first product are the queries, or those of the second.
+    pub(crate) queries_first: bool,
 }
 
 /// See [`Operator::scaled`].

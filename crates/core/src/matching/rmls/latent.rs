@@ -3,29 +3,117 @@
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::matching::operator::{Block, Lanes, SparseBlock, WIDTH};
+use crate::matching::operator::{Lanes, SparseBlock, WIDTH};
 use crate::matching::{Factor, Rows};
 
-/// Rows of one side, by blocks of columns.
+/// Rows of one side.
 pub(super) enum Latent {
-    /// Row i is `scale[i]` times what the blocks hold.
+    /// By blocks of columns; row i is `scale[i]` times what the blocks hold.
     Dense { blocks: Vec<Vec<Lanes>>, scale: Vec<f32> },
-    /// Rows as they are.
-    Sparse { blocks: Vec<SparseBlock> },
+    /// Row after row, what is not zero.
+    Sparse(SparseRows),
+}
+
+/// Rows with few entries: those of row i lie at `offsets[i]..offsets[i + 1]`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct SparseRows {
+    pub(super) offsets: Vec<u64>,
+    pub(super) columns: Vec<u16>,
+    pub(super) values: Vec<f32>,
+}
+
+impl SparseRows {
+    /// Rows from pieces that were made side by side; `offsets` of a piece are the ends of its rows.
+    pub(super) fn concatenate(pieces: Vec<Self>) -> Self {
+        let n_rows: usize = pieces.iter().map(|piece| piece.offsets.len()).sum();
+        let n: usize = pieces.iter().map(|piece| piece.columns.len()).sum();
+        let mut all = Self {
+            offsets: Vec::with_capacity(n_rows + 1),
+            columns: Vec::with_capacity(n),
+            values: Vec::with_capacity(n),
+        };
+        all.offsets.push(0);
+        for piece in pieces {
+            let before = all.columns.len() as u64;
+            all.offsets.extend(piece.offsets.iter().map(|end| before + end));
+            all.columns.extend_from_slice(&piece.columns);
+            all.values.extend_from_slice(&piece.values);
+        }
+        all
+    }
+
+    /// Room for rows with so many entries.
+    pub(super) fn of_counts(counts: &[u32]) -> Self {
+        let mut offsets = vec![0];
+        let mut end = 0;
+        offsets.extend(counts.iter().map(|&count| {
+            end += u64::from(count);
+            end
+        }));
+        Self { offsets, columns: vec![0; end as usize], values: vec![0.0; end as usize] }
+    }
+
+    /// Pieces of so many rows: the first row, offsets, and the columns and values to be written.
+    pub(super) fn pieces(&mut self, n: usize) -> Vec<(usize, &[u64], &mut [u16], &mut [f32])> {
+        let n_rows = self.offsets.len() - 1;
+        let (mut columns, mut values) = (&mut self.columns[..], &mut self.values[..]);
+        let mut pieces = Vec::new();
+        for first in (0..n_rows).step_by(n) {
+            let offsets = &self.offsets[first..=(first + n).min(n_rows)];
+            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
+            let (piece_columns, piece_values);
+            (piece_columns, columns) = columns.split_at_mut(length);
+            (piece_values, values) = values.split_at_mut(length);
+            pieces.push((first, offsets, piece_columns, piece_values));
+        }
+        pieces
+    }
+
+    pub(super) fn row(&self, row: usize) -> (&[u16], &[f32]) {
+        let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
+        (&self.columns[at.clone()], &self.values[at])
+    }
+}
+
+/// A place in every row of [`SparseRows`], moved from block to block.
+pub(super) struct Cursor {
+    from: Vec<u64>,
+    to: Vec<u64>,
+}
+
+impl Cursor {
+    pub(super) fn new(rows: &SparseRows) -> Self {
+        let starts = rows.offsets[..rows.offsets.len() - 1].to_vec();
+        Self { from: starts.clone(), to: starts }
+    }
+
+    /// Moves on to the next block, whose columns end before `end`.
+    pub(super) fn advance<'a>(&'a mut self, rows: &'a SparseRows, first: usize) -> SparseBlock<'a> {
+        std::mem::swap(&mut self.from, &mut self.to);
+        let end = first + WIDTH;
+        let ends = &rows.offsets[1..];
+        self.to.par_iter_mut().zip(&self.from).zip(ends).with_min_len(4096).for_each(
+            |((to, from), &row_end)| {
+                let rest = &rows.columns[*from as usize..row_end as usize];
+                let n = rest.iter().take_while(|&&column| usize::from(column) < end).count();
+                *to = from + n as u64;
+            },
+        );
+        SparseBlock {
+            from: &self.from,
+            to: &self.to,
+            columns: &rows.columns,
+            values: &rows.values,
+            first: first as u16,
+        }
+    }
 }
 
 impl Latent {
     pub(super) fn scale(&self) -> Option<&[f32]> {
         match self {
             Self::Dense { scale, .. } => Some(scale),
-            Self::Sparse { .. } => None,
-        }
-    }
-
-    pub(super) fn block(&self, block: usize) -> Block<'_> {
-        match self {
-            Self::Dense { blocks, .. } => Block::Dense(&blocks[block]),
-            Self::Sparse { blocks } => Block::Sparse(&blocks[block]),
+            Self::Sparse(_) => None,
         }
     }
 
@@ -45,12 +133,9 @@ impl Latent {
                     }
                 }
             }
-            Self::Sparse { blocks } => {
-                for (part, block) in values.chunks_mut(WIDTH).zip(blocks) {
-                    for at in block.offsets[row] as usize..block.offsets[row + 1] as usize {
-                        part[usize::from(block.columns[at])] = block.values[at];
-                    }
-                }
+            Self::Sparse(rows) => {
+                let (columns, entries) = rows.row(row);
+                columns.iter().zip(entries).for_each(|(&column, &entry)| values[usize::from(column)] = entry);
             }
         }
     }
@@ -65,21 +150,8 @@ impl Latent {
                 values.par_chunks_mut(d).enumerate().for_each(|(row, values)| self.row_into(row, values));
                 Rows::Dense(values)
             }
-            Self::Sparse { blocks } => {
-                let mut offsets = vec![0u64];
-                let n: usize = blocks.iter().map(|block| block.columns.len()).sum();
-                let (mut columns, mut values) = (Vec::with_capacity(n), Vec::with_capacity(n));
-                for row in 0..features.len() {
-                    for (first, block) in (0..).step_by(WIDTH).zip(blocks) {
-                        let at = block.offsets[row] as usize..block.offsets[row + 1] as usize;
-                        columns.extend(
-                            block.columns[at.clone()].iter().map(|&column| first + u16::from(column)),
-                        );
-                        values.extend_from_slice(&block.values[at]);
-                    }
-                    offsets.push(columns.len() as u64);
-                }
-                Rows::Sparse { offsets, columns, values }
+            Self::Sparse(SparseRows { offsets, columns, values }) => {
+                Rows::Sparse { offsets: offsets.clone(), columns: columns.clone(), values: values.clone() }
             }
         };
         Factor::new(d, row_of, rows)

@@ -25,9 +25,11 @@
 //! Reference: W. Wu, Z. Lu, H. Li, *Learning Bilinear Model for Matching Queries and Documents*, JMLR 14
 //! (2013).
 
+mod candidates;
 mod collapse;
 mod half;
 mod latent;
+mod sparse;
 #[cfg(test)]
 mod tests;
 
@@ -252,7 +254,7 @@ fn iterate(
             Some(2 * n_blocks),
             "blocks",
         );
-        let advance = || progress.advance(1);
+        let advance = |n| progress.advance(n);
         let input = ly.as_ref().map_or(Input::Start(&start), Input::Latent);
         let (x, half_x) = half(operator, Side::X, d, &input, &rule_x, &mut scratch, lx.take(), &advance);
         let (y, half_y) =

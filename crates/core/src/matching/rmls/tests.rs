@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 use serde::Deserialize;
 
+use super::latent::SparseRows;
 use super::*;
 use crate::matching::SparseRow;
-use crate::matching::operator::{Block, Lanes};
+use crate::matching::operator::{Block, Chain, Lanes, Scaled};
 use crate::progress::Silent;
 
 #[derive(Deserialize)]
@@ -73,7 +74,7 @@ fn dense(operator: &impl Operator, to: Side) -> Vec<Vec<f64>> {
         block[column].0[7] = 1.0;
         let mut out = vec![Lanes::ZERO; outer.len()];
         let (scaled, mut state) = (operator.scaled(to, None), vec![(); outer.len()]);
-        operator.multiply(&scaled, Block::Dense(&block), &mut scratch, &mut out, &mut state, |_, _| ());
+        operator.multiply(&scaled, Block::Dense(&block), &mut scratch, Some(&mut out), &mut state, |_, _| ());
         for (lanes, &row) in out.iter().zip(outer) {
             matrix[row as usize][feature as usize] = f64::from(lanes.0[7]);
         }
@@ -366,4 +367,72 @@ fn bad_parameters_and_empty_graphs_are_errors() {
     let fitted =
         fit(&RmlsParams::default(), &empty, None, 0, &Silent, &mut |_| Ok(Verdict::Continue)).unwrap_err();
     assert!(fitted.to_string().contains("no query has a response"));
+}
+
+/// Hides the factors, so that everything goes by blocks.
+struct Blocks<'a>(&'a Factored);
+
+impl Operator for Blocks<'_> {
+    fn n_rows(&self, side: Side) -> usize {
+        self.0.n_rows(side)
+    }
+    fn features(&self, side: Side) -> (&[u32], usize) {
+        self.0.features(side)
+    }
+    fn chain(&self, _to: Side) -> Option<Chain<'_>> {
+        None
+    }
+    fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled {
+        self.0.scaled(to, scale)
+    }
+    fn multiply<S: Send, T: Send>(
+        &self,
+        scaled: &Scaled,
+        block: Block<'_>,
+        scratch: &mut Scratch,
+        out: Option<&mut [Lanes]>,
+        state: &mut [S],
+        look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
+    ) -> Vec<T> {
+        self.0.multiply(scaled, block, scratch, out, state, look)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Row by row, everything sparse, is the same as by blocks.
+    #[test]
+    fn sparse_rows_find_what_blocks_find(
+        graph in arbitrary_graph(),
+        center in any::<bool>(),
+        entries in prop::collection::vec((0u32..9, 0u32..80, -1f32..1.0), 1..60),
+        to in prop::sample::select(vec![Side::X, Side::Y]),
+        threshold in prop::sample::select(vec![Threshold::Relative, Threshold::Absolute, Threshold::Density]),
+    ) {
+        let operator = Factored::new(&graph, center).unwrap();
+        let n = operator.n_rows(to.other());
+        let rows = Csr::from_triples(9.max(n), 80, entries).unwrap();
+        let rows = SparseRows {
+            offsets: rows.offsets()[..=n].iter().map(|&offset| offset as u64).collect(),
+            columns: rows.indices()[..rows.offsets()[n]].iter().map(|&column| column as u16).collect(),
+            values: rows.values()[..rows.offsets()[n]].to_vec(),
+        };
+        let amount = if threshold == Threshold::Absolute { 1e-3 } else { 0.2 };
+        let rule = Rule { threshold, amount, theta: 1.0 };
+        let (found, figures) = sparse::half(&operator.chain(to).unwrap(), &rows, 80, &rule);
+        let input = Latent::Sparse(rows);
+        let (expected, expected_figures) = half(
+            &Blocks(&operator), to, 80, &Input::Latent(&input), &rule, &mut Scratch::default(), None, &|_| (),
+        );
+        // A row that cancels to rounding errors has no direction, and an entry at the threshold may fall to
+        // either side; so the sums over the rows are compared, to which such rows add next to nothing.
+        let size = expected_figures.trace.abs() + 1e-6;
+        prop_assert!((figures.trace - expected_figures.trace).abs() <= 1e-2 * size);
+        prop_assert!((figures.penalty - expected_figures.penalty).abs() <= 1e-2 * size);
+        let n_rows = operator.n_rows(to);
+        let product = |row: usize| -> f32 { found.row(row, 80).iter().zip(expected.row(row, 80)).map(|(a, b)| a * b).sum() };
+        let agreeing = (0..n_rows).filter(|&row| product(row) > 0.99 || expected.row(row, 80).iter().all(|&v| v == 0.0));
+        prop_assert!(2 * agreeing.count() >= n_rows);
+    }
 }

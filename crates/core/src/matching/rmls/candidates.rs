@@ -1,0 +1,242 @@
+//! Sparse rows from blocks of columns, in one pass.
+//!
+//! A threshold relative to the largest entry of a row is known only after the last block. Until then every
+//! entry is kept that may still pass: what is below `share * (the largest so far)` is below `share` times
+//! the largest of all, so nothing is lost and little is kept in vain.
+
+use rayon::prelude::*;
+
+use super::Threshold;
+use super::half::{Half, Rule};
+use super::latent::{Latent, SparseRows};
+use crate::matching::operator::{Lanes, WIDTH};
+use crate::simd::vectorised;
+
+/// What an entry must exceed: `share` times the largest of its row, and `floor`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bar {
+    share: f32,
+    floor: f32,
+}
+
+/// Entries that may pass the threshold of their row, block by block.
+pub(super) struct Candidates {
+    blocks: Vec<CandidateBlock>,
+    /// The largest absolute entry of each row so far.
+    pub(super) largest: Vec<f32>,
+    pub(super) bar: Bar,
+}
+
+/// Candidates of one block of columns: those of row i end at `ends[i]`.
+#[derive(Default)]
+pub(super) struct CandidateBlock {
+    ends: Vec<u32>,
+    columns: Vec<u8>,
+    values: Vec<f32>,
+}
+
+impl CandidateBlock {
+    fn row(&self, row: usize) -> std::ops::Range<usize> {
+        let from = if row == 0 { 0 } else { self.ends[row - 1] };
+        from as usize..self.ends[row] as usize
+    }
+}
+
+/// Rows of one piece of work.
+const PIECE: usize = 2048;
+
+impl Candidates {
+    pub(super) fn new(n_rows: usize, d: usize, rule: &Rule) -> Self {
+        let bar = match rule.threshold {
+            Threshold::Relative => Bar { share: rule.amount, floor: 0.0 },
+            Threshold::Absolute => Bar { share: 0.0, floor: rule.amount },
+            Threshold::Density => Bar { share: least_share(rule.amount, d), floor: 0.0 },
+        };
+        Self { blocks: Vec::new(), largest: vec![0.0; n_rows], bar }
+    }
+
+    /// Takes what [`select`] found in the rows of the next block.
+    pub(super) fn push(&mut self, pieces: Vec<CandidateBlock>) {
+        let n: usize = pieces.iter().map(|piece| piece.columns.len()).sum();
+        let mut block = CandidateBlock {
+            ends: Vec::with_capacity(self.largest.len()),
+            columns: Vec::with_capacity(n),
+            values: Vec::with_capacity(n),
+        };
+        for piece in pieces {
+            let before = block.columns.len() as u32;
+            block.ends.extend(piece.ends.iter().map(|end| before + end));
+            block.columns.extend_from_slice(&piece.columns);
+            block.values.extend_from_slice(&piece.values);
+        }
+        self.blocks.push(block);
+    }
+
+    /// l_u = theta S(o_u, t_u) / |S(o_u, t_u)| of what is left of the candidates.
+    pub(super) fn finish(self, d: usize, rule: &Rule) -> (Latent, Half) {
+        let Self { blocks, largest, bar } = self;
+        let share = match rule.threshold {
+            Threshold::Density => {
+                let pieces = largest.par_chunks(PIECE).enumerate().map(|(piece, largest)| {
+                    let mut counts = ShareCounts::default();
+                    let mut row = Vec::new();
+                    for (row_number, &largest) in (piece * PIECE..).zip(largest) {
+                        row.clear();
+                        blocks
+                            .iter()
+                            .for_each(|block| row.extend_from_slice(&block.values[block.row(row_number)]));
+                        counts.add(&row, largest);
+                    }
+                    counts
+                });
+                ShareCounts::share(pieces.collect(), rule.amount, d).max(bar.share)
+            }
+            _ => bar.share,
+        };
+        let thresholds: Vec<f32> = largest.iter().map(|largest| (share * largest).max(bar.floor)).collect();
+        // Counted first, so that every row can be written to its place at once.
+        let counts: Vec<u32> = thresholds
+            .par_iter()
+            .enumerate()
+            .with_min_len(PIECE)
+            .map(|(row, &threshold)| {
+                let passing = |block: &CandidateBlock| {
+                    block.values[block.row(row)].iter().filter(|value| value.abs() > threshold).count()
+                };
+                blocks.iter().map(passing).sum::<usize>() as u32
+            })
+            .collect();
+        let mut rows = SparseRows::of_counts(&counts);
+        let halves: Vec<Half> = rows
+            .pieces(PIECE)
+            .into_par_iter()
+            .map(|(first, offsets, mut columns, mut values)| {
+                let mut half = Half::default();
+                for (row, ends) in (first..).zip(offsets.windows(2)) {
+                    let n = (ends[1] - ends[0]) as usize;
+                    let (row_columns, row_values);
+                    (row_columns, columns) = columns.split_at_mut(n);
+                    (row_values, values) = values.split_at_mut(n);
+                    let mut places = row_columns.iter_mut().zip(row_values.iter_mut());
+                    for (first, block) in (0..).step_by(WIDTH).zip(&blocks) {
+                        for at in block.row(row) {
+                            if block.values[at].abs() > thresholds[row] {
+                                let (column, value) = places.next().expect("as many as were counted");
+                                *column = first + u16::from(block.columns[at]);
+                                *value = block.values[at];
+                            }
+                        }
+                    }
+                    shrink(row_values, thresholds[row], rule.theta, &mut half);
+                }
+                half
+            })
+            .collect();
+        (Latent::Sparse(rows), Half::sum(halves))
+    }
+}
+
+/// Entries o of one row that exceed the threshold become theta S(o, t) / |S(o, t)|.
+pub(super) fn shrink(row: &mut [f32], threshold: f32, theta: f32, half: &mut Half) {
+    let (mut squares, mut product, mut absolute) = (0f64, 0f64, 0f64);
+    for entry in row.iter_mut() {
+        let size = entry.abs();
+        let left = size - threshold;
+        squares += f64::from(left) * f64::from(left);
+        product += f64::from(left) * f64::from(size);
+        absolute += f64::from(left);
+        *entry = left.copysign(*entry);
+    }
+    if squares > 0.0 {
+        let scale = f64::from(theta) / squares.sqrt();
+        row.iter_mut().for_each(|entry| *entry = (f64::from(*entry) * scale) as f32);
+        half.trace += scale * product;
+        half.penalty += f64::from(threshold) * scale * absolute;
+        half.nnz += row.len() as u64;
+    }
+}
+
+vectorised! {
+    /// Entries of a piece of rows that may pass; the largest of each row so far is kept up to date.
+    pub(super) fn select(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidateBlock {
+        let mut block = CandidateBlock { ends: Vec::with_capacity(rows.len()), ..Default::default() };
+        for (largest, row) in largest.iter_mut().zip(rows) {
+            let most = row.largest();
+            if most > *largest {
+                *largest = most;
+            }
+            let bar = (bar.share * *largest).max(bar.floor);
+            if most > bar {
+                let mut passing = 0u32;
+                for lane in 0..WIDTH {
+                    passing |= u32::from(row.0[lane].abs() > bar) << lane;
+                }
+                while passing != 0 {
+                    let lane = passing.trailing_zeros();
+                    block.columns.push(lane as u8);
+                    block.values.push(row.0[lane as usize]);
+                    passing &= passing - 1;
+                }
+            }
+            block.ends.push(block.columns.len() as u32);
+        }
+        block
+    }
+}
+
+/// The least share that a density may come to, so that not everything need be kept until it is known:
+/// 0.7 of the share of the largest of d normal numbers that `density * d` of them exceed.
+pub(super) fn least_share(density: f32, d: usize) -> f32 {
+    // P(|z| > t) = density, and the largest of d exceeds t with P(|z| > t) = 1 / d.
+    let quantile = |p: f64| {
+        let (mut low, mut high) = (0.0, 10.0);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if libm::erfc(middle / std::f64::consts::SQRT_2) > p { low = middle } else { high = middle }
+        }
+        low
+    };
+    let share = quantile(f64::from(density)) / quantile(1.0 / d.max(2) as f64).max(1e-3);
+    0.7 * share.min(1.0) as f32
+}
+
+/// How many entries exceed which share of their row's largest.
+pub(super) struct ShareCounts {
+    counts: Vec<u64>,
+    n_rows: u64,
+}
+
+impl Default for ShareCounts {
+    fn default() -> Self {
+        Self { counts: vec![0; Self::BINS], n_rows: 0 }
+    }
+}
+
+impl ShareCounts {
+    const BINS: usize = 1 << 12;
+
+    /// Counts the entries of a row.
+    pub(super) fn add(&mut self, row: &[f32], largest: f32) {
+        if largest > 0.0 {
+            self.n_rows += 1;
+            for value in row {
+                let bin = (value.abs() / largest * Self::BINS as f32) as usize;
+                self.counts[bin.min(Self::BINS - 1)] += 1;
+            }
+        }
+    }
+
+    /// The share that `density` of all entries exceed.
+    pub(super) fn share(pieces: Vec<Self>, density: f32, d: usize) -> f32 {
+        let n_rows: u64 = pieces.iter().map(|piece| piece.n_rows).sum();
+        let wanted = (f64::from(density) * d as f64 * n_rows as f64) as u64;
+        let mut above = 0;
+        for bin in (0..Self::BINS).rev() {
+            above += pieces.iter().map(|piece| piece.counts[bin]).sum::<u64>();
+            if above > wanted {
+                return (bin + 1) as f32 / Self::BINS as f32;
+            }
+        }
+        0.0
+    }
+}

@@ -1,0 +1,204 @@
+//! Half an iteration where rows have few entries: row by row, everything sparse.
+//!
+//! A document's image is the sum of the few sparse rows of its features, a query's image the sum of its
+//! documents', and so on: sums of sparse rows are formed in an array of d numbers that stays in the
+//! fastest cache. The mean over the queries is subtracted at the end; sums are in f64 there, because what
+//! it leaves can be much smaller than what it is taken from.
+
+use rayon::prelude::*;
+
+use super::Threshold;
+use super::candidates::{ShareCounts, least_share, shrink};
+use super::half::{Half, Rule};
+use super::latent::{Latent, SparseRows};
+use crate::matching::Csr;
+use crate::matching::operator::Chain;
+
+/// Rows of one piece of work.
+const PIECE: usize = 1024;
+/// Intermediate images may take this many bytes.
+const ROOM: f64 = 1.5e9;
+
+/// Whether this is faster than blocks of columns, and fits into memory. A gathered block row of 32 numbers
+/// costs about as much as two entries here.
+pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
+    let n_rows = (rows.offsets.len() - 1).max(1) as f64;
+    let per_row = rows.columns.len() as f64 / n_rows;
+    let per = |matrix: &Csr| matrix.nnz() as f64 / matrix.n_rows().max(1) as f64;
+    // As if no two rows had an entry in the same column.
+    let first = (per_row * per(chain.first)).min(d as f64);
+    let second = (first * per(chain.second)).min(d as f64);
+    let images = first * chain.second.n_columns() as f64 + second * chain.second.n_rows() as f64;
+    let nnz = |matrix: &Csr| matrix.nnz() as f64;
+    let here = per_row * nnz(chain.first) + first * nnz(chain.second) + second * nnz(chain.third);
+    let blocks = d as f64 * (nnz(chain.first) + nnz(chain.second) + nnz(chain.third));
+    here < blocks / 16.0 && images * 6.0 < ROOM
+}
+
+/// All rows of one side from the sparse rows of the other.
+pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) -> (Latent, Half) {
+    let first = multiply(chain.first, rows, d);
+    let second = multiply(chain.second, &first, d);
+    let mean = chain.shift.map(|shift| (shift, mean(if chain.queries_first { &first } else { &second }, d)));
+    drop(first);
+    let highest = mean.iter().flat_map(|(_, mean)| mean).fold(0f64, |most, value| most.max(value.abs()));
+    let last = Last { matrix: chain.third, images: &second, mean, highest, d };
+    let (share, floor) = match rule.threshold {
+        Threshold::Relative => (rule.amount, 0.0),
+        Threshold::Absolute => (0.0, rule.amount),
+        Threshold::Density => {
+            let counts = last.pieces(|counts: &mut ShareCounts, work, row| {
+                last.sum(row, work);
+                last.fill(row, work);
+                let entries: Vec<f32> = work.sums.iter().map(|&sum| sum as f32).collect();
+                counts.add(&entries, entries.iter().fold(0f32, |most, entry| most.max(entry.abs())));
+            });
+            (ShareCounts::share(counts, rule.amount, d).max(least_share(rule.amount, d)), 0.0)
+        }
+    };
+    let pieces = last.pieces(|(made, half): &mut (SparseRows, Half), work, row| {
+        let threshold = last.passing(row, share, floor, work);
+        let start = made.columns.len();
+        made.columns.extend_from_slice(&work.columns);
+        made.values.extend(work.columns.iter().map(|&column| work.sums[usize::from(column)] as f32));
+        shrink(&mut made.values[start..], threshold, rule.theta, half);
+        made.offsets.push(made.columns.len() as u64);
+    });
+    let (rows, halves): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
+    (Latent::Sparse(SparseRows::concatenate(rows)), Half::sum(halves))
+}
+
+/// The last product, whose rows are thresholded as they are made.
+struct Last<'a> {
+    matrix: &'a Csr,
+    images: &'a SparseRows,
+    mean: Option<(&'a [f32], Vec<f64>)>,
+    /// The largest absolute entry of the mean.
+    highest: f64,
+    d: usize,
+}
+
+/// Memory for one row.
+struct Work {
+    /// Sums by column, of those columns whose `met` is the row.
+    sums: Vec<f64>,
+    met: Vec<u32>,
+    columns: Vec<u16>,
+}
+
+impl Last<'_> {
+    /// What `each` makes of the rows, piece by piece.
+    fn pieces<T: Default + Send>(&self, each: impl Fn(&mut T, &mut Work, usize) + Sync) -> Vec<T> {
+        let n_rows = self.matrix.n_rows();
+        (0..n_rows.div_ceil(PIECE))
+            .into_par_iter()
+            .map(|piece| {
+                let mut made = T::default();
+                let mut work =
+                    Work { sums: vec![0.0; self.d], met: vec![u32::MAX; self.d], columns: Vec::new() };
+                let rows = piece * PIECE..((piece + 1) * PIECE).min(n_rows);
+                rows.for_each(|row| each(&mut made, &mut work, row));
+                made
+            })
+            .collect()
+    }
+
+    /// Sums of a row, less the mean, in the columns that its images have.
+    fn sum(&self, row: usize, work: &mut Work) {
+        let Work { sums, met, columns } = work;
+        columns.clear();
+        for (index, weight) in self.matrix.row(row).iter() {
+            let (image_columns, values) = self.images.row(index as usize);
+            for (&column, &value) in image_columns.iter().zip(values) {
+                let (at, value) = (usize::from(column), f64::from(weight * value));
+                if met[at] == row as u32 {
+                    sums[at] += value;
+                } else {
+                    met[at] = row as u32;
+                    sums[at] = value;
+                    columns.push(column);
+                }
+            }
+        }
+        if let Some((shift, mean)) = &self.mean {
+            let shift = f64::from(shift[row]);
+            columns.iter().for_each(|&column| {
+                sums[usize::from(column)] -= shift * mean[usize::from(column)];
+            });
+        }
+    }
+
+    /// The other columns, which have nothing but the mean.
+    fn fill(&self, row: usize, work: &mut Work) {
+        let shift = self.mean.as_ref().map_or(0.0, |(shift, _)| f64::from(shift[row]));
+        for column in (0..self.d).filter(|&column| work.met[column] != row as u32) {
+            work.sums[column] = self.mean.as_ref().map_or(0.0, |(_, mean)| -shift * mean[column]);
+        }
+        work.columns.clear();
+        work.columns.extend((0..self.d).map(|column| column as u16));
+    }
+
+    /// Leaves the columns that pass the threshold of a row, ascending, and returns the threshold.
+    fn passing(&self, row: usize, share: f32, floor: f32, work: &mut Work) -> f32 {
+        let threshold = |work: &Work| {
+            let sizes = work.columns.iter().map(|&column| work.sums[usize::from(column)].abs());
+            (share * sizes.fold(0f64, f64::max) as f32).max(floor)
+        };
+        self.sum(row, work);
+        let mut bar = threshold(work);
+        let shift = self.mean.as_ref().map_or(0.0, |(shift, _)| f64::from(shift[row]).abs());
+        // Columns without an image have the mean only, which hardly ever passes.
+        if shift * self.highest > f64::from(bar) {
+            self.fill(row, work);
+            bar = threshold(work);
+        }
+        let Work { sums, columns, .. } = work;
+        columns.retain(|&column| sums[usize::from(column)].abs() as f32 > bar);
+        columns.sort_unstable();
+        bar
+    }
+}
+
+/// Sums of the rows that the rows of a matrix name; their columns come in no order.
+fn multiply(matrix: &Csr, rows: &SparseRows, d: usize) -> SparseRows {
+    let n_rows = matrix.n_rows();
+    let pieces = (0..n_rows.div_ceil(PIECE))
+        .into_par_iter()
+        .map(|piece| {
+            let mut made = SparseRows::default();
+            let (mut sum, mut met) = (vec![0f32; d], vec![u32::MAX; d]);
+            for i in piece * PIECE..((piece + 1) * PIECE).min(n_rows) {
+                let start = made.columns.len();
+                for (index, weight) in matrix.row(i).iter() {
+                    let (columns, values) = rows.row(index as usize);
+                    for (&column, &value) in columns.iter().zip(values) {
+                        let at = usize::from(column);
+                        if met[at] == i as u32 {
+                            sum[at] += weight * value;
+                        } else {
+                            met[at] = i as u32;
+                            sum[at] = weight * value;
+                            made.columns.push(column);
+                        }
+                    }
+                }
+                made.values.extend(made.columns[start..].iter().map(|&column| sum[usize::from(column)]));
+                made.offsets.push(made.columns.len() as u64);
+            }
+            made
+        })
+        .collect();
+    SparseRows::concatenate(pieces)
+}
+
+/// The mean of all rows.
+fn mean(rows: &SparseRows, d: usize) -> Vec<f64> {
+    let n = (rows.offsets.len() - 1).max(1) as f64;
+    let mut mean = vec![0f64; d];
+    rows.columns
+        .iter()
+        .zip(&rows.values)
+        .for_each(|(&column, &value)| mean[usize::from(column)] += f64::from(value));
+    mean.iter_mut().for_each(|sum| *sum /= n);
+    mean
+}
