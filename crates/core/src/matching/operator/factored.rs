@@ -34,10 +34,21 @@ impl Factored {
             ));
         }
         let n = queries.len();
-        let (x, features_x) = compact(graph.x(), &queries);
-        let (y, features_y) = compact(graph.y(), &documents);
-        let r = normalised(graph.r(), &queries, &number_of, documents.len());
-        let (xt, yt, rt) = (x.transpose(), y.transpose(), r.transpose());
+        let both_ways = |matrix: Csr| {
+            let transposed = matrix.transpose();
+            (matrix, transposed)
+        };
+        let side = |matrix: &Csr, rows: &[u32]| {
+            let (matrix, features) = compact(matrix, rows);
+            (both_ways(matrix), features)
+        };
+        let ((((x, xt), features_x), (r, rt)), ((y, yt), features_y)) = rayon::join(
+            || {
+                let r = normalised(graph.r(), &queries, &number_of, documents.len());
+                (side(graph.x(), &queries), both_ways(r))
+            },
+            || side(graph.y(), &documents),
+        );
         let sums = |matrix: &Csr| -> Vec<f32> {
             matrix
                 .rows()

@@ -8,6 +8,8 @@
 //! | rows are thresholded | the same blocks; what may pass the threshold is kept ([`candidates`](super::candidates)) |
 //! | rows have few entries already | row by row, everything sparse ([`sparse`](super::sparse)) |
 
+use rayon::prelude::*;
+
 use super::Threshold;
 use super::candidates::{Candidates, select};
 use super::latent::{Cursor, Latent, SparseRows, Start};
@@ -93,7 +95,7 @@ pub(super) fn half(
     if dense {
         let mut blocks = match former {
             Some(Latent::Dense { blocks, .. }) => blocks,
-            _ => vec![vec![Lanes::ZERO; n_rows]; n_blocks],
+            _ => (0..n_blocks).into_par_iter().map(|_| vec![Lanes::ZERO; n_rows]).collect(),
         };
         let mut squares = vec![0f64; n_rows];
         for (block, out) in blocks.iter_mut().enumerate() {

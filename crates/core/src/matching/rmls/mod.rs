@@ -96,10 +96,10 @@ pub struct RmlsParams {
 impl Default for RmlsParams {
     fn default() -> Self {
         Self {
-            d: 300,
+            d: 1000,
             iterations: 5,
             beta: 0.5,
-            gamma: 0.5,
+            gamma: 0.3,
             threshold: Threshold::Relative,
             theta_x: 1.0,
             theta_y: 1.0,
