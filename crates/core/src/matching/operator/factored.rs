@@ -1,4 +1,4 @@
-use super::lanes::{Block, Lanes, Multiplier, WIDTH};
+use super::lanes::{Block, Cuts, Lanes, Term, WIDTH};
 use super::{Chain, Operator, Scaled, Scratch, Side};
 use crate::matching::{ClickGraph, Csr, CsrBuilder, SparseRow};
 use crate::{Error, Result};
@@ -8,18 +8,25 @@ pub(crate) struct Factored {
     n: usize,
     center: bool,
     /// Queries x features of queries, and transposed.
-    x: Multiplier,
-    xt: Multiplier,
-    /// Documents x features of documents, and transposed.
-    y: Multiplier,
-    yt: Multiplier,
-    /// R_n and transposed.
-    r: Multiplier,
-    rt: Multiplier,
-    /// X'1 and R_n'1: how often a mean over the queries is subtracted.
+    x: Csr,
+    xt: Csr,
+    /// Shared documents x features of documents, and transposed.
+    y: Csr,
+    yt: Csr,
+    /// R_s and transposed.
+    r: Csr,
+    rt: Csr,
+    /// M, queries x features of documents, and transposed.
+    m: Csr,
+    mt: Csr,
+    /// Cuts of the rows: features of queries, queries from either side, documents from either side,
+    /// features of documents.
+    cuts: Box<[Cuts; 6]>,
+    /// X'1, R_s'1 and M'1: how often a mean over the queries is subtracted.
     x_sums: Vec<f32>,
     r_sums: Vec<f32>,
-    /// Y'R_n'1: the same at the end of the product towards Y.
+    m_sums: Vec<f32>,
+    /// Y_s'R_s'1 + M'1: the same at the end of the product towards Y.
     y_sums: Vec<f32>,
     features_x: (Vec<u32>, usize),
     features_y: (Vec<u32>, usize),
@@ -38,16 +45,17 @@ impl Factored {
             let transposed = matrix.transpose();
             (matrix, transposed)
         };
-        let side = |matrix: &Csr, rows: &[u32]| {
-            let (matrix, features) = compact(matrix, rows);
-            (both_ways(matrix), features)
-        };
-        let ((((x, xt), features_x), (r, rt)), ((y, yt), features_y)) = rayon::join(
+        let (((x, xt), features_x), (((y, yt), (r, rt), (m, mt)), features_y)) = rayon::join(
             || {
-                let r = normalised(graph.r(), &queries, &number_of, documents.len());
-                (side(graph.x(), &queries), both_ways(r))
+                let (x, features) = compact(graph.x(), &queries);
+                (both_ways(x), features)
             },
-            || side(graph.y(), &documents),
+            || {
+                let (y, features) = compact(graph.y(), &documents);
+                let r = normalised(graph.r(), &queries, &number_of, documents.len());
+                let (y, r, m) = without_exclusive(&y, &r);
+                ((both_ways(y), both_ways(r), both_ways(m)), features)
+            },
         );
         let sums = |matrix: &Csr| -> Vec<f32> {
             matrix
@@ -55,23 +63,28 @@ impl Factored {
                 .map(|row| row.values().iter().map(|&value| f64::from(value)).sum::<f64>() as f32)
                 .collect()
         };
-        let r_sums = sums(&rt);
+        let (r_sums, m_sums) = (sums(&rt), sums(&mt));
         let weighted = |row: SparseRow<'_>| -> f64 {
             row.iter().map(|(j, value)| f64::from(value) * f64::from(r_sums[j as usize])).sum()
         };
-        let y_sums = yt.rows().map(|row| weighted(row) as f32).collect();
+        let y_sums = yt.rows().zip(&m_sums).map(|(row, &m)| (weighted(row) + f64::from(m)) as f32).collect();
+        let cuts = [&[&xt][..], &[&x], &[&m, &r], &[&y], &[&rt], &[&yt, &mt]].map(Cuts::new);
         Ok(Self {
             n,
             center,
             x_sums: sums(&xt),
             r_sums,
+            m_sums,
             y_sums,
-            x: Multiplier::new(x),
-            xt: Multiplier::new(xt),
-            y: Multiplier::new(y),
-            yt: Multiplier::new(yt),
-            r: Multiplier::new(r),
-            rt: Multiplier::new(rt),
+            x,
+            xt,
+            y,
+            yt,
+            r,
+            rt,
+            m,
+            mt,
+            cuts: Box::new(cuts),
             features_x: (features_x, graph.x().n_columns()),
             features_y: (features_y, graph.y().n_columns()),
         })
@@ -96,30 +109,40 @@ impl Operator for Factored {
     }
 
     fn chain(&self, to: Side) -> Option<Chain<'_>> {
-        let (factors, shift) = match to {
-            Side::X => ([&self.y, &self.r, &self.xt], &self.x_sums),
-            Side::Y => ([&self.x, &self.rt, &self.yt], &self.y_sums),
-        };
-        let [first, second, third] = factors.map(Multiplier::matrix);
-        let shift = self.center.then_some(&shift[..]);
-        Some(Chain { first, second, third, shift, queries_first: to == Side::Y })
+        let shift = |sums| self.center.then_some(sums);
+        Some(match to {
+            Side::X => Chain {
+                first: &self.y,
+                second: (&self.r, Some(&self.m)),
+                third: (&self.xt, None),
+                shift: shift(&self.x_sums[..]),
+                queries_first: false,
+            },
+            Side::Y => Chain {
+                first: &self.x,
+                second: (&self.rt, None),
+                third: (&self.yt, Some(&self.mt)),
+                shift: shift(&self.y_sums[..]),
+                queries_first: true,
+            },
+        })
     }
 
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled {
-        let first = match to {
-            Side::X => self.y.matrix(),
-            Side::Y => self.x.matrix(),
+        let values = |matrix: &Csr| match scale {
+            None => matrix.values().to_vec(),
+            Some(scale) => {
+                let entries = matrix.values().iter().zip(matrix.indices());
+                entries.map(|(value, &index)| value * scale[index as usize]).collect()
+            }
         };
-        let values = match scale {
-            None => first.values().to_vec(),
-            Some(scale) => first
-                .values()
-                .iter()
-                .zip(first.indices())
-                .map(|(value, &index)| value * scale[index as usize])
-                .collect(),
-        };
-        Scaled { to, values }
+        Scaled {
+            to,
+            values: match to {
+                Side::X => [values(&self.y), values(&self.m)],
+                Side::Y => [values(&self.x), Vec::new()],
+            },
+        }
     }
 
     fn multiply<S: Send, T: Send>(
@@ -133,22 +156,63 @@ impl Operator for Factored {
     ) -> Vec<T> {
         let Scratch { queries, documents } = scratch;
         queries.resize(self.n, Lanes::ZERO);
-        documents.resize(self.y.matrix().n_rows(), Lanes::ZERO);
+        documents.resize(self.y.n_rows(), Lanes::ZERO);
+        let [cuts_xt, cuts_x, cuts_mr, cuts_y, cuts_rt, cuts_yt] = &*self.cuts;
+        let [first, other] = &scaled.values;
         match scaled.to {
             Side::X => {
-                self.y.multiply_summing(&scaled.values, block, None, documents);
-                let sums = self.r.multiply_summing(self.r.values(), Block::Dense(documents), None, queries);
+                cuts_y.multiply_summing(&[Term { matrix: &self.y, values: first, block }], None, documents);
+                let inlined = Term { matrix: &self.m, values: other, block };
+                let sums = cuts_mr.multiply_summing(&[inlined, Term::new(&self.r, documents)], None, queries);
                 let shift = self.center.then(|| (&self.x_sums[..], self.mean(sums)));
-                self.xt.multiply(self.xt.values(), Block::Dense(queries), shift, out, state, look)
+                cuts_xt.multiply(&[Term::new(&self.xt, queries)], shift, out, state, look)
             }
             Side::Y => {
-                let sums = self.x.multiply_summing(&scaled.values, block, None, queries);
-                let shift = self.center.then(|| (&self.r_sums[..], self.mean(sums)));
-                self.rt.multiply_summing(self.rt.values(), Block::Dense(queries), shift, documents);
-                self.yt.multiply(self.yt.values(), Block::Dense(documents), None, out, state, look)
+                let term = Term { matrix: &self.x, values: first, block };
+                let mean = self.mean(cuts_x.multiply_summing(&[term], None, queries));
+                let shift = |sums| self.center.then_some((sums, mean));
+                cuts_rt.multiply_summing(&[Term::new(&self.rt, queries)], shift(&self.r_sums[..]), documents);
+                let terms = [Term::new(&self.yt, documents), Term::new(&self.mt, queries)];
+                cuts_yt.multiply(&terms, shift(&self.m_sums[..]), out, state, look)
             }
         }
     }
+}
+
+/// R Y as R_s Y_s + M: Y_s and R_s of the documents that several queries share, M = R Y of the others.
+fn without_exclusive(y: &Csr, r: &Csr) -> (Csr, Csr, Csr) {
+    let mut n_queries = vec![0u32; y.n_rows()];
+    r.indices().iter().for_each(|&document| n_queries[document as usize] += 1);
+    let mut number_of = vec![u32::MAX; y.n_rows()];
+    let mut shared = CsrBuilder::new(y.n_columns());
+    let mut n_shared = 0;
+    for (document, row) in y.rows().enumerate().filter(|(document, _)| n_queries[*document] > 1) {
+        number_of[document] = n_shared;
+        n_shared += 1;
+        shared.push_row(row);
+    }
+    let (mut r_shared, mut m) = (CsrBuilder::new(n_shared as usize), CsrBuilder::new(y.n_columns()));
+    let mut entries: Vec<(u32, f32)> = Vec::new();
+    for row in r.rows() {
+        for (document, response) in row.iter() {
+            match number_of[document as usize] {
+                u32::MAX => {
+                    let features = y.row(document as usize);
+                    entries.extend(features.iter().map(|(feature, value)| (feature, response * value)));
+                }
+                number => r_shared.push(number, response),
+            }
+        }
+        r_shared.end_row();
+        entries.sort_by_key(|&(feature, _)| feature);
+        for same in entries.chunk_by(|a, b| a.0 == b.0) {
+            m.push(same[0].0, same.iter().map(|&(_, value)| f64::from(value)).sum::<f64>() as f32);
+        }
+        entries.clear();
+        m.end_row();
+    }
+    let checked = "rows of checked matrices";
+    (shared.finish().expect(checked), r_shared.finish().expect(checked), m.finish().expect(checked))
 }
 
 /// Queries and documents with a response above 0, in the order of a breadth-first walk, and the place of

@@ -1,12 +1,13 @@
-use super::lanes::{Block, Lanes, Multiplier};
+use super::lanes::{Block, Cuts, Lanes, Term};
 use super::{Chain, Operator, Scaled, Scratch, Side};
 use crate::matching::{ClickGraph, Csr};
 use crate::{Error, Result};
 
 /// W as a matrix; see the [module](super).
 pub(crate) struct Formed {
-    w: Multiplier,
-    wt: Multiplier,
+    w: Csr,
+    wt: Csr,
+    cuts: [Cuts; 2],
     /// mean(x) and mean(y'), where W is centered.
     means: Option<(Vec<f32>, Vec<f32>)>,
     features_x: Vec<u32>,
@@ -20,11 +21,13 @@ impl Formed {
         if means.as_ref().is_some_and(wrong) {
             return Err(Error::Shape("the means must have a number for every feature of W".into()));
         }
+        let wt = w.transpose();
         Ok(Self {
             features_x: (0..w.n_rows() as u32).collect(),
             features_y: (0..w.n_columns() as u32).collect(),
-            wt: Multiplier::new(w.transpose()),
-            w: Multiplier::new(w),
+            cuts: [Cuts::new(&[&w]), Cuts::new(&[&wt])],
+            wt,
+            w,
             means,
         })
     }
@@ -86,7 +89,7 @@ impl Operator for Formed {
 
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled {
         // The scale is kept apart, since the correction needs it too.
-        Scaled { to, values: scale.unwrap_or_default().to_vec() }
+        Scaled { to, values: [scale.unwrap_or_default().to_vec(), Vec::new()] }
     }
 
     fn chain(&self, _to: Side) -> Option<Chain<'_>> {
@@ -104,15 +107,16 @@ impl Operator for Formed {
     ) -> Vec<T> {
         let made = &mut scratch.queries;
         let input: &[Lanes] = match block {
-            Block::Dense(rows) if scaled.values.is_empty() => rows,
+            Block::Dense(rows) if scaled.values[0].is_empty() => rows,
             _ => {
-                expand(block, &scaled.values, made);
+                expand(block, &scaled.values[0], made);
                 made
             }
         };
-        let (matrix, means) = match scaled.to {
-            Side::X => (&self.w, self.means.as_ref().map(|(x, y)| (x, y))),
-            Side::Y => (&self.wt, self.means.as_ref().map(|(x, y)| (y, x))),
+        let [cuts_x, cuts_y] = &self.cuts;
+        let (cuts, matrix, means) = match scaled.to {
+            Side::X => (cuts_x, &self.w, self.means.as_ref().map(|(x, y)| (x, y))),
+            Side::Y => (cuts_y, &self.wt, self.means.as_ref().map(|(x, y)| (y, x))),
         };
         let mut image = [0f64; super::WIDTH];
         if let Some((_, mean)) = means {
@@ -124,7 +128,7 @@ impl Operator for Formed {
         }
         let image = Lanes(image.map(|sum| sum as f32));
         let shift = means.map(|(mean, _)| (&mean[..], image));
-        matrix.multiply(matrix.values(), Block::Dense(input), shift, out, state, look)
+        cuts.multiply(&[Term::new(matrix, input)], shift, out, state, look)
     }
 }
 

@@ -24,21 +24,15 @@ impl Lanes {
     /// The largest absolute value.
     #[inline(always)]
     pub(crate) fn largest(&self) -> f32 {
-        fold(self.0.map(f32::abs), |a, b| if a > b { a } else { b })
-    }
-}
-
-/// Folds halves onto each other until one number is left.
-#[inline(always)]
-fn fold(mut values: [f32; WIDTH], with: impl Fn(f32, f32) -> f32) -> f32 {
-    let mut half = WIDTH / 2;
-    while half > 0 {
-        for i in 0..half {
-            values[i] = with(values[i], values[i + half]);
+        let mut parts = [0f32; 8];
+        for chunk in self.0.as_chunks::<8>().0 {
+            for (part, value) in parts.iter_mut().zip(chunk) {
+                let size = value.abs();
+                *part = if size > *part { size } else { *part };
+            }
         }
-        half /= 2;
+        parts.into_iter().fold(0.0, |most, part| if part > most { part } else { most })
     }
-    values[0]
 }
 
 /// The columns of one block in rows that hold few entries: those of row i lie at `from[i]..to[i]`.
@@ -59,66 +53,81 @@ pub(crate) enum Block<'a> {
     Sparse(SparseBlock<'a>),
 }
 
-/// A sparse matrix that multiplies blocks, its rows cut into pieces of about equal work.
-#[derive(Debug, Clone)]
-pub(crate) struct Multiplier {
-    matrix: Csr,
-    cuts: Vec<usize>,
+/// One product of a sum of products.
+#[derive(Clone, Copy)]
+pub(crate) struct Term<'a> {
+    pub(crate) matrix: &'a Csr,
+    /// In place of the matrix' own.
+    pub(crate) values: &'a [f32],
+    pub(crate) block: Block<'a>,
+}
+
+impl<'a> Term<'a> {
+    pub(crate) fn new(matrix: &'a Csr, rows: &'a [Lanes]) -> Self {
+        Self { matrix, values: matrix.values(), block: Block::Dense(rows) }
+    }
 }
 
 /// What is subtracted from each row of a product: a weight for the row, times lanes.
 pub(crate) type Shift<'a> = Option<(&'a [f32], Lanes)>;
+
+/// Where the rows of a sum of products are cut into pieces of about equal work.
+#[derive(Debug, Clone)]
+pub(crate) struct Cuts(Vec<usize>);
 
 /// Entries and rows of one piece of work.
 const PIECE: usize = 1 << 12;
 /// How many gathers ahead rows are fetched.
 const AHEAD: usize = 12;
 
-impl Multiplier {
-    pub(crate) fn new(matrix: Csr) -> Self {
-        let offsets = matrix.offsets();
+impl Cuts {
+    /// For a sum of products with these matrices, which have equally many rows.
+    pub(crate) fn new(matrices: &[&Csr]) -> Self {
+        let n_rows = matrices[0].n_rows();
+        let work = |row: usize| row + matrices.iter().map(|matrix| matrix.offsets()[row]).sum::<usize>();
         let mut cuts = vec![0];
         let mut start = 0;
-        for row in 1..=matrix.n_rows() {
-            if offsets[row] - offsets[start] + row - start >= PIECE || row == matrix.n_rows() {
+        for row in 1..=n_rows {
+            if work(row) - work(start) >= PIECE || row == n_rows {
                 cuts.push(row);
                 start = row;
             }
         }
-        Self { matrix, cuts }
+        Self(cuts)
     }
 
-    pub(crate) fn matrix(&self) -> &Csr {
-        &self.matrix
+    /// Cuts what has an entry for every row.
+    fn pieces<'a, S>(&self, mut all: &'a mut [S]) -> Vec<&'a mut [S]> {
+        assert_eq!(Some(&all.len()), self.0.last());
+        let mut pieces = Vec::with_capacity(self.0.len());
+        for cut in self.0.windows(2) {
+            let (piece, rest) = all.split_at_mut(cut[1] - cut[0]);
+            pieces.push(piece);
+            all = rest;
+        }
+        pieces
     }
 
-    pub(crate) fn values(&self) -> &[f32] {
-        self.matrix.values()
-    }
-
-    /// `A block - shift`, with `values` in place of the matrix' own, piece by piece: `look` sees every piece
-    /// of the rows, while it is in the cache, with the `state` of its rows, and what it found is returned,
-    /// piece after piece. Then the piece is stored in `out`, if there is one, past the cache: it will not be
-    /// needed soon. The result does not depend on the number of threads.
+    /// The sum of the terms, less `shift`, piece by piece: `look` sees every piece of the rows, while it is
+    /// in the cache, with the `state` of its rows, and what it found is returned, piece after piece. Then
+    /// the piece is stored in `out`, if there is one, past the cache: it will not be needed soon. The
+    /// result does not depend on the number of threads.
     pub(crate) fn multiply<S: Send, T: Send>(
         &self,
-        values: &[f32],
-        block: Block<'_>,
+        terms: &[Term<'_>],
         shift: Shift<'_>,
         out: Option<&mut [Lanes]>,
         state: &mut [S],
         look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
     ) -> Vec<T> {
-        assert_eq!(state.len(), self.matrix.n_rows());
-        assert_eq!(values.len(), self.matrix.nnz());
         let outs = out.map(|out| self.pieces(out));
         let places = outs.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
-        let pieces: Vec<_> = self.cuts.windows(2).zip(self.pieces(state)).zip(places).collect();
+        let pieces: Vec<_> = self.0.windows(2).zip(self.pieces(state)).zip(places).collect();
         pieces
             .into_par_iter()
             .map_init(Vec::new, |buffer, ((cut, state), out)| {
                 buffer.resize(cut[1] - cut[0], Lanes::ZERO);
-                multiply_rows(&self.matrix, values, block, shift, cut[0], buffer);
+                multiply_rows(terms, shift, cut[0], buffer);
                 let found = look(state, buffer);
                 if let Some(out) = out {
                     store_past_the_cache(buffer, out);
@@ -128,31 +137,18 @@ impl Multiplier {
             .collect()
     }
 
-    /// Cuts what has an entry for every row.
-    fn pieces<'a, S>(&self, mut all: &'a mut [S]) -> Vec<&'a mut [S]> {
-        assert_eq!(all.len(), self.matrix.n_rows());
-        let mut pieces = Vec::with_capacity(self.cuts.len());
-        for cut in self.cuts.windows(2) {
-            let (piece, rest) = all.split_at_mut(cut[1] - cut[0]);
-            pieces.push(piece);
-            all = rest;
-        }
-        pieces
-    }
-
-    /// `out = A block - shift`, kept in the cache; returns the sums of its columns.
+    /// The sum of the terms, less `shift`, in `out` and in the cache; returns the sums of its columns.
     pub(crate) fn multiply_summing(
         &self,
-        values: &[f32],
-        block: Block<'_>,
+        terms: &[Term<'_>],
         shift: Shift<'_>,
         out: &mut [Lanes],
     ) -> [f64; WIDTH] {
-        let pieces: Vec<_> = self.cuts.windows(2).zip(self.pieces(out)).collect();
+        let pieces: Vec<_> = self.0.windows(2).zip(self.pieces(out)).collect();
         let sums: Vec<[f32; WIDTH]> = pieces
             .into_par_iter()
             .map(|(cut, out)| {
-                multiply_rows(&self.matrix, values, block, shift, cut[0], out);
+                multiply_rows(terms, shift, cut[0], out);
                 column_sums(out)
             })
             .collect();
@@ -165,18 +161,19 @@ impl Multiplier {
 }
 
 vectorised! {
-    /// The rows of a product from `first` on.
-    fn multiply_rows(
-        matrix: &Csr,
-        values: &[f32],
-        block: Block<'_>,
-        shift: Shift<'_>,
-        first: usize,
-        out: &mut [Lanes],
-    ) {
-        match block {
-            Block::Dense(rows) => gather(matrix, values, rows, first, out),
-            Block::Sparse(rows) => scatter(matrix, values, &rows, first, out),
+    /// The rows of a sum of products from `first` on.
+    fn multiply_rows(terms: &[Term<'_>], shift: Shift<'_>, first: usize, out: &mut [Lanes]) {
+        for (n, term) in terms.iter().enumerate() {
+            match term.block {
+                Block::Dense(rows) if n == 0 => gather::<false>(term, rows, first, out),
+                Block::Dense(rows) => gather::<true>(term, rows, first, out),
+                Block::Sparse(rows) => {
+                    if n == 0 {
+                        out.fill(Lanes::ZERO);
+                    }
+                    scatter(term, &rows, first, out);
+                }
+            }
         }
         if let Some((weights, lanes)) = shift {
             for (out, weight) in out.iter_mut().zip(&weights[first..]) {
@@ -190,7 +187,13 @@ vectorised! {
     /// Adds the squares of every row to its sum.
     pub(crate) fn add_squares(sums: &mut [f64], rows: &[Lanes]) {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            *sum += f64::from(fold(std::array::from_fn(|i| row.0[i] * row.0[i]), |a, b| a + b));
+            let mut parts = [0f32; 8];
+            for chunk in row.0.as_chunks::<8>().0 {
+                for lane in 0..8 {
+                    parts[lane] += chunk[lane] * chunk[lane];
+                }
+            }
+            *sum += f64::from(((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7])));
         }
     }
 }
@@ -208,12 +211,12 @@ vectorised! {
     }
 }
 
-/// Rows of the product with a dense block.
+/// Rows of the product with a dense block, in place of what is there or added to it.
 #[inline(always)]
-fn gather(matrix: &Csr, values: &[f32], rows: &[Lanes], first: usize, out: &mut [Lanes]) {
-    let (offsets, indices) = (matrix.offsets(), matrix.indices());
+fn gather<const ADD: bool>(term: &Term<'_>, rows: &[Lanes], first: usize, out: &mut [Lanes]) {
+    let (offsets, indices, values) = (term.matrix.offsets(), term.matrix.indices(), term.values);
     for (row, out) in (first..).zip(out) {
-        let mut sum = [0f32; WIDTH];
+        let mut sum = if ADD { out.0 } else { [0f32; WIDTH] };
         for place in offsets[row]..offsets[row + 1] {
             if let Some(&later) = indices.get(place + AHEAD) {
                 fetch(rows, later as usize);
@@ -227,12 +230,11 @@ fn gather(matrix: &Csr, values: &[f32], rows: &[Lanes], first: usize, out: &mut 
     }
 }
 
-/// Rows of the product with a sparse block.
+/// Adds rows of the product with a sparse block.
 #[inline(always)]
-fn scatter(matrix: &Csr, values: &[f32], rows: &SparseBlock<'_>, first: usize, out: &mut [Lanes]) {
-    let (offsets, indices) = (matrix.offsets(), matrix.indices());
+fn scatter(term: &Term<'_>, rows: &SparseBlock<'_>, first: usize, out: &mut [Lanes]) {
+    let (offsets, indices, values) = (term.matrix.offsets(), term.matrix.indices(), term.values);
     for (row, out) in (first..).zip(out) {
-        out.0.fill(0.0);
         for place in offsets[row]..offsets[row + 1] {
             let (value, row) = (values[place], indices[place] as usize);
             let at = rows.from[row] as usize..rows.to[row] as usize;

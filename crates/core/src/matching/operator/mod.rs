@@ -5,7 +5,9 @@
 //!
 //! **Factored.** W = X' H R_n Y with R_n = diag(1/(n n_i)) R, and H = I - 11'/n where it is centered, the
 //! identity where it is not: subtracting the mean over the queries in the middle of the product is all
-//! there is to centering. W itself, many times larger than its factors, is never formed.
+//! there is to centering. W itself, many times larger than its factors, is never formed. Documents that
+//! answer one query only, which are most, are not worth a step of their own: their features go straight to
+//! that query, R_n Y = R_s Y_s + M with the documents s that several queries share.
 //!
 //! **Formed.** W as a sparse matrix, summed up elsewhere from as many clicks as there are: Algorithm 1 of
 //! the papers. Centering is the rank-one correction.
@@ -71,21 +73,24 @@ pub(crate) trait Operator: Sync {
     ) -> Vec<T>;
 }
 
-/// A product as `third (second (first L))`, less `shift[row]` times the mean over the queries of the
-/// intermediate result that has a row for each, where it is centered.
+/// A product in three steps, each a sum of products with the results before it; less `shift[row]` times the
+/// mean of the rows of the queries, where it is centered.
 pub(crate) struct Chain<'a> {
+    /// With L.
     pub(crate) first: &'a Csr,
-    pub(crate) second: &'a Csr,
-    pub(crate) third: &'a Csr,
+    /// With the first result, and with L.
+    pub(crate) second: (&'a Csr, Option<&'a Csr>),
+    /// With the second result, and with the first.
+    pub(crate) third: (&'a Csr, Option<&'a Csr>),
     pub(crate) shift: Option<&'a [f32]>,
-    /// Whether the rows of the first product are the queries, or those of the second.
+    /// Whether the rows of the first result are the queries, or those of the second.
     pub(crate) queries_first: bool,
 }
 
 /// See [`Operator::scaled`].
 pub(crate) struct Scaled {
     pub(crate) to: Side,
-    values: Vec<f32>,
+    values: [Vec<f32>; 2],
 }
 
 /// Memory between the factors of a product, kept from one to the next.

@@ -22,27 +22,28 @@ const ROOM: f64 = 1.5e9;
 /// Whether this is faster than blocks of columns, and fits into memory. A gathered block row of 32 numbers
 /// costs about as much as two entries here.
 pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
-    let n_rows = (rows.offsets.len() - 1).max(1) as f64;
-    let per_row = rows.columns.len() as f64 / n_rows;
-    let per = |matrix: &Csr| matrix.nnz() as f64 / matrix.n_rows().max(1) as f64;
-    // As if no two rows had an entry in the same column.
-    let first = (per_row * per(chain.first)).min(d as f64);
-    let second = (first * per(chain.second)).min(d as f64);
-    let images = first * chain.second.n_columns() as f64 + second * chain.second.n_rows() as f64;
     let nnz = |matrix: &Csr| matrix.nnz() as f64;
-    let here = per_row * nnz(chain.first) + first * nnz(chain.second) + second * nnz(chain.third);
-    let blocks = d as f64 * (nnz(chain.first) + nnz(chain.second) + nnz(chain.third));
-    here < blocks / 16.0 && images * 6.0 < ROOM
+    let other = |matrix: Option<&Csr>| matrix.map_or(0.0, nnz);
+    let of = |entries: f64, matrix: &Csr| entries / matrix.n_rows().max(1) as f64;
+    // Entries of a row of L, and of the results, as if no two rows had an entry in the same column.
+    let row = rows.columns.len() as f64 / (rows.offsets.len() - 1).max(1) as f64;
+    let first = of(row * nnz(chain.first), chain.first).min(d as f64);
+    let work = first * nnz(chain.second.0) + row * other(chain.second.1);
+    let second = of(work, chain.second.0).min(d as f64);
+    let images = first * chain.first.n_rows() as f64 + second * chain.second.0.n_rows() as f64;
+    let work = row * nnz(chain.first) + work + second * nnz(chain.third.0) + first * other(chain.third.1);
+    let all = nnz(chain.first) + nnz(chain.second.0) + nnz(chain.third.0);
+    let all = all + other(chain.second.1) + other(chain.third.1);
+    work < d as f64 * all / 16.0 && images * 6.0 < ROOM
 }
 
 /// All rows of one side from the sparse rows of the other.
 pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) -> (Latent, Half) {
-    let first = multiply(chain.first, rows, d);
-    let second = multiply(chain.second, &first, d);
+    let first = multiply(&[(chain.first, rows)], d);
+    let second = multiply(&terms(chain.second, &first, rows), d);
     let mean = chain.shift.map(|shift| (shift, mean(if chain.queries_first { &first } else { &second }, d)));
-    drop(first);
     let highest = mean.iter().flat_map(|(_, mean)| mean).fold(0f64, |most, value| most.max(value.abs()));
-    let last = Last { matrix: chain.third, images: &second, mean, highest, d };
+    let last = Last { terms: terms(chain.third, &second, &first), mean, highest, d };
     let (share, floor) = match rule.threshold {
         Threshold::Relative => (rule.amount, 0.0),
         Threshold::Absolute => (0.0, rule.amount),
@@ -68,10 +69,20 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
     (Latent::Sparse(SparseRows::concatenate(rows)), Half::sum(halves))
 }
 
+type Terms<'a> = Vec<(&'a Csr, &'a SparseRows)>;
+
+/// A sum of one or two products.
+fn terms<'a>(
+    (one, other): (&'a Csr, Option<&'a Csr>),
+    with: &'a SparseRows,
+    with_other: &'a SparseRows,
+) -> Terms<'a> {
+    std::iter::once((one, with)).chain(other.map(|other| (other, with_other))).collect()
+}
+
 /// The last product, whose rows are thresholded as they are made.
 struct Last<'a> {
-    matrix: &'a Csr,
-    images: &'a SparseRows,
+    terms: Terms<'a>,
     mean: Option<(&'a [f32], Vec<f64>)>,
     /// The largest absolute entry of the mean.
     highest: f64,
@@ -89,7 +100,7 @@ struct Work {
 impl Last<'_> {
     /// What `each` makes of the rows, piece by piece.
     fn pieces<T: Default + Send>(&self, each: impl Fn(&mut T, &mut Work, usize) + Sync) -> Vec<T> {
-        let n_rows = self.matrix.n_rows();
+        let n_rows = self.terms[0].0.n_rows();
         (0..n_rows.div_ceil(PIECE))
             .into_par_iter()
             .map(|piece| {
@@ -107,16 +118,18 @@ impl Last<'_> {
     fn sum(&self, row: usize, work: &mut Work) {
         let Work { sums, met, columns } = work;
         columns.clear();
-        for (index, weight) in self.matrix.row(row).iter() {
-            let (image_columns, values) = self.images.row(index as usize);
-            for (&column, &value) in image_columns.iter().zip(values) {
-                let (at, value) = (usize::from(column), f64::from(weight * value));
-                if met[at] == row as u32 {
-                    sums[at] += value;
-                } else {
-                    met[at] = row as u32;
-                    sums[at] = value;
-                    columns.push(column);
+        for (matrix, images) in &self.terms {
+            for (index, weight) in matrix.row(row).iter() {
+                let (image_columns, values) = images.row(index as usize);
+                for (&column, &value) in image_columns.iter().zip(values) {
+                    let (at, value) = (usize::from(column), f64::from(weight * value));
+                    if met[at] == row as u32 {
+                        sums[at] += value;
+                    } else {
+                        met[at] = row as u32;
+                        sums[at] = value;
+                        columns.push(column);
+                    }
                 }
             }
         }
@@ -159,9 +172,9 @@ impl Last<'_> {
     }
 }
 
-/// Sums of the rows that the rows of a matrix name; their columns come in no order.
-fn multiply(matrix: &Csr, rows: &SparseRows, d: usize) -> SparseRows {
-    let n_rows = matrix.n_rows();
+/// A sum of products; the columns of a row come in no order.
+fn multiply(terms: &[(&Csr, &SparseRows)], d: usize) -> SparseRows {
+    let n_rows = terms[0].0.n_rows();
     let pieces = (0..n_rows.div_ceil(PIECE))
         .into_par_iter()
         .map(|piece| {
@@ -169,16 +182,18 @@ fn multiply(matrix: &Csr, rows: &SparseRows, d: usize) -> SparseRows {
             let (mut sum, mut met) = (vec![0f32; d], vec![u32::MAX; d]);
             for i in piece * PIECE..((piece + 1) * PIECE).min(n_rows) {
                 let start = made.columns.len();
-                for (index, weight) in matrix.row(i).iter() {
-                    let (columns, values) = rows.row(index as usize);
-                    for (&column, &value) in columns.iter().zip(values) {
-                        let at = usize::from(column);
-                        if met[at] == i as u32 {
-                            sum[at] += weight * value;
-                        } else {
-                            met[at] = i as u32;
-                            sum[at] = weight * value;
-                            made.columns.push(column);
+                for (matrix, rows) in terms {
+                    for (index, weight) in matrix.row(i).iter() {
+                        let (columns, values) = rows.row(index as usize);
+                        for (&column, &value) in columns.iter().zip(values) {
+                            let at = usize::from(column);
+                            if met[at] == i as u32 {
+                                sum[at] += weight * value;
+                            } else {
+                                met[at] = i as u32;
+                                sum[at] = weight * value;
+                                made.columns.push(column);
+                            }
                         }
                     }
                 }
