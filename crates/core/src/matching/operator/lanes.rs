@@ -165,35 +165,42 @@ vectorised! {
     fn multiply_rows(terms: &[Term<'_>], shift: Shift<'_>, first: usize, out: &mut [Lanes]) {
         for (n, term) in terms.iter().enumerate() {
             match term.block {
-                Block::Dense(rows) if n == 0 => gather::<false>(term, rows, first, out),
-                Block::Dense(rows) => gather::<true>(term, rows, first, out),
+                Block::Dense(rows) if n > 0 => gather::<true>(term, rows, None, first, out),
+                Block::Dense(rows) => gather::<false>(term, rows, shift, first, out),
                 Block::Sparse(rows) => {
                     if n == 0 {
-                        out.fill(Lanes::ZERO);
+                        (first..).zip(out.iter_mut()).for_each(|(row, out)| out.0 = start(shift, row));
                     }
                     scatter(term, &rows, first, out);
                 }
             }
         }
-        if let Some((weights, lanes)) = shift {
-            for (out, weight) in out.iter_mut().zip(&weights[first..]) {
-                out.0.iter_mut().zip(lanes.0).for_each(|(value, lane)| *value -= weight * lane);
-            }
+    }
+}
+
+/// What a row starts with.
+#[inline(always)]
+fn start(shift: Shift<'_>, row: usize) -> [f32; WIDTH] {
+    let mut start = [0f32; WIDTH];
+    if let Some((weights, lanes)) = shift {
+        let weight = weights[row];
+        for lane in 0..WIDTH {
+            start[lane] = -weight * lanes.0[lane];
         }
     }
+    start
 }
 
 vectorised! {
     /// Adds the squares of every row to its sum.
     pub(crate) fn add_squares(sums: &mut [f64], rows: &[Lanes]) {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            let mut parts = [0f32; 8];
-            for chunk in row.0.as_chunks::<8>().0 {
-                for lane in 0..8 {
-                    parts[lane] += chunk[lane] * chunk[lane];
-                }
-            }
-            *sum += f64::from(((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7])));
+            // Else the compiler would take the same lane of many rows for a vector.
+            let row = &std::hint::black_box(row).0;
+            let sixteen: [f32; 16] = std::array::from_fn(|i| row[i] * row[i] + row[i + 16] * row[i + 16]);
+            let eight: [f32; 8] = std::array::from_fn(|i| sixteen[i] + sixteen[i + 8]);
+            let four: [f32; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+            *sum += f64::from((four[0] + four[2]) + (four[1] + four[3]));
         }
     }
 }
@@ -213,10 +220,16 @@ vectorised! {
 
 /// Rows of the product with a dense block, in place of what is there or added to it.
 #[inline(always)]
-fn gather<const ADD: bool>(term: &Term<'_>, rows: &[Lanes], first: usize, out: &mut [Lanes]) {
+fn gather<const ADD: bool>(
+    term: &Term<'_>,
+    rows: &[Lanes],
+    shift: Shift<'_>,
+    first: usize,
+    out: &mut [Lanes],
+) {
     let (offsets, indices, values) = (term.matrix.offsets(), term.matrix.indices(), term.values);
     for (row, out) in (first..).zip(out) {
-        let mut sum = if ADD { out.0 } else { [0f32; WIDTH] };
+        let mut sum = if ADD { out.0 } else { start(shift, row) };
         for place in offsets[row]..offsets[row + 1] {
             if let Some(&later) = indices.get(place + AHEAD) {
                 fetch(rows, later as usize);
