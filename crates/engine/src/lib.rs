@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
+//! | [`features`] | queries and documents as sparse vectors of words and clicks |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
@@ -14,6 +15,7 @@
 
 pub mod dataset;
 pub mod doctor;
+pub mod features;
 pub mod files;
 pub mod ingest;
 pub mod matching;

@@ -54,18 +54,7 @@ pub fn rank_candidates(
 ) -> Result<Vec<Ranking>> {
     let wanted: HashSet<&str> = candidates.values().flatten().map(String::as_str).collect();
     let mut documents: HashMap<String, Vec<String>> = HashMap::default();
-    // The model's fields in the dataset, by name: their order may differ.
-    let place = |name: &str| {
-        dataset.manifest.fields.position(name).ok_or_else(|| {
-            let have: Vec<&str> = dataset.manifest.fields.iter().map(|(name, _)| name).collect();
-            Error::Params(format!(
-                "the model reads the text field '{name}', and the documents of {} have {}; it was trained on other data",
-                dataset.folder().display(),
-                have.join(", ")
-            ))
-        })
-    };
-    let fields = model.words.fields.iter().map(|(name, _)| place(name)).collect::<Result<Vec<_>>>()?;
+    let fields = dataset.places_of(&model.words.fields)?;
     dataset.for_each_documents(|batch| {
         for row in (0..batch.len()).filter(|&row| wanted.contains(batch.id(row))) {
             let texts = fields.iter().map(|&field| batch.text(row, field).to_owned()).collect();
