@@ -5,18 +5,16 @@ use crate::{Error, Result};
 
 /// A matrix L with a row l_u of `d` numbers for every feature u.
 ///
-/// `l_u = scale[u] * rows[row[u]]`: features may share a row, since all features that only one query (or
-/// document) has point in the same direction, and those are most of a click log's. A feature with the row
-/// [`Factor::NONE`] is zero.
+/// `l_u = rows[row[u]]`. A feature with the row [`Factor::NONE`] is zero and takes no room: about half of
+/// the features of a click log belong to no query, or to no document, that was trained on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     d: usize,
     row: Vec<u32>,
-    scale: Vec<f32>,
     rows: Rows,
 }
 
-/// The rows that features share.
+/// The rows of the features that have one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rows {
     /// `d` numbers for each row.
@@ -37,13 +35,10 @@ impl Factor {
     pub const NONE: u32 = u32::MAX;
 
     /// A factor, once its parts have been checked to fit.
-    pub fn new(d: usize, row: Vec<u32>, scale: Vec<f32>, rows: Rows) -> Result<Self> {
+    pub fn new(d: usize, row: Vec<u32>, rows: Rows) -> Result<Self> {
         let wrong = |what: &str| Err(Error::Shape(format!("the factor is inconsistent: {what}")));
         if d == 0 || d > 1 << 16 {
             return wrong("its dimension must be from 1 to 65536");
-        }
-        if row.len() != scale.len() {
-            return wrong("a scale for every feature");
         }
         let n_rows = match &rows {
             Rows::Dense(values) if values.len() % d != 0 => return wrong("d numbers for every row"),
@@ -73,16 +68,16 @@ impl Factor {
         let values = match &rows {
             Rows::Dense(values) | Rows::Sparse { values, .. } => values,
         };
-        if !values.iter().chain(&scale).all(|value| value.is_finite()) {
+        if !values.iter().all(|value| value.is_finite()) {
             return wrong("a value that is not finite");
         }
-        Ok(Self { d, row, scale, rows })
+        Ok(Self { d, row, rows })
     }
 
     /// A factor in which every feature has its own dense row.
     pub fn dense(d: usize, values: Vec<f32>) -> Result<Self> {
         let n = values.len() / d.max(1);
-        Self::new(d, (0..n as u32).collect(), vec![1.0; n], Rows::Dense(values))
+        Self::new(d, (0..n as u32).collect(), Rows::Dense(values))
     }
 
     /// Latent dimension.
@@ -95,7 +90,7 @@ impl Factor {
         self.row.len()
     }
 
-    /// Number of different rows.
+    /// Number of rows that are kept.
     pub fn n_rows(&self) -> usize {
         match &self.rows {
             Rows::Dense(values) => values.len() / self.d,
@@ -106,11 +101,6 @@ impl Factor {
     /// Row of each feature.
     pub fn row_of(&self) -> &[u32] {
         &self.row
-    }
-
-    /// Scale of each feature.
-    pub fn scales(&self) -> &[f32] {
-        &self.scale
     }
 
     /// The rows.
@@ -129,7 +119,6 @@ impl Factor {
     pub fn add(&self, u: u32, weight: f32, sum: &mut [f32]) {
         debug_assert_eq!(sum.len(), self.d);
         let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) else { return };
-        let weight = weight * self.scale[u as usize];
         let row = row as usize;
         match &self.rows {
             Rows::Dense(values) => {
@@ -165,30 +154,28 @@ mod tests {
 
     #[test]
     fn sparse_rows_map_as_dense_ones_do() {
-        let dense = Factor::new(3, vec![1, Factor::NONE, 0, 1], vec![2.0, 1.0, 1.0, 1.0], {
-            Rows::Dense(vec![1.0, 0.0, -1.0, 0.0, 0.5, 0.0])
-        })
-        .unwrap();
+        let dense =
+            Factor::new(3, vec![1, Factor::NONE, 0, 1], { Rows::Dense(vec![1.0, 0.0, -1.0, 0.0, 0.5, 0.0]) })
+                .unwrap();
         let rows =
             Rows::Sparse { offsets: vec![0, 2, 3], columns: vec![0, 2, 1], values: vec![1.0, -1.0, 0.5] };
-        let sparse = Factor::new(3, dense.row_of().to_vec(), dense.scales().to_vec(), rows).unwrap();
+        let sparse = Factor::new(3, dense.row_of().to_vec(), rows).unwrap();
         let x = SparseRow::new(&[0, 1, 2, 7], &[1.0, 5.0, 3.0, 4.0]).unwrap();
-        assert_eq!(dense.map(x), [3.0, 1.0, -3.0]);
+        assert_eq!(dense.map(x), [3.0, 0.5, -3.0]);
         assert_eq!(sparse.map(x), dense.map(x));
         assert_eq!((sparse.n_values(), dense.n_values(), dense.n_rows()), (3, 6, 2));
     }
 
     #[test]
     fn broken_factors_are_errors() {
-        assert!(Factor::new(0, vec![], vec![], Rows::Dense(vec![])).is_err());
-        assert!(Factor::new(2, vec![0], vec![1.0], Rows::Dense(vec![1.0])).is_err());
-        assert!(Factor::new(2, vec![1], vec![1.0], Rows::Dense(vec![1.0; 2])).is_err());
-        assert!(Factor::new(2, vec![0], vec![], Rows::Dense(vec![1.0; 2])).is_err());
-        assert!(Factor::new(2, vec![0], vec![1.0], Rows::Dense(vec![1.0, f32::NAN])).is_err());
+        assert!(Factor::new(0, vec![], Rows::Dense(vec![])).is_err());
+        assert!(Factor::new(2, vec![0], Rows::Dense(vec![1.0])).is_err());
+        assert!(Factor::new(2, vec![1], Rows::Dense(vec![1.0; 2])).is_err());
+        assert!(Factor::new(2, vec![0], Rows::Dense(vec![1.0, f32::NAN])).is_err());
         let sparse = |offsets: &[u64], columns: &[u16]| {
             let values = vec![1.0; columns.len()];
             let rows = Rows::Sparse { offsets: offsets.to_vec(), columns: columns.to_vec(), values };
-            Factor::new(2, vec![0], vec![1.0], rows)
+            Factor::new(2, vec![0], rows)
         };
         assert!(sparse(&[0, 2], &[0, 1]).is_ok());
         assert!(sparse(&[0, 2], &[1, 0]).is_err());
