@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`bounds`] | how far a matching model's objective can be from its expectation |
 //! | [`data`] | judgments, runs and feature lists, and the parsers of their bytes |
 //! | [`matching`] | models that score a query against a document |
 //! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
@@ -10,6 +11,7 @@
 //!
 //! Nothing here opens a file, prints, or starts a thread pool of its own.
 
+pub mod bounds;
 pub mod data;
 mod error;
 pub mod matching;

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`bm25`] | the probabilistic baseline every search engine starts from |
+//! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |
 
@@ -11,6 +12,7 @@ pub mod bm25;
 mod click_graph;
 mod csr;
 mod factor;
+pub mod random_walk;
 mod sparse_row;
 pub mod tf_idf;
 
@@ -19,5 +21,6 @@ pub use bm25::{Bm25, Bm25Params};
 pub use click_graph::ClickGraph;
 pub use csr::{Csr, CsrBuilder};
 pub use factor::{Factor, Rows};
+pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
 pub use sparse_row::SparseRow;
 pub use tf_idf::{TfIdf, TfIdfParams};
