@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use arrow_array::{Array, RecordBatch, StringArray};
+use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-use super::{DOCUMENTS, Dataset, tables, text_column};
+use super::{DOCUMENTS, Dataset, QUERIES, tables, text_column};
 use crate::text::FieldWeights;
 
 /// Documents that one thread takes at a time.
@@ -78,6 +79,39 @@ impl Dataset {
             all.extend((0..ids.len()).map(|i| ids.value(i).to_owned()));
         }
         Ok(all)
+    }
+
+    /// The ids of some documents, by row number.
+    pub fn document_ids_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        self.cells(DOCUMENTS, "id", rows)
+    }
+
+    /// The texts of some queries, by row number.
+    pub fn query_texts_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        self.cells(QUERIES, "text", rows)
+    }
+
+    fn cells(&self, table: &str, column: &str, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        let mut wanted = rows.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut cells = HashMap::default();
+        let path = self.folder.join(table);
+        let mut first = 0u32;
+        for batch in tables::batches(&path, Some(&[column]))? {
+            if cells.len() == wanted.len() {
+                break;
+            }
+            let batch = &batch?;
+            let texts: &StringArray = tables::column(&path, batch, column)?;
+            let end = first + texts.len() as u32;
+            let rest = &wanted[cells.len()..];
+            for &row in rest.iter().take_while(|&&row| row < end) {
+                cells.insert(row, texts.value((row - first) as usize).to_owned());
+            }
+            first = end;
+        }
+        Ok(cells)
     }
 
     /// Where the text fields of a model lie among those of the documents; their order may differ.

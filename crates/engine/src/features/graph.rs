@@ -1,16 +1,17 @@
 //! A dataset as a click graph: X, Y and R of every matching model.
 
-use matchrank_core::Result;
+use matchrank_core::bounds::harmonic_mean;
 use matchrank_core::matching::{ClickGraph, Csr, CsrBuilder};
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{FeatureRow, Features};
 use crate::dataset::{Clicks, Dataset};
 
 /// Sizes of a click graph.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FeatureStatistics {
     /// Queries with a training response.
     pub n_x: usize,
@@ -26,8 +27,16 @@ pub struct FeatureStatistics {
     pub c_x: f64,
     /// Mean nonzero features of a document.
     pub c_y: f64,
+    /// Most features that one query with a response has.
+    pub m_x: usize,
+    /// Most features that one document has.
+    pub m_y: usize,
     /// Pairs with a training response.
     pub n_pairs: usize,
+    /// Harmonic mean over the queries with a response of their numbers of documents.
+    pub n_answers: f64,
+    /// The largest response.
+    pub r_max: f32,
     /// Queries with a response, but without a feature.
     pub n_empty_x: usize,
     /// Documents without a feature.
@@ -51,8 +60,16 @@ pub fn click_graph(
     let y = document_rows(features, dataset, Some(&clicks), None, progress)?;
     let x = query_rows(features, &clicks, progress)?;
     let n_x = clicks.queries().len();
+    if n_x == 0 {
+        return Err(Error::Params(format!(
+            "{}: there is no training click or grade to learn from; ingest with --clicks or --responses",
+            dataset.folder().display()
+        )));
+    }
     let r = clicks.into_by_query();
     let empty = |matrix: &Csr| matrix.rows().filter(|row| row.indices().is_empty()).count();
+    let longest = |matrix: &Csr| matrix.rows().map(|row| row.indices().len()).max().unwrap_or(0);
+    let answers = r.rows().map(|row| row.indices().len() as u64).filter(|&n| n > 0);
     let statistics = FeatureStatistics {
         n_x,
         n_y: y.n_rows(),
@@ -61,7 +78,11 @@ pub fn click_graph(
         d_y: y.n_columns(),
         c_x: x.nnz() as f64 / n_x.max(1) as f64,
         c_y: y.nnz() as f64 / y.n_rows().max(1) as f64,
+        m_x: longest(&x),
+        m_y: longest(&y),
         n_pairs: r.nnz(),
+        n_answers: harmonic_mean(answers),
+        r_max: r.values().iter().copied().fold(0.0, f32::max),
         n_empty_x: n_x + empty(&x) - x.n_rows(),
         n_empty_y: empty(&y),
     };

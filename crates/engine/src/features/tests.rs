@@ -97,7 +97,11 @@ fn blocks_of_words_and_clicks_have_their_lengths() {
         d_y: 10,
         c_x: 7.0 / 3.0,
         c_y: (3.0 + 3.0 + 2.0 + 1.0) / 4.0,
+        m_x: 4,
+        m_y: 3,
         n_pairs: 4,
+        n_answers: 3.0 / 2.5,
+        r_max: 4.0,
         n_empty_x: 0,
         n_empty_y: 0,
     };
