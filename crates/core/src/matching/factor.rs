@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn sparse_rows_map_as_dense_ones_do() {
         let dense =
-            Factor::new(3, vec![1, Factor::NONE, 0, 1], { Rows::Dense(vec![1.0, 0.0, -1.0, 0.0, 0.5, 0.0]) })
+            Factor::new(3, vec![1, Factor::NONE, 0, 1], Rows::Dense(vec![1.0, 0.0, -1.0, 0.0, 0.5, 0.0]))
                 .unwrap();
         let rows =
             Rows::Sparse { offsets: vec![0, 2, 3], columns: vec![0, 2, 1], values: vec![1.0, -1.0, 0.5] };

@@ -6,13 +6,16 @@
 //! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |
+//! | [`rmls`] | regularized mapping to latent structures |
 
 pub mod bilinear;
 pub mod bm25;
 mod click_graph;
 mod csr;
 mod factor;
+mod operator;
 pub mod random_walk;
+pub mod rmls;
 mod sparse_row;
 pub mod tf_idf;
 
@@ -22,5 +25,6 @@ pub use click_graph::ClickGraph;
 pub use csr::{Csr, CsrBuilder};
 pub use factor::{Factor, Rows};
 pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
+pub use rmls::RmlsParams;
 pub use sparse_row::SparseRow;
 pub use tf_idf::{TfIdf, TfIdfParams};

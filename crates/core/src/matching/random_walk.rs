@@ -46,11 +46,15 @@
 //! to their documents, and on a connected graph the moves soon touch everything: at most nnz(R) edges for
 //! each move, t nnz(R) for a query, whatever hubs there are. Scoring a test set is fine; scoring every query
 //! of a large log against all documents is not, and no order of computation makes it so, because the
-//! answer itself is dense. (5 million random edges between 10^6 queries and 5 x 10^5 documents of very unequal
-//! popularity, one core: 0.05 ms for a query at t = 1, 9 ms at t = 3, 70 to 90 ms at t = 5, which reaches
-//! 88 % of the documents. Going through the nodes in ascending order is what makes it 2.5 to 3.5 times faster
-//! than in the order of discovery.) Memory: 16 bytes for each response and 24 for each node; 16 for each node
-//! and 8 for each document in every thread that walks.
+//! answer itself is dense.
+//!
+//! As a measure: 5 million random edges between 10^6 queries and 5 x 10^5 documents of very unequal popularity,
+//! one core of a busy machine: 0.05 ms for a query at t = 1, 9 ms at t = 3, and 70 to 90 ms at t = 5, which
+//! reaches 88 % of the documents. Going through the nodes in ascending order, not in that of discovery, is what
+//! makes t = 5 about three times faster.
+//!
+//! Memory: 16 bytes for each response, 16 for each query and 24 for each document; every thread that walks
+//! takes up to 12 more for each query and 24 for each document.
 //!
 //! # Beside the papers
 //!
@@ -58,7 +62,7 @@
 //! steps are what Wu, Lu & Li settled on with validation data (Learning Bilinear Model for Matching Queries
 //! and Documents, 2013, section 6).
 //!
-//! Reference: Craswell & Szummer, Random Walks on the Click Graph, SIGIR 2007, section 3.
+//! Reference: Craswell & Szummer, Random Walks on the Click Graph, SIGIR 2007.
 //!
 //! ```
 //! use matchrank_core::matching::{RandomWalk, RandomWalkParams};

@@ -1,0 +1,69 @@
+//! Times RMLS on a click graph in a folder of raw arrays (`bench/matching/README.md` says how to make one):
+//! `rmls_speed FOLDER [D] [ITERATIONS] [BETA]`.
+#![allow(clippy::print_stdout)]
+
+use std::path::Path;
+use std::time::Instant;
+
+use matchrank_core::matching::rmls::{self, RmlsParams, Verdict};
+use matchrank_core::matching::{ClickGraph, Csr};
+use matchrank_core::progress::Silent;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let number =
+        |at: usize, default: f32| arguments.get(at).map_or(default, |text| text.parse().expect("a number"));
+    let folder = Path::new(arguments.get(1).expect("a folder"));
+    let graph = read(folder);
+    let params = RmlsParams {
+        d: number(2, 1000.0) as usize,
+        iterations: number(3, 10.0) as usize,
+        beta: number(4, 0.0),
+        gamma: number(4, 0.0),
+        ..Default::default()
+    };
+    let (started, mut before) = (Instant::now(), Instant::now());
+    rmls::fit(&params, &graph, None, 1, &Silent, &mut |iteration| {
+        let report = &iteration.report;
+        println!(
+            "iteration {:2}: {:.3} s, objective {:.4e}, density {:.4} {:.4}, effective rank {:.1} {:.1}",
+            report.number,
+            before.elapsed().as_secs_f64(),
+            report.objective,
+            report.density_x,
+            report.density_y,
+            report.collapse_x.effective_rank,
+            report.collapse_y.effective_rank
+        );
+        before = Instant::now();
+        Ok(Verdict::Continue)
+    })
+    .expect("a graph that can be learned from");
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
+    println!(
+        "{} iterations, d = {}: {:.2} s in all; {peak}",
+        params.iterations,
+        params.d,
+        started.elapsed().as_secs_f64()
+    );
+}
+
+fn read(folder: &Path) -> ClickGraph {
+    let shape: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.join("shape.json")).expect("shape.json")).expect("JSON");
+    let matrix = |name: &str| {
+        let bytes = |what: &str| std::fs::read(folder.join(format!("{name}.{what}"))).expect("an array");
+        let offsets = bytes("offsets.u64")
+            .chunks_exact(8)
+            .map(|c| u64::from_le_bytes(c.try_into().unwrap()) as usize)
+            .collect();
+        let indices =
+            bytes("indices.u32").chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect();
+        let values =
+            bytes("values.f32").chunks_exact(4).map(|c| f32::from_le_bytes(c.try_into().unwrap())).collect();
+        Csr::new(shape[name][1].as_u64().expect("columns") as usize, offsets, indices, values)
+            .expect("a matrix")
+    };
+    ClickGraph::new(matrix("x"), matrix("y"), matrix("r")).expect("a graph")
+}

@@ -1,0 +1,287 @@
+//! RMLS, regularized mapping to latent structures: rows of L_x and L_y learned one by one.
+//!
+//! **Objective** (4): min -tr(L_x' W L_y) + beta sum_u |l_xu|_1 + gamma sum_v |l_yv|_1 subject to
+//! |l_xu|_2 <= theta_x, |l_yv|_2 <= theta_y for every row. W is the (centered) covariance of queries and
+//! the documents that answer them; see `operator`.
+//!
+//! **Update** (Algorithm 1): for every row u, o = L_y' w_xu and l_xu = theta_x S(o, t) / |S(o, t)|, S the
+//! soft threshold; then every row v of L_y from the new L_x. Rows do not depend on each other. A row that
+//! the threshold leaves nothing of is zero.
+//!
+//! | symbol | field |
+//! |---|---|
+//! | d | [`RmlsParams::d`] |
+//! | beta, gamma | [`RmlsParams::beta`], [`RmlsParams::gamma`], on the scale of [`Threshold`] |
+//! | theta_x, theta_y | [`RmlsParams::theta_x`], [`RmlsParams::theta_y`] |
+//!
+//! **Cost** of an iteration: 2 d (nnz(X) + nnz(R) + nnz(Y)) multiplications, the memory of the rows that
+//! are left, and blocks of 32 columns in between.
+//!
+//! **Where it differs from the papers.** W is centered unless told otherwise: without it the rows collapse
+//! into one direction ([`Collapse`]). Thresholds are relative to the largest entry of a row unless told
+//! otherwise: o is of the order of r / (n n_i), so an absolute beta means nothing for other data. Columns
+//! are worked on in blocks, and W is not formed unless [`Route::Formed`] asks for it.
+//!
+//! Reference: W. Wu, Z. Lu, H. Li, *Learning Bilinear Model for Matching Queries and Documents*, JMLR 14
+//! (2013).
+
+mod collapse;
+mod half;
+mod latent;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+pub use collapse::Collapse;
+use half::{Half, Input, Rule, half};
+use latent::{Latent, Start};
+
+use crate::matching::operator::{Factored, Formed, Operator, Scratch, Side, WIDTH};
+use crate::matching::{Bilinear, ClickGraph, Csr, Factor};
+use crate::progress::Progress;
+use crate::{Error, Result};
+
+/// What beta and gamma are measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// Shares of the largest absolute entry of a row, from 0 to below 1.
+    #[default]
+    Relative,
+    /// As in the papers: numbers that are subtracted from the entries.
+    Absolute,
+    /// Shares of the entries that are left, above 0; one threshold relative to the largest entry is found
+    /// for all rows of a side.
+    Density,
+}
+
+/// How W is multiplied with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// By its factors X, R and Y.
+    #[default]
+    Factored,
+    /// After forming it once, as the papers do.
+    Formed,
+}
+
+/// Parameters of RMLS.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RmlsParams {
+    /// Latent dimension.
+    pub d: usize,
+    /// Iterations at most.
+    pub iterations: usize,
+    /// Threshold of the rows of query features; 0 leaves rows dense.
+    pub beta: f32,
+    /// Threshold of the rows of document features; 0 leaves rows dense.
+    pub gamma: f32,
+    /// What beta and gamma are measured in.
+    pub threshold: Threshold,
+    /// Length of the rows of query features.
+    pub theta_x: f32,
+    /// Length of the rows of document features.
+    pub theta_y: f32,
+    /// Whether W is centered.
+    pub center: bool,
+    /// How W is multiplied with.
+    pub route: Route,
+}
+
+impl Default for RmlsParams {
+    fn default() -> Self {
+        Self {
+            d: 300,
+            iterations: 5,
+            beta: 0.5,
+            gamma: 0.5,
+            threshold: Threshold::Relative,
+            theta_x: 1.0,
+            theta_y: 1.0,
+            center: true,
+            route: Route::Factored,
+        }
+    }
+}
+
+impl RmlsParams {
+    /// Checks that every parameter is in its range.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |message: String| Err(Error::Params(message));
+        if self.d == 0 || self.d > 1 << 16 {
+            return wrong(format!("d must be from 1 to 65536, not {}", self.d));
+        }
+        if self.iterations == 0 {
+            return wrong("iterations must be at least 1".into());
+        }
+        for (name, amount) in [("beta", self.beta), ("gamma", self.gamma)] {
+            let (allowed, range) = match self.threshold {
+                Threshold::Relative => {
+                    ((0.0..1.0).contains(&amount), "from 0 to below 1, a share of a row's largest entry")
+                }
+                Threshold::Absolute => (amount >= 0.0 && amount.is_finite(), "at least 0"),
+                Threshold::Density => {
+                    (amount > 0.0 && amount <= 1.0, "above 0 and at most 1, the share of entries to leave")
+                }
+            };
+            if !allowed {
+                return wrong(format!("{name} must be {range}, not {amount}"));
+            }
+        }
+        for (name, theta) in [("theta_x", self.theta_x), ("theta_y", self.theta_y)] {
+            if !(theta > 0.0 && theta.is_finite()) {
+                return wrong(format!("{name} must be above 0, not {theta}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an iteration came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IterationReport {
+    /// 1 for the first.
+    pub number: usize,
+    /// Objective (4), with the threshold of each row as its beta or gamma.
+    pub objective: f64,
+    /// Share of the entries of L_x that are not zero.
+    pub density_x: f64,
+    /// Share of the entries of L_y that are not zero.
+    pub density_y: f64,
+    /// Whether the rows of L_x have become one.
+    pub collapse_x: Collapse,
+    /// Whether the rows of L_y have become one.
+    pub collapse_y: Collapse,
+}
+
+/// An iteration that was done, with the rows it came to.
+pub struct Iteration<'a> {
+    /// What it came to.
+    pub report: IterationReport,
+    d: usize,
+    lx: &'a Latent,
+    ly: &'a Latent,
+    features_x: (&'a [u32], usize),
+    features_y: (&'a [u32], usize),
+}
+
+impl Iteration<'_> {
+    /// The model as it is now.
+    pub fn model(&self) -> Result<Bilinear> {
+        let factor = |latent: &Latent, (features, n): (&[u32], usize)| latent.to_factor(self.d, features, n);
+        Bilinear::new(factor(self.lx, self.features_x)?, factor(self.ly, self.features_y)?, None)
+    }
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Another iteration, if any is left.
+    Continue,
+    /// This was the last.
+    Stop,
+}
+
+/// Learns L_x and L_y from a click graph. `start` gives the rows L_y starts with (random otherwise);
+/// `observe` sees every iteration, may keep its [model](Iteration::model), and says whether to go on.
+pub fn fit(
+    params: &RmlsParams,
+    graph: &ClickGraph,
+    start: Option<&Factor>,
+    seed: u64,
+    progress: &dyn Progress,
+    observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
+) -> Result<()> {
+    params.validate()?;
+    match params.route {
+        Route::Factored => {
+            iterate(params, &Factored::new(graph, params.center)?, start, seed, progress, observe)
+        }
+        Route::Formed => iterate(params, &Formed::of(graph, params.center)?, start, seed, progress, observe),
+    }
+}
+
+/// The same from W itself, summed up elsewhere; `means` are those of x and y', by which W is centered. W is
+/// not centered without them, whatever [`RmlsParams::center`] says.
+pub fn fit_formed(
+    params: &RmlsParams,
+    w: Csr,
+    means: Option<(Vec<f32>, Vec<f32>)>,
+    start: Option<&Factor>,
+    seed: u64,
+    progress: &dyn Progress,
+    observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
+) -> Result<()> {
+    params.validate()?;
+    iterate(params, &Formed::new(w, means)?, start, seed, progress, observe)
+}
+
+fn iterate(
+    params: &RmlsParams,
+    operator: &impl Operator,
+    start: Option<&Factor>,
+    seed: u64,
+    progress: &dyn Progress,
+    observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
+) -> Result<()> {
+    let d = params.d;
+    if let Some(start) = start
+        && (start.d(), start.n_features()) != (d, operator.features(Side::Y).1)
+    {
+        return Err(Error::Shape(format!(
+            "the start has {} features of {} dimensions, but there are {} features and d is {d}",
+            start.n_features(),
+            start.d(),
+            operator.features(Side::Y).1
+        )));
+    }
+    let start = start.map_or(Start::Random { seed }, Start::Given);
+    let threshold = params.threshold;
+    let rule_x = Rule { threshold, amount: params.beta, theta: params.theta_x };
+    let rule_y = Rule { threshold, amount: params.gamma, theta: params.theta_y };
+    let entries = |side| (operator.n_rows(side) * d).max(1) as f64;
+    let mut scratch = Scratch::default();
+    let (mut lx, mut ly) = (None, None);
+    for number in 1..=params.iterations {
+        let n_blocks = d.div_ceil(WIDTH) as u64;
+        progress.begin(
+            &format!("RMLS iteration {number} of {}", params.iterations),
+            Some(2 * n_blocks),
+            "blocks",
+        );
+        let advance = || progress.advance(1);
+        let input = ly.as_ref().map_or(Input::Start(&start), Input::Latent);
+        let (x, half_x) = half(operator, Side::X, d, &input, &rule_x, &mut scratch, lx.take(), &advance);
+        let (y, half_y) =
+            half(operator, Side::Y, d, &Input::Latent(&x), &rule_y, &mut scratch, ly.take(), &advance);
+        let objective = half_x.penalty + half_y.penalty - half_y.trace;
+        if !objective.is_finite() {
+            return Err(Error::Diverged(format!("iteration {number}: the objective is {objective}")));
+        }
+        let density = |half: &Half, side| half.nnz as f64 / entries(side);
+        let report = IterationReport {
+            number,
+            objective,
+            density_x: density(&half_x, Side::X),
+            density_y: density(&half_y, Side::Y),
+            collapse_x: Collapse::of(&sample(&x, operator.n_rows(Side::X), d)),
+            collapse_y: Collapse::of(&sample(&y, operator.n_rows(Side::Y), d)),
+        };
+        let (features_x, features_y) = (operator.features(Side::X), operator.features(Side::Y));
+        let iteration = Iteration { report, d, lx: &x, ly: &y, features_x, features_y };
+        if observe(&iteration)? == Verdict::Stop {
+            break;
+        }
+        (lx, ly) = (Some(x), Some(y));
+    }
+    Ok(())
+}
+
+/// Rows at equal distances.
+fn sample(latent: &Latent, n_rows: usize, d: usize) -> Vec<Vec<f32>> {
+    let n = n_rows.min(collapse::SAMPLE);
+    (0..n).map(|i| latent.row(i * n_rows / n, d)).collect()
+}
