@@ -12,6 +12,7 @@
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
+//! | [`validation`] | how good a model is on the validation judgments |
 
 pub mod dataset;
 pub mod doctor;
@@ -23,5 +24,6 @@ pub mod model_file;
 pub mod ranking;
 pub mod retrieval;
 pub mod text;
+pub mod validation;
 
 pub use matchrank_core::{Error, Result};

@@ -28,7 +28,8 @@ pub fn rank_collection(
     let hits = matcher.top(&texts, top, progress)?;
     let ids = dataset.document_ids()?;
     let named = |(query, hits): (&Query, Vec<_>)| {
-        let list = hits.iter().map(|hit: &crate::retrieval::Hit| (ids[hit.document as usize].clone(), hit.score));
+        let list =
+            hits.iter().map(|hit: &crate::retrieval::Hit| (ids[hit.document as usize].clone(), hit.score));
         (query.id.clone(), list.collect())
     };
     Ok(queries.iter().zip(hits).map(named).collect())

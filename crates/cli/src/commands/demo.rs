@@ -1,5 +1,4 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -8,8 +7,8 @@ use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
 use matchrank_core::simulate::clicks::ClickParams;
 use matchrank_engine::dataset::{BinBy, Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{IngestParams, ingest};
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::model_file::{self, MatchingModel};
+use matchrank_engine::matching::{MatchingModel, TextBm25};
+use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
 use serde::Serialize;
 
@@ -141,15 +140,16 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     step("ingest", format!("{queries} queries, {documents} documents, {} pairs", human(s.n_pairs)));
 
     let dataset = Dataset::open(&out.join("dataset"))?;
-    let model = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), &dataset)?);
-    let saved = MatchingModel::Bm25(TextBm25::clone(&model));
-    model_file::save(&out.join("bm25.model"), &saved, &provenance(&dataset))?;
-    step("train bm25", format!("{} words", human(model.words.vocabulary.len() as u64)));
+    let model = TextBm25::of_dataset(&Bm25Params::default(), &dataset)?;
+    let n_words = model.words.vocabulary.len() as u64;
+    let model = MatchingModel::Bm25(model.into());
+    model_file::save(&out.join("bm25.model"), &model, &provenance(&dataset))?;
+    step("train bm25", format!("{} words", human(n_words)));
 
     let test = held_out(&dataset, Holdout::Test)?;
     let random = random_order(&test);
     let judged = rank_candidates(&model, &dataset, &test.queries, &judged_candidates(&test), terminal)?;
-    let collection = rank_collection(model, &dataset, &test.queries, 1000, terminal)?;
+    let collection = rank_collection(&model, &dataset, &test.queries, 1000, terminal)?;
     write_run(&out.join("bm25.run"), &collection, "bm25")?;
     step("rank", format!("{} test queries over {documents} documents", human(test.queries.len() as u64)));
 

@@ -5,8 +5,8 @@ use anyhow::Context;
 use clap::Subcommand;
 use matchrank_core::matching::bm25::Bm25Params;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::model_file::{self, MatchingModel, Provenance};
+use matchrank_engine::matching::{MatchingModel, TextBm25};
+use matchrank_engine::model_file::{self, Provenance};
 use serde_json::{Value, json};
 
 use crate::terminal::{self, Format, Terminal, figure, human, table};
@@ -61,7 +61,7 @@ fn train_bm25(args: &Common, global: &Global) -> anyhow::Result<Outcome> {
     let model = TextBm25::of_dataset(&params, &dataset)?;
     let (n_documents, n_words) = (model.bm25.n_documents(), model.words.vocabulary.len() as u64);
     let average_length = model.bm25.average_length();
-    model_file::save(&args.out, &MatchingModel::Bm25(model), &provenance(&dataset))?;
+    model_file::save(&args.out, &MatchingModel::Bm25(model.into()), &provenance(&dataset))?;
     let seconds = started.elapsed().as_secs_f64();
     match args.format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({

@@ -88,8 +88,9 @@ impl<'a> Binding<'a, '_> {
             }
             MatchingModel::RandomWalk(model) => {
                 if model.content_hash != documents.dataset.manifest.content_hash {
-                    self.progress
-                        .note("the random walk was trained on another dataset; it walks on the clicks of this one");
+                    self.progress.note(
+                        "the random walk was trained on another dataset; it walks on the clicks of this one",
+                    );
                 }
                 Box::new(WalkMatcher::new(model, documents, self.clicks()?)?)
             }

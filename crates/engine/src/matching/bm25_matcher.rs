@@ -115,14 +115,10 @@ impl Scorer for Bm25Scorer<'_> {
         let query = self.bags[query].row();
         for (score, &document) in scores.iter_mut().zip(documents) {
             let document = document as usize;
-            let mut shares = false;
             let row = self.counts.rows.row(document);
-            query.for_each_shared(row, |..| shares = true);
-            *score = if shares {
-                self.model.bm25.score(query, row, self.counts.lengths[document]) as f32
-            } else {
-                f32::NAN
-            };
+            let sum = self.model.bm25.score(query, row, self.counts.lengths[document]) as f32;
+            // Every shared term adds something.
+            *score = if sum > 0.0 { sum } else { f32::NAN };
         }
     }
 

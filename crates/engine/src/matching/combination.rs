@@ -8,8 +8,11 @@
 use std::ops::Range;
 
 use matchrank_core::Result;
+use matchrank_core::progress::Progress;
 
-use super::{Explanation, Matcher, MatchingModel, Part, Scorer, Why, sweep};
+use super::{Explanation, Matcher, MatchingModel, Part, Scorer, Why, bind, sweep};
+use crate::dataset::Dataset;
+use crate::validation::Validation;
 
 /// Two models and the weight of the first; see the module.
 #[derive(Debug, Clone)]
@@ -36,12 +39,7 @@ impl<'a> CombinationMatcher<'a> {
 
     fn scorer<'s>(&'s self, queries: &[&str]) -> Result<CombinationScorer<'s>> {
         let [first, second] = &self.parts;
-        Ok(CombinationScorer {
-            weight: self.model.weight,
-            n_documents: self.n_documents(),
-            parts: [first.begin(queries)?, second.begin(queries)?],
-            moments: [Vec::new(), Vec::new()],
-        })
+        CombinationScorer::new(vec![self.model.weight], [&**first, &**second], queries)
     }
 }
 
@@ -85,9 +83,37 @@ impl Matcher for CombinationMatcher<'_> {
     }
 }
 
+impl Combination {
+    /// Combines two models with the weight, of 0.1, 0.2, ... 0.9, that is best on the validation judgments;
+    /// of equally good ones the one nearest to 0.5, and of two of those the smaller.
+    pub fn tune(
+        first: MatchingModel,
+        second: MatchingModel,
+        dataset: &Dataset,
+        validation: &Validation,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let weights: Vec<f32> = (1..10).map(|tenth| tenth as f32 / 10.0).collect();
+        let curve = {
+            let wanted = validation.wanted();
+            let parts = [bind(&first, dataset, wanted, progress)?, bind(&second, dataset, wanted, progress)?];
+            let parts = [&*parts[0], &*parts[1]];
+            let mut scorer = CombinationScorer::new(weights.clone(), parts, &validation.queries())?;
+            validation.ndcgs(&mut scorer)?
+        };
+        let curve: Vec<(f32, f64)> = weights.into_iter().zip(curve).collect();
+        let off = |weight: f32| (weight * 10.0).round() as i32 - 5;
+        let best = curve.iter().min_by(|a, b| {
+            b.1.total_cmp(&a.1).then(off(a.0).abs().cmp(&off(b.0).abs())).then(a.0.total_cmp(&b.0))
+        });
+        let weight = best.expect("nine weights were tried").0;
+        Ok(Self { weight, first, second, curve })
+    }
+}
+
 /// Mean and standard deviation of the scores of one query; a deviation of 0 where it is only rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moments {
+struct Moments {
     mean: f64,
     deviation: f64,
 }
@@ -101,13 +127,13 @@ impl Moments {
         Self { mean, deviation }
     }
 
-    pub(crate) fn of(scores: &[f32]) -> Self {
+    fn of(scores: &[f32]) -> Self {
         let (sum, squares) = sums(scores);
         Self::new(scores.len(), sum, squares)
     }
 
     /// NaN, no score, counts as 0.
-    pub(crate) fn standardise(&self, score: f32) -> f64 {
+    fn standardise(&self, score: f32) -> f64 {
         if self.deviation > 0.0 { (value(score) - self.mean) / self.deviation } else { 0.0 }
     }
 }
@@ -121,7 +147,7 @@ fn sums(scores: &[f32]) -> (f64, f64) {
 }
 
 /// a * first + (1 - a) * second, where at least one of them varies.
-pub(crate) fn combine(weight: f32, moments: [Moments; 2], scores: [f32; 2]) -> f32 {
+fn combine(weight: f32, moments: [Moments; 2], scores: [f32; 2]) -> f32 {
     if moments[0].deviation == 0.0 && moments[1].deviation == 0.0 {
         return f32::NAN;
     }
@@ -131,7 +157,7 @@ pub(crate) fn combine(weight: f32, moments: [Moments; 2], scores: [f32; 2]) -> f
 }
 
 /// Mean and deviation of each query's scores over all documents, summed in the order of the documents.
-pub(crate) fn moments_of(scorer: &dyn Scorer, n_documents: u32) -> Vec<Moments> {
+fn moments_of(scorer: &dyn Scorer, n_documents: u32) -> Vec<Moments> {
     let blocks = sweep::map_blocks(scorer, n_documents, |block, scores| {
         scores.chunks_exact(block.len()).map(sums).collect::<Vec<_>>()
     });
@@ -145,17 +171,26 @@ pub(crate) fn moments_of(scorer: &dyn Scorer, n_documents: u32) -> Vec<Moments> 
         .collect()
 }
 
+/// Scores by one weight or by several: query i with weight j is query `i + j * n` of n.
 struct CombinationScorer<'a> {
-    weight: f32,
+    weights: Vec<f32>,
     n_documents: u32,
     parts: [Box<dyn Scorer + 'a>; 2],
     /// Over all documents, for every query; known once prepared.
     moments: [Vec<Moments>; 2],
 }
 
+impl<'a> CombinationScorer<'a> {
+    fn new(weights: Vec<f32>, parts: [&'a dyn Matcher; 2], queries: &[&str]) -> Result<Self> {
+        let n_documents = parts[0].n_documents();
+        let parts = [parts[0].begin(queries)?, parts[1].begin(queries)?];
+        Ok(Self { weights, n_documents, parts, moments: [Vec::new(), Vec::new()] })
+    }
+}
+
 impl Scorer for CombinationScorer<'_> {
     fn n_queries(&self) -> usize {
-        self.parts[0].n_queries()
+        self.parts[0].n_queries() * self.weights.len()
     }
 
     fn prepare(&mut self) {
@@ -167,26 +202,32 @@ impl Scorer for CombinationScorer<'_> {
 
     /// Standardised over the documents of the list.
     fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
+        let n_queries = self.parts[0].n_queries();
+        let (query, weight) = (query % n_queries, self.weights[query / n_queries]);
         let mut second = vec![0.0; documents.len()];
         self.parts[0].list(query, documents, scores);
         self.parts[1].list(query, documents, &mut second);
         let moments = [Moments::of(scores), Moments::of(&second)];
         for (score, second) in scores.iter_mut().zip(second) {
-            *score = combine(self.weight, moments, [*score, second]);
+            *score = combine(weight, moments, [*score, second]);
         }
     }
 
     /// Standardised over all documents.
     fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
-        assert_eq!(self.moments[0].len(), self.n_queries(), "prepare comes before block");
-        let mut second = vec![0.0; scores.len()];
-        let n = documents.len();
-        self.parts[0].block(documents.clone(), scores);
+        let (n, n_queries) = (documents.len(), self.parts[0].n_queries());
+        assert_eq!(self.moments[0].len(), n_queries, "prepare comes before block");
+        let mut first = vec![0.0; n_queries * n];
+        let mut second = first.clone();
+        self.parts[0].block(documents.clone(), &mut first);
         self.parts[1].block(documents, &mut second);
-        for (query, (scores, second)) in scores.chunks_exact_mut(n).zip(second.chunks_exact(n)).enumerate() {
-            let moments = [self.moments[0][query], self.moments[1][query]];
-            for (score, &second) in scores.iter_mut().zip(second) {
-                *score = combine(self.weight, moments, [*score, second]);
+        for (&weight, scores) in self.weights.iter().zip(scores.chunks_exact_mut(n_queries * n)) {
+            let pairs = first.chunks_exact(n).zip(second.chunks_exact(n));
+            for (query, (row, (first, second))) in scores.chunks_exact_mut(n).zip(pairs).enumerate() {
+                let moments = [self.moments[0][query], self.moments[1][query]];
+                for (score, (&first, &second)) in row.iter_mut().zip(first.iter().zip(second)) {
+                    *score = combine(weight, moments, [first, second]);
+                }
             }
         }
     }

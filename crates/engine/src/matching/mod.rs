@@ -27,6 +27,8 @@ mod explanation;
 mod latent;
 mod latent_matcher;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod text_bm25;
 mod walk;
 
@@ -40,6 +42,7 @@ pub use combination::Combination;
 pub use explanation::{ClickPath, Explanation, Pair, Part, Why};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
+pub(crate) use sweep::top_of;
 pub use text_bm25::{TermContribution, TextBm25};
 pub use walk::WalkModel;
 

@@ -87,10 +87,7 @@ impl Matcher for WalkMatcher<'_> {
         let document = self.documents.row(document);
         let scores = self.walk.scores(query);
         let score = scores.binary_search_by_key(&document, |(reached, _)| *reached).ok();
-        Ok(Explanation {
-            score: score.map(|at| scores[at].1),
-            why: why(self.paths(query, document)?),
-        })
+        Ok(Explanation { score: score.map(|at| scores[at].1), why: why(self.paths(query, document)?) })
     }
 
     fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
@@ -123,8 +120,8 @@ impl WalkMatcher<'_> {
             let total = sum(row);
             // from there to a document that the wanted query clicked too, and to that query.
             own.for_each_shared(row, |between, back, n| {
-                let probability = first * f64::from(n) / total * f64::from(back)
-                    / sum(self.clicks.of_document(between));
+                let probability =
+                    first * f64::from(n) / total * f64::from(back) / sum(self.clicks.of_document(between));
                 paths.push((Some((other, between)), probability));
             });
         }
