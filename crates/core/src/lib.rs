@@ -18,5 +18,6 @@ pub mod matching;
 pub mod measure;
 pub mod progress;
 pub mod simulate;
+mod solve;
 
 pub use error::{Error, Result};

@@ -6,6 +6,8 @@
 //! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |
+//! | [`lsi`] | latent semantic indexing, of documents and words or of clicks |
+//! | [`pls`] | partial least squares: the singular vectors of the covariance |
 //! | [`rmls`] | regularized mapping to latent structures |
 
 pub mod bilinear;
@@ -13,7 +15,9 @@ pub mod bm25;
 mod click_graph;
 mod csr;
 mod factor;
-mod operator;
+pub mod lsi;
+pub(crate) mod operator;
+pub mod pls;
 pub mod random_walk;
 pub mod rmls;
 mod sparse_row;
@@ -24,6 +28,8 @@ pub use bm25::{Bm25, Bm25Params};
 pub use click_graph::ClickGraph;
 pub use csr::{Csr, CsrBuilder};
 pub use factor::{Factor, Rows};
+pub use lsi::LsiParams;
+pub use pls::PlsParams;
 pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
 pub use rmls::RmlsParams;
 pub use sparse_row::SparseRow;

@@ -86,8 +86,7 @@ impl Operator for Formed {
 
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled {
         // The scale is kept apart, since the correction needs it too.
-        let n = self.n_rows(to.other());
-        Scaled { to, values: scale.map_or_else(|| vec![1.0; n], <[f32]>::to_vec) }
+        Scaled { to, values: scale.unwrap_or_default().to_vec() }
     }
 
     fn multiply<S: Send, T: Send>(
@@ -99,23 +98,14 @@ impl Operator for Formed {
         state: &mut [S],
         look: impl Fn(&mut [S], &[Lanes]) -> T + Sync,
     ) -> Vec<T> {
-        let input = &mut scratch.queries;
-        input.clear();
-        match block {
-            Block::Dense(rows) => input.extend_from_slice(rows),
-            Block::Sparse(rows) => {
-                for row in rows.offsets.windows(2) {
-                    let mut lanes = Lanes::ZERO;
-                    for at in row[0] as usize..row[1] as usize {
-                        lanes.0[usize::from(rows.columns[at])] = rows.values[at];
-                    }
-                    input.push(lanes);
-                }
+        let made = &mut scratch.queries;
+        let input: &[Lanes] = match block {
+            Block::Dense(rows) if scaled.values.is_empty() => rows,
+            _ => {
+                expand(block, &scaled.values, made);
+                made
             }
-        }
-        for (lanes, scale) in input.iter_mut().zip(&scaled.values) {
-            lanes.0.iter_mut().for_each(|value| *value *= scale);
-        }
+        };
         let (matrix, means) = match scaled.to {
             Side::X => (&self.w, self.means.as_ref().map(|(x, y)| (x, y))),
             Side::Y => (&self.wt, self.means.as_ref().map(|(x, y)| (y, x))),
@@ -131,5 +121,25 @@ impl Operator for Formed {
         let image = Lanes(image.map(|sum| sum as f32));
         let shift = means.map(|(mean, _)| (&mean[..], image));
         matrix.multiply(matrix.values(), Block::Dense(input), shift, out, state, look)
+    }
+}
+
+/// A block as dense rows, each scaled where there are scales.
+fn expand(block: Block<'_>, scale: &[f32], out: &mut Vec<Lanes>) {
+    out.clear();
+    match block {
+        Block::Dense(rows) => out.extend_from_slice(rows),
+        Block::Sparse(rows) => {
+            for row in rows.offsets.windows(2) {
+                let mut lanes = Lanes::ZERO;
+                for at in row[0] as usize..row[1] as usize {
+                    lanes.0[usize::from(rows.columns[at])] = rows.values[at];
+                }
+                out.push(lanes);
+            }
+        }
+    }
+    for (lanes, scale) in out.iter_mut().zip(scale) {
+        lanes.0.iter_mut().for_each(|value| *value *= scale);
     }
 }

@@ -1,29 +1,46 @@
-//! Times RMLS on a click graph in a folder of raw arrays (`bench/matching/README.md` says how to make one):
-//! `rmls_speed FOLDER [D] [ITERATIONS] [BETA]`.
+//! Times RMLS or PLS on a click graph in a folder of raw arrays (`bench/matching/README.md` says how to
+//! make one): `matching_speed FOLDER rmls [D] [ITERATIONS] [BETA]`, `matching_speed FOLDER pls [D] [TOLERANCE]`.
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
 use std::time::Instant;
 
 use matchrank_core::matching::rmls::{self, RmlsParams, Verdict};
-use matchrank_core::matching::{ClickGraph, Csr};
+use matchrank_core::matching::{ClickGraph, Csr, PlsParams, pls};
 use matchrank_core::progress::Silent;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let number =
-        |at: usize, default: f32| arguments.get(at).map_or(default, |text| text.parse().expect("a number"));
-    let folder = Path::new(arguments.get(1).expect("a folder"));
-    let graph = read(folder);
-    let params = RmlsParams {
-        d: number(2, 1000.0) as usize,
-        iterations: number(3, 10.0) as usize,
-        beta: number(4, 0.0),
-        gamma: number(4, 0.0),
-        ..Default::default()
-    };
-    let (started, mut before) = (Instant::now(), Instant::now());
-    rmls::fit(&params, &graph, None, 1, &Silent, &mut |iteration| {
+        |at: usize, default: f64| arguments.get(at).map_or(default, |text| text.parse().expect("a number"));
+    let graph = read(Path::new(arguments.get(1).expect("a folder")));
+    let started = Instant::now();
+    let d = number(3, 1000.0) as usize;
+    match arguments.get(2).map(String::as_str) {
+        Some("rmls") => rmls(&graph, d, number(4, 10.0) as usize, number(5, 0.0) as f32),
+        Some("pls") => {
+            let params = PlsParams { d, tolerance: number(4, 1e-3), ..Default::default() };
+            let fitted = pls::fit(&params, &graph, 1, &Silent).expect("a graph that can be learned from");
+            let s = &fitted.singular_values;
+            println!(
+                "PLS: {} steps, residual {:.2e}, singular values {:.3e} to {:.3e}",
+                fitted.steps,
+                fitted.residual,
+                s[0],
+                s[d - 1]
+            );
+        }
+        _ => panic!("rmls or pls"),
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
+    println!("d = {d}: {:.2} s in all; {peak}", started.elapsed().as_secs_f64());
+}
+
+fn rmls(graph: &ClickGraph, d: usize, iterations: usize, beta: f32) {
+    let params = RmlsParams { d, iterations, beta, gamma: beta, ..Default::default() };
+    let mut before = Instant::now();
+    rmls::fit(&params, graph, None, 1, &Silent, &mut |iteration| {
         let report = &iteration.report;
         println!(
             "iteration {:2}: {:.3} s, objective {:.4e}, density {:.4} {:.4}, effective rank {:.1} {:.1}",
@@ -39,14 +56,6 @@ fn main() {
         Ok(Verdict::Continue)
     })
     .expect("a graph that can be learned from");
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
-    println!(
-        "{} iterations, d = {}: {:.2} s in all; {peak}",
-        params.iterations,
-        params.d,
-        started.elapsed().as_secs_f64()
-    );
 }
 
 fn read(folder: &Path) -> ClickGraph {

@@ -1,0 +1,155 @@
+//! LSI, latent semantic indexing: the singular vectors of a matrix of counts.
+//!
+//! | model | matrix | score |
+//! |---|---|---|
+//! | LSI_dt | D, documents x words, tf-idf | q' V_d V_d' y: query and document projected on the same words' directions |
+//! | LSI_qd | R, queries x documents, clicks | (U_d S_d V_d')_ij: the click matrix as rank d remembers it |
+//!
+//! LSI_dt knows nothing of clicks, LSI_qd nothing of words: a query without clicks gets no score from it.
+//! Both are bilinear models, LSI_qd over features that name the query and the document.
+//!
+//! Reference: S. Deerwester et al., *Indexing by latent semantic analysis* (1990).
+
+use serde::{Deserialize, Serialize};
+
+use super::pls::{check, factor};
+use crate::Result;
+use crate::matching::operator::{Formed, Side};
+use crate::matching::{Bilinear, Csr, Factor};
+use crate::progress::Progress;
+use crate::solve::svd::{SvdParams, svd};
+
+/// Parameters of LSI.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LsiParams {
+    /// Latent dimension.
+    pub d: usize,
+    /// The residual, relative to the largest singular value, at which to stop.
+    pub tolerance: f64,
+    /// Products with the matrix and its transpose at most, whatever the residual then is.
+    pub max_steps: usize,
+}
+
+impl Default for LsiParams {
+    fn default() -> Self {
+        Self { d: 100, tolerance: 1e-3, max_steps: 300 }
+    }
+}
+
+impl LsiParams {
+    /// Checks that every parameter is in its range.
+    pub fn validate(&self) -> Result<()> {
+        check(self.d, self.tolerance, self.max_steps)
+    }
+}
+
+/// The d largest singular vectors of a matrix, and how good they are.
+#[derive(Debug, Clone)]
+pub struct LsiFit {
+    /// A row for every row of the matrix.
+    pub u: Factor,
+    /// A row for every column of the matrix.
+    pub v: Factor,
+    /// Singular values, descending; zeros where the matrix has fewer than d.
+    pub singular_values: Vec<f64>,
+    /// max_i max(|M'u_i - s_i v_i|, |M v_i - s_i u_i|) / s_1.
+    pub residual: f64,
+    /// Products of a block with M'M.
+    pub steps: usize,
+}
+
+/// The decomposition of a matrix.
+pub fn fit(params: &LsiParams, matrix: &Csr, seed: u64, progress: &dyn Progress) -> Result<LsiFit> {
+    params.validate()?;
+    let operator = Formed::new(matrix.clone(), None)?;
+    let wanted = SvdParams { d: params.d, tolerance: params.tolerance, max_steps: params.max_steps };
+    let found = svd(&operator, &wanted, seed, progress)?;
+    Ok(LsiFit {
+        u: factor(&operator, Side::X, params.d, found.u)?,
+        v: factor(&operator, Side::Y, params.d, found.v)?,
+        singular_values: found.s,
+        residual: found.residual,
+        steps: found.steps,
+    })
+}
+
+impl LsiFit {
+    /// LSI_dt, of a decomposed document-word matrix: both sides have words as features.
+    pub fn words(self) -> Result<Bilinear> {
+        Bilinear::new(self.v.clone(), self.v, None)
+    }
+
+    /// LSI_qd, of a decomposed click matrix: queries and documents by their numbers.
+    pub fn clicks(self) -> Result<Bilinear> {
+        let weights = self.singular_values.iter().map(|&s| s as f32).collect();
+        Bilinear::new(self.u, self.v, Some(weights))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::matching::SparseRow;
+    use crate::progress::Silent;
+
+    #[derive(Deserialize)]
+    #[allow(non_snake_case)]
+    struct Golden {
+        lsi_dt: Words,
+        lsi_qd: Clicks,
+    }
+
+    #[derive(Deserialize)]
+    #[allow(non_snake_case)]
+    struct Words {
+        D: Vec<Vec<f32>>,
+        q: Vec<Vec<f32>>,
+        d: usize,
+        scores: Vec<Vec<f64>>,
+    }
+
+    #[derive(Deserialize)]
+    #[allow(non_snake_case)]
+    struct Clicks {
+        R: Vec<Vec<f32>>,
+        d: usize,
+        scores: Vec<Vec<f64>>,
+    }
+
+    fn sparse(dense: &[Vec<f32>]) -> Csr {
+        let triples =
+            (0..).zip(dense).flat_map(|(i, row)| (0..).zip(row).map(move |(j, &value)| (i, j, value)));
+        Csr::from_triples(dense.len(), dense[0].len(), triples.filter(|triple| triple.2 != 0.0)).unwrap()
+    }
+
+    fn agree(found: f32, expected: f64) {
+        assert!((f64::from(found) - expected).abs() <= 1e-5 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    #[test]
+    fn golden() {
+        let golden = include_str!("../../../../tests/golden/matching.json");
+        let Golden { lsi_dt, lsi_qd } = serde_json::from_str(golden).unwrap();
+        let (documents, queries) = (sparse(&lsi_dt.D), sparse(&lsi_dt.q));
+        let params = LsiParams { d: lsi_dt.d, ..Default::default() };
+        let model = fit(&params, &documents, 1, &Silent).unwrap().words().unwrap();
+        for (i, scores) in lsi_dt.scores.iter().enumerate() {
+            for (j, &expected) in scores.iter().enumerate() {
+                agree(model.score(queries.row(i), documents.row(j)), expected);
+            }
+        }
+        let params = LsiParams { d: lsi_qd.d, ..Default::default() };
+        let model = fit(&params, &sparse(&lsi_qd.R), 1, &Silent).unwrap().clicks().unwrap();
+        for (i, scores) in (0..).zip(&lsi_qd.scores) {
+            for (j, &expected) in (0..).zip(scores) {
+                let (i, j) = ([i], [j]);
+                let score =
+                    model.score(SparseRow::new(&i, &[1.0]).unwrap(), SparseRow::new(&j, &[1.0]).unwrap());
+                agree(score, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The largest singular vectors of W, by block Lanczos with thick restarts.
+//!
+//! C = W'W (or WW', whichever side has fewer rows) is applied to a block of columns at a time, and every
+//! new block is made orthogonal to all before it, twice: a randomized block Krylov space, which holds the
+//! wanted vectors far better than the powers of one block do. When the basis Q is full, the best vectors of
+//! it (those of the small matrix Q'CQ) and the newest block are kept and it grows again, until
+//! |W'u_i - s_i v_i| <= tolerance s_1 for all wanted i.
+//!
+//! Cost of a step with a block of b columns and a basis of m: one product with W and with W', and
+//! 8 n m b operations for orthogonality; memory 4 n m bytes. Small problems are solved densely instead.
+//!
+//! References: C. Musco, C. Musco, *Randomized block Krylov methods* (2015); K. Wu, H. Simon,
+//! *Thick-restart Lanczos* (2000).
+
+use faer::Mat;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+
+use super::Tall;
+use crate::matching::operator::{Block, Lanes, Operator, Scratch, Side, WIDTH};
+use crate::progress::Progress;
+use crate::{Error, Result};
+
+/// W = U diag(s) V', truncated.
+pub(crate) struct Svd {
+    /// A row of d numbers for every row of the X side.
+    pub(crate) u: Vec<f32>,
+    /// Singular values, descending.
+    pub(crate) s: Vec<f64>,
+    /// A row of d numbers for every row of the Y side.
+    pub(crate) v: Vec<f32>,
+    /// max_i max(|W'u_i - s_i v_i|, |W v_i - s_i u_i|) / s_1, computed anew from the result.
+    pub(crate) residual: f64,
+    /// Blocks that W'W was applied to.
+    pub(crate) steps: usize,
+}
+
+/// What is wanted.
+pub(crate) struct SvdParams {
+    pub(crate) d: usize,
+    pub(crate) tolerance: f64,
+    /// Steps at most; the residual tells what they were worth.
+    pub(crate) max_steps: usize,
+}
+
+/// Sides with at most this many rows are solved densely.
+const DENSE: usize = 400;
+/// Singular values below this share of the largest are taken for zero: f32 cannot tell them.
+const ZERO: f64 = 1e-5;
+
+/// The `d` largest singular values with their vectors; zeros fill up where W has fewer.
+pub(crate) fn svd(
+    operator: &impl Operator,
+    params: &SvdParams,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Svd> {
+    let (n_x, n_y) = (operator.n_rows(Side::X), operator.n_rows(Side::Y));
+    let base = if n_x < n_y { Side::X } else { Side::Y };
+    let n = n_x.min(n_y);
+    let d = params.d.min(n);
+    let mut products = Products { operator, scratch: Scratch::default(), lanes: [Vec::new(), Vec::new()] };
+    let (mut mine, steps) = if n <= DENSE.max(2 * d) {
+        let mut identity = Tall::zeros(n, n);
+        (0..n).for_each(|i| identity.data_mut()[i * n + i] = 1.0);
+        (identity, 0)
+    } else {
+        krylov(&mut products, base, d, params, seed, progress)?
+    };
+    // Rayleigh-Ritz: the eigenvectors of (W Q)'(W Q) are the best that the space of Q holds.
+    let mut other = products.apply(base.other(), &mine);
+    let (_, vectors) = eigen(&other.product(other.room(), &other, other.room()))?;
+    let vectors = vectors.subcols(0, d).to_owned();
+    mine.rotate(&vectors);
+    other.rotate(&vectors);
+    let (mut mine, mut other) = (mine.truncate(d), other.truncate(d));
+    // The lengths of the columns of W V, measured rather than taken from the eigenvalues, whose rounding
+    // errors would make directions out of nothing.
+    let gram = other.product(d, &other, d);
+    let lengths: Vec<f64> = (0..d).map(|i| gram[(i, i)].sqrt()).collect();
+    let longest = lengths.iter().copied().fold(0.0, f64::max);
+    let kept: Vec<usize> = (0..d).filter(|&i| lengths[i] > ZERO * longest).collect();
+    let rank = kept.len();
+    let pick = |scale: &dyn Fn(usize) -> f64| {
+        Mat::from_fn(d, rank, |i, j| if i == kept[j] { scale(i) } else { 0.0 })
+    };
+    if rank > 0 {
+        mine.rotate(&pick(&|_| 1.0));
+        other.rotate(&pick(&|i| 1.0 / lengths[i]));
+    }
+    // What is now orthonormal up to rounding is made so: W V = U R diag(s).
+    let (mut mine, mut other) = (mine.truncate(rank), other.truncate(rank));
+    let mut s = Vec::new();
+    if rank > 0 {
+        let first = mine.orthonormalise(rank)?;
+        let second = other.orthonormalise(rank)?;
+        let mut inverse = Mat::<f64>::identity(rank, rank);
+        faer::linalg::triangular_solve::solve_upper_triangular_in_place(
+            first.as_ref(),
+            inverse.as_mut(),
+            faer::Par::Seq,
+        );
+        let middle = Mat::from_fn(rank, rank, |i, j| second[(i, j)] * lengths[kept[j]]);
+        let small = (&middle * &inverse)
+            .svd()
+            .map_err(|_| Error::Diverged("the small decomposition did not converge".into()))?;
+        other.rotate(&small.U().to_owned());
+        mine.rotate(&small.V().to_owned());
+        s = (0..rank).map(|i| small.S()[i]).collect();
+    }
+    let residual = residual(&mut products, base, &mine, &other, &s);
+    s.resize(params.d, 0.0);
+    let (mine, other) = (pad(mine, params.d), pad(other, params.d));
+    let (u, v) = if base == Side::X { (mine, other) } else { (other, mine) };
+    Ok(Svd { u, s, v, residual, steps })
+}
+
+/// An orthonormal basis of d columns that holds the wanted vectors of a side.
+fn krylov(
+    products: &mut Products<'_, impl Operator>,
+    side: Side,
+    d: usize,
+    params: &SvdParams,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<(Tall, usize)> {
+    let n = products.operator.n_rows(side);
+    let b = (d / 8).next_multiple_of(WIDTH).clamp(WIDTH, 4 * WIDTH);
+    let room = (d + d / 2 + 4 * b).min(n);
+    let keep = d + b;
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = |block: &mut Tall, size: f32| {
+        block.data_mut().iter_mut().for_each(|value| *value += size * (rng.random::<f32>() - 0.5));
+    };
+    let mut block = Tall::zeros(n, b);
+    random(&mut block, 1.0);
+    block.orthonormalise(b)?;
+    let mut basis = Tall::zeros(n, room);
+    let mut t = Mat::<f64>::zeros(room, room);
+    let mut m = 0;
+    progress.begin("singular vectors", None, "products with W'W");
+    for step in 1.. {
+        copy_columns(&block, &mut basis, m);
+        m += b;
+        products.square(side, &mut block);
+        progress.advance(1);
+        // C Q_j = Q H + (what is new), made orthogonal twice.
+        let mut h = basis.product(m, &block, b);
+        block.subtract(&basis, &h);
+        let again = basis.product(m, &block, b);
+        block.subtract(&basis, &again);
+        h += again;
+        for column in 0..b {
+            for row in 0..m {
+                t[(row, m - b + column)] = h[(row, column)];
+                t[(m - b + column, row)] = h[(row, column)];
+            }
+        }
+        let full = m + b > room;
+        let last = step >= params.max_steps;
+        if full || last {
+            let (values, mut vectors) = eigen(&t.submatrix(0, 0, m, m).to_owned())?;
+            // C v - lambda v = (what is new) e, e the last rows of the eigenvector.
+            let gram = block.product(b, &block, b);
+            let worst = (0..d.min(m))
+                .map(|i| {
+                    let e = vectors.col(i).subrows(m - b, b).to_owned();
+                    let square: f64 = e.transpose() * &gram * &e;
+                    square.max(0.0).sqrt() / (values[i].max(0.0) * values[0].max(0.0)).sqrt()
+                })
+                .filter(|residual| residual.is_finite())
+                .fold(0.0, f64::max);
+            if worst <= params.tolerance || last || values[0] <= 0.0 {
+                vectors.truncate(m, d.min(m));
+                basis.rotate(&vectors);
+                return Ok((basis.truncate(d.min(m)), step));
+            }
+            vectors.truncate(m, keep);
+            basis.rotate(&vectors);
+            t = Mat::zeros(room, room);
+            (0..keep).for_each(|i| t[(i, i)] = values[i]);
+            m = keep;
+        }
+        let mut attempt = block.clone();
+        while attempt.orthonormalise(b).is_err() {
+            // Nothing new in some direction: any other direction will do.
+            let size = block.data().iter().fold(0f32, |most, value| most.max(value.abs()));
+            random(&mut block, 0.1 * size.max(f32::MIN_POSITIVE.sqrt()));
+            for _ in 0..2 {
+                let h = basis.product(m, &block, b);
+                block.subtract(&basis, &h);
+            }
+            attempt = block.clone();
+        }
+        block = attempt;
+        if full {
+            // Rotating has left rounding errors between the kept vectors and the block.
+            let h = basis.product(m, &block, b);
+            block.subtract(&basis, &h);
+            block.orthonormalise(b)?;
+        }
+    }
+    unreachable!("the last step returns")
+}
+
+/// Products with W, tall matrix by tall matrix.
+struct Products<'a, O> {
+    operator: &'a O,
+    scratch: Scratch,
+    lanes: [Vec<Lanes>; 2],
+}
+
+impl<O: Operator> Products<'_, O> {
+    /// The first or second factor: all columns of a tall matrix.
+    fn apply(&mut self, to: Side, from: &Tall) -> Tall {
+        let mut out = Tall::zeros(self.operator.n_rows(to), from.room());
+        let scaled = self.operator.scaled(to, None);
+        for first in (0..from.room()).step_by(WIDTH) {
+            let [input, output] = &mut self.lanes;
+            to_lanes(from, first, input);
+            output.resize(out.n(), Lanes::ZERO);
+            let mut nothing = vec![(); out.n()];
+            let block = Block::Dense(input);
+            self.operator.multiply(&scaled, block, &mut self.scratch, output, &mut nothing, |_, _| ());
+            from_lanes(output, &mut out, first);
+        }
+        out
+    }
+
+    /// C = W'W or WW' on a block, in place.
+    fn square(&mut self, side: Side, block: &mut Tall) {
+        let there = self.operator.scaled(side.other(), None);
+        let back = self.operator.scaled(side, None);
+        for first in (0..block.room()).step_by(WIDTH) {
+            let [mine, other] = &mut self.lanes;
+            to_lanes(block, first, mine);
+            other.resize(self.operator.n_rows(side.other()), Lanes::ZERO);
+            let (mut here_state, mut there_state) = (vec![(); mine.len()], vec![(); other.len()]);
+            let scratch = &mut self.scratch;
+            self.operator.multiply(&there, Block::Dense(mine), scratch, other, &mut there_state, |_, _| ());
+            self.operator.multiply(&back, Block::Dense(other), scratch, mine, &mut here_state, |_, _| ());
+            from_lanes(mine, block, first);
+        }
+    }
+}
+
+fn to_lanes(tall: &Tall, first: usize, lanes: &mut Vec<Lanes>) {
+    lanes.resize(tall.n(), Lanes::ZERO);
+    let width = WIDTH.min(tall.room() - first);
+    lanes.par_iter_mut().zip(tall.data().par_chunks(tall.room())).with_min_len(4096).for_each(
+        |(lanes, row)| {
+            lanes.0[..width].copy_from_slice(&row[first..first + width]);
+            lanes.0[width..].fill(0.0);
+        },
+    );
+}
+
+fn from_lanes(lanes: &[Lanes], tall: &mut Tall, first: usize) {
+    let room = tall.room();
+    let width = WIDTH.min(room - first);
+    tall.data_mut().par_chunks_mut(room).zip(lanes).with_min_len(4096).for_each(|(row, lanes)| {
+        row[first..first + width].copy_from_slice(&lanes.0[..width]);
+    });
+}
+
+fn copy_columns(from: &Tall, to: &mut Tall, first: usize) {
+    let (columns, room) = (from.room(), to.room());
+    to.data_mut()
+        .par_chunks_mut(room)
+        .zip(from.data().par_chunks(columns))
+        .with_min_len(4096)
+        .for_each(|(to, from)| to[first..first + columns].copy_from_slice(from));
+}
+
+/// Eigenvalues, descending, and vectors of a symmetric matrix.
+fn eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>)> {
+    let failed = |_| Error::Diverged("the eigenvalues of a small matrix did not converge".into());
+    let decomposition = matrix.self_adjoint_eigen(faer::Side::Lower).map_err(failed)?;
+    let m = matrix.nrows();
+    let values = (0..m).rev().map(|i| decomposition.S()[i]).collect();
+    let vectors = decomposition.U();
+    Ok((values, Mat::from_fn(m, m, |i, j| vectors[(i, m - 1 - j)])))
+}
+
+/// max_i max(|W m_i - s_i o_i|, |W' o_i - s_i m_i|) / s_1.
+fn residual(
+    products: &mut Products<'_, impl Operator>,
+    base: Side,
+    mine: &Tall,
+    other: &Tall,
+    s: &[f64],
+) -> f64 {
+    let mut worst = 0.0;
+    for (to, from, expected) in [(base.other(), mine, other), (base, other, mine)] {
+        let image = products.apply(to, from);
+        let mut squares = vec![0f64; s.len()];
+        for (image, expected) in
+            image.data().chunks(s.len().max(1)).zip(expected.data().chunks(s.len().max(1)))
+        {
+            for (((sum, image), expected), s) in squares.iter_mut().zip(image).zip(expected).zip(s) {
+                *sum += (f64::from(*image) - s * f64::from(*expected)).powi(2);
+            }
+        }
+        worst = squares.iter().fold(worst, |worst, square| f64::max(worst, square.sqrt()));
+    }
+    if s.is_empty() { 0.0 } else { worst / s[0] }
+}
+
+fn pad(tall: Tall, d: usize) -> Vec<f32> {
+    if tall.room() == d {
+        return tall.into_data();
+    }
+    let mut data = vec![0.0; tall.n() * d];
+    if tall.room() > 0 {
+        for (to, from) in data.chunks_mut(d).zip(tall.data().chunks(tall.room())) {
+            to[..from.len()].copy_from_slice(from);
+        }
+    }
+    data
+}
