@@ -12,6 +12,7 @@
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
+//! | [`training`] | from a dataset to a model |
 //! | [`validation`] | how good a model is on the validation judgments |
 
 pub mod dataset;
@@ -24,6 +25,7 @@ pub mod model_file;
 pub mod ranking;
 pub mod retrieval;
 pub mod text;
+pub mod training;
 pub mod validation;
 
 pub use matchrank_core::{Error, Result};

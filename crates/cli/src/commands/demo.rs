@@ -143,7 +143,7 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     let model = TextBm25::of_dataset(&Bm25Params::default(), &dataset)?;
     let n_words = model.words.vocabulary.len() as u64;
     let model = MatchingModel::Bm25(model.into());
-    model_file::save(&out.join("bm25.model"), &model, &provenance(&dataset))?;
+    model_file::save(&out.join("bm25.model"), &model, &provenance(&dataset, None))?;
     step("train bm25", format!("{} words", human(n_words)));
 
     let test = held_out(&dataset, Holdout::Test)?;

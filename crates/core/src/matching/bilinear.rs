@@ -24,7 +24,7 @@
 
 use serde::Serialize;
 
-use crate::matching::{Factor, SparseRow};
+use crate::matching::{Factor, SparseRow, dot};
 use crate::{Error, Result};
 
 /// A bilinear model; see the [module](self).
@@ -137,20 +137,6 @@ impl Bilinear {
             image.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
         }
     }
-}
-
-/// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    assert_eq!(a.len(), b.len(), "vectors of one space");
-    let mut lanes = [0f32; 16];
-    let (a16, b16) = (a.chunks_exact(16), b.chunks_exact(16));
-    let rest: f64 = a16.remainder().iter().zip(b16.remainder()).map(|(x, y)| f64::from(x * y)).sum();
-    for (a, b) in a16.zip(b16) {
-        for ((lane, x), y) in lanes.iter_mut().zip(a).zip(b) {
-            *lane += x * y;
-        }
-    }
-    (rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()) as f32
 }
 
 #[cfg(test)]

@@ -47,16 +47,16 @@ pub struct FeatureStatistics {
 const CHUNK: usize = 1 << 9;
 const BATCH: usize = 1 << 14;
 
-/// The click graph of a dataset.
+/// The click graph of a dataset with its [`Clicks`], which become its responses.
 ///
 /// Queries and documents keep their row numbers. A query without a training response has an empty row: it
 /// can teach nothing, and what is held out stays out.
 pub fn click_graph(
     features: &Features,
     dataset: &Dataset,
+    clicks: Clicks,
     progress: &dyn Progress,
 ) -> Result<(ClickGraph, FeatureStatistics)> {
-    let clicks = Clicks::of(dataset)?;
     let y = document_rows(features, dataset, Some(&clicks), None, progress)?;
     let x = query_rows(features, &clicks, progress)?;
     let n_x = clicks.queries().len();

@@ -15,69 +15,22 @@
 //! up what it is asked to predict.
 
 mod graph;
+mod params;
 mod row;
 #[cfg(test)]
 mod tests;
 
-use matchrank_core::matching::tf_idf::{Idf, Norm, Tf};
+use matchrank_core::matching::tf_idf::Norm;
 use matchrank_core::matching::{SparseRow, TfIdf, TfIdfParams};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub use graph::{FeatureStatistics, click_graph, document_rows};
+pub use params::{ClickParams, ClickTf, FeatureParams, WordParams};
 pub use row::FeatureRow;
 
 use crate::dataset::Dataset;
 use crate::text::{Analyser, Bag, BagOfWords};
-
-/// What a count of clicks becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClickTf {
-    /// The count.
-    Count,
-    /// ln(1 + count).
-    #[default]
-    Log,
-}
-
-/// Which features.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct FeatureParams {
-    /// What the count of a word becomes. Default: `log`.
-    pub tf: Tf,
-    /// How the frequency of a word in the collection holds it back. Default: `smooth`.
-    pub idf: Idf,
-    /// What the count of clicks becomes. Default: `log`.
-    pub click_tf: ClickTf,
-    /// Length of the block of clicks, where the block of words has length 1; 0: no clicks. Default: 1.
-    pub click_weight: f32,
-}
-
-impl Default for FeatureParams {
-    fn default() -> Self {
-        Self { tf: Tf::Log, idf: Idf::Smooth, click_tf: ClickTf::Log, click_weight: 1.0 }
-    }
-}
-
-impl FeatureParams {
-    /// Words, and no clicks.
-    pub fn words_only(tf: Tf, idf: Idf) -> Self {
-        Self { tf, idf, click_weight: 0.0, ..Self::default() }
-    }
-
-    /// Checks every value.
-    pub fn validate(&self) -> Result<()> {
-        if !(self.click_weight.is_finite() && self.click_weight >= 0.0) {
-            return Err(Error::Params(format!(
-                "click_weight must be 0 or more and finite, not {}",
-                self.click_weight
-            )));
-        }
-        Ok(())
-    }
-}
 
 /// How queries and documents become vectors; travels in the model file. See the [module](self).
 #[derive(Debug, Clone)]
@@ -100,6 +53,19 @@ pub struct Source {
     pub n_documents: u32,
 }
 
+impl Source {
+    /// A dataset as the source of features.
+    pub fn of(dataset: &Dataset) -> Self {
+        let statistics = &dataset.manifest.statistics;
+        // Rows are numbered by u32 in every table.
+        Self {
+            content_hash: dataset.manifest.content_hash.clone(),
+            n_queries: statistics.n_queries as u32,
+            n_documents: statistics.n_documents as u32,
+        }
+    }
+}
+
 /// What a feature stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature<'a> {
@@ -118,15 +84,7 @@ impl Features {
             vocabulary: dataset.vocabulary()?,
             fields: manifest.fields.clone(),
         };
-        let number = |n: u64, what: &str| {
-            u32::try_from(n).map_err(|_| Error::Params(format!("{n} {what} are more than 4,294,967,295")))
-        };
-        let source = Source {
-            content_hash: manifest.content_hash.clone(),
-            n_queries: number(manifest.statistics.n_queries, "queries")?,
-            n_documents: number(manifest.statistics.n_documents, "documents")?,
-        };
-        Self::new(params, words, source)
+        Self::new(params, words, Source::of(dataset))
     }
 
     /// Features from their parts, as a model file keeps them.
@@ -200,10 +158,7 @@ impl Features {
         self.tf_idf.weigh(&indices, &mut values);
         let mut row = FeatureRow { indices, values };
         let Some(clicks) = clicks.filter(|_| self.use_clicks()) else { return row };
-        let weigh = |count: f32| match self.params.click_tf {
-            ClickTf::Count => f64::from(count),
-            ClickTf::Log => f64::from(count).ln_1p(),
-        };
+        let weigh = |count: f32| self.params.click_tf.of(count);
         let length = clicks.values().iter().map(|&count| weigh(count).powi(2)).sum::<f64>().sqrt();
         if length > 0.0 {
             let n_words = self.n_words() as u32;

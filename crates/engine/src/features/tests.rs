@@ -1,4 +1,5 @@
 use matchrank_core::matching::ClickGraph;
+use matchrank_core::matching::tf_idf::{Idf, Tf};
 use matchrank_core::progress::Silent;
 
 use super::*;
@@ -46,7 +47,7 @@ fn log(validation: &str, test: &str) -> String {
 
 fn graph(params: &FeatureParams, dataset: &Dataset) -> (Features, ClickGraph, FeatureStatistics) {
     let features = Features::of_dataset(params, dataset).unwrap();
-    let (graph, statistics) = click_graph(&features, dataset, &Silent).unwrap();
+    let (graph, statistics) = click_graph(&features, dataset, Clicks::of(dataset).unwrap(), &Silent).unwrap();
     (features, graph, statistics)
 }
 
@@ -112,7 +113,7 @@ fn blocks_of_words_and_clicks_have_their_lengths() {
 #[test]
 fn without_clicks_there_are_words_only() {
     let (_folder, dataset) = dataset(&log("d1", "d1"));
-    let (features, graph, statistics) = graph(&FeatureParams::words_only(Tf::Count, Idf::None), &dataset);
+    let (features, graph, statistics) = graph(&FeatureParams::words_only(&WordParams { tf: Tf::Count, idf: Idf::None }), &dataset);
     assert_eq!((features.d_x(), features.d_y()), (5, 5));
     assert_eq!((statistics.n_empty_x, statistics.n_empty_y), (1, 1));
     let new = features.query("Hat, hat!", None);

@@ -1,9 +1,10 @@
 //! Bilinear models with what their features stand for: everything needed to score text against text.
 
-use matchrank_core::matching::Bilinear;
+use matchrank_core::matching::{Bilinear, Csr, CsrBuilder};
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
+use super::Report;
 use crate::dataset::Clicks;
 use crate::features::{Feature, FeatureRow, Features, Source};
 
@@ -39,7 +40,7 @@ impl LatentKind {
 #[derive(Debug, Clone)]
 pub enum Inputs {
     /// Words and clicks.
-    Features(Features),
+    Features(Box<Features>),
     /// The queries and documents of one dataset, known by their rows alone.
     Rows(Source),
 }
@@ -59,6 +60,16 @@ impl Inputs {
             Self::Features(features) => (features.d_x(), features.d_y()),
             Self::Rows(source) => (source.n_queries as usize, source.n_documents as usize),
         }
+    }
+
+    /// Y of a model that knows documents by their rows: a feature for each.
+    pub(crate) fn identity(n_columns: usize, rows: impl Iterator<Item = u32>) -> Result<Csr> {
+        let mut identity = CsrBuilder::new(n_columns);
+        for row in rows {
+            identity.push(row, 1.0);
+            identity.end_row();
+        }
+        identity.finish()
     }
 
     /// x: a query by its text, with its clicks where they are known.
@@ -114,8 +125,8 @@ pub struct LatentModel {
     pub inputs: Inputs,
     /// How features become scores.
     pub model: Bilinear,
-    /// What its training reported: iterations, collapse, singular values, residual.
-    pub report: Value,
+    /// What its training reported.
+    pub report: Report,
 }
 
 impl LatentModel {

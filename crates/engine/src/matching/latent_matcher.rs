@@ -1,15 +1,14 @@
 //! Bilinear models bound to documents.
 //!
-//! The images of the documents are not kept: at half a million documents and a thousand dimensions they
-//! would take 2 GB, and mapping a block of sparse rows costs little beside its products with 256 queries.
+//! The images of the documents are not kept: at five million documents and a thousand dimensions they
+//! would take 20 GB, and mapping a block of sparse rows costs little beside its products with 256 queries.
 
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
 use matchrank_core::Result;
-use matchrank_core::matching::bilinear::dot;
-use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, Factor, SparseRow};
+use matchrank_core::matching::{Bilinear, Csr, Factor, SparseRow, dot, dots};
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
@@ -42,12 +41,8 @@ impl<'a> LatentMatcher<'a> {
                 document_rows(features, documents.dataset, clicks.as_deref(), documents.wanted, progress)?
             }
             Inputs::Rows(source) => {
-                let mut rows = CsrBuilder::new(source.n_documents as usize);
-                for document in 0..documents.len() {
-                    rows.push(documents.row(document), 1.0);
-                    rows.end_row();
-                }
-                rows.finish()?
+                let rows = (0..documents.len()).map(|document| documents.row(document));
+                Inputs::identity(source.n_documents as usize, rows)?
             }
         };
         Ok(Self { model, documents, clicks, y })
@@ -197,15 +192,9 @@ impl Scorer for LatentScorer<'_> {
         for (image, document) in images.chunks_exact_mut(d).zip(documents) {
             self.model.ly().map_into(self.y.row(document as usize), image);
         }
-        for (query, row) in scores.chunks_exact_mut(n).enumerate() {
-            if self.known[query] {
-                let query = self.image(query);
-                for (score, image) in row.iter_mut().zip(images.chunks_exact(d)) {
-                    *score = dot(query, image);
-                }
-            } else {
-                row.fill(f32::NAN);
-            }
+        dots(d, &self.images, &images, scores);
+        for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {
+            row.fill(f32::NAN);
         }
         IMAGES.set(images);
     }

@@ -26,6 +26,7 @@ mod combination;
 mod explanation;
 mod latent;
 mod latent_matcher;
+mod report;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub use combination::Combination;
 pub use explanation::{ClickPath, Explanation, Pair, Part, Why};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
+pub use report::{IterationRow, Report};
 pub(crate) use sweep::top_of;
 pub use text_bm25::{TermContribution, TextBm25};
 pub use walk::WalkModel;

@@ -51,7 +51,7 @@ fn latent(kind: LatentKind, dataset: &Dataset) -> MatchingModel {
     let features = Features::of_dataset(&FeatureParams::default(), dataset).unwrap();
     let inputs = match kind {
         LatentKind::LsiQd => Inputs::Rows(features.source().clone()),
-        _ => Inputs::Features(features),
+        _ => Inputs::Features(Box::new(features)),
     };
     let (d_x, d_y) = inputs.dimensions();
     let weights = (0..20).map(|i| i as f32 / 10.0).collect();
@@ -61,7 +61,7 @@ fn latent(kind: LatentKind, dataset: &Dataset) -> MatchingModel {
         params: Value::Null,
         inputs,
         model,
-        report: Value::Null,
+        report: Report::default(),
     }))
 }
 

@@ -32,7 +32,7 @@ pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
         LatentKind::LsiQd => Inputs::Rows(source),
         _ => {
             let params: FeatureParams = file.json("features")?;
-            Inputs::Features(Features::new(&params, words::get(file)?, source)?)
+            Inputs::Features(Box::new(Features::new(&params, words::get(file)?, source)?))
         }
     };
     let d = file.number::<u64>("d")? as usize;

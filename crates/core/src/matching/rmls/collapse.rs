@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::matching::bilinear::dot;
+use crate::matching::dot;
 
 /// Figures about the directions of rows, over a sample of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
