@@ -7,6 +7,7 @@
 //! | [`features`] | queries and documents as sparse vectors of words and clicks |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
+//! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
@@ -20,6 +21,7 @@ pub mod doctor;
 pub mod features;
 pub mod files;
 pub mod ingest;
+pub mod inspect;
 pub mod matching;
 pub mod model_file;
 pub mod ranking;

@@ -113,7 +113,8 @@ fn blocks_of_words_and_clicks_have_their_lengths() {
 #[test]
 fn without_clicks_there_are_words_only() {
     let (_folder, dataset) = dataset(&log("d1", "d1"));
-    let (features, graph, statistics) = graph(&FeatureParams::words_only(&WordParams { tf: Tf::Count, idf: Idf::None }), &dataset);
+    let (features, graph, statistics) =
+        graph(&FeatureParams::words_only(&WordParams { tf: Tf::Count, idf: Idf::None }), &dataset);
     assert_eq!((features.d_x(), features.d_y()), (5, 5));
     assert_eq!((statistics.n_empty_x, statistics.n_empty_y), (1, 1));
     let new = features.query("Hat, hat!", None);

@@ -26,6 +26,7 @@ mod combination;
 mod explanation;
 mod latent;
 mod latent_matcher;
+mod related;
 mod report;
 mod sweep;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use combination::Combination;
 pub use explanation::{ClickPath, Explanation, Pair, Part, Why};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
+pub use related::RelatedWord;
 pub use report::{IterationRow, Report};
 pub(crate) use sweep::top_of;
 pub use text_bm25::{TermContribution, TextBm25};

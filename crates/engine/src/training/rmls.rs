@@ -94,7 +94,8 @@ fn warm_start(params: &RmlsParams, former: &LatentModel, features: &Features) ->
         )));
     }
     let vocabulary = &features.words().vocabulary;
-    let of_word = |word| old.words().vocabulary.id(vocabulary.term(word)).map(|old| ly.row_of()[old as usize]);
+    let of_word =
+        |word| old.words().vocabulary.id(vocabulary.term(word)).map(|old| ly.row_of()[old as usize]);
     let mut row_of: Vec<u32> =
         (0..vocabulary.len() as u32).map(|word| of_word(word).unwrap_or(Factor::NONE)).collect();
     if old.source() == features.source() && old.use_clicks() && features.use_clicks() {

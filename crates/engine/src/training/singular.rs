@@ -7,9 +7,7 @@ use matchrank_core::{Error, Result};
 use super::judge::Judge;
 use super::plain;
 use crate::dataset::{Clicks, Dataset};
-use crate::features::{
-    ClickParams, FeatureParams, Features, Source, WordParams, click_graph, document_rows,
-};
+use crate::features::{ClickParams, FeatureParams, Features, Source, WordParams, click_graph, document_rows};
 use crate::matching::{Inputs, LatentKind, LatentModel, Report};
 
 /// Trains PLS on words and clicks.

@@ -195,7 +195,9 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
 }
 
 fn is_collapsed(report: &Report) -> bool {
-    report.kept().is_some_and(|row| row.report.collapse_x.is_collapsed() || row.report.collapse_y.is_collapsed())
+    report
+        .kept()
+        .is_some_and(|row| row.report.collapse_x.is_collapsed() || row.report.collapse_y.is_collapsed())
 }
 
 /// What a collapse means, for someone who has never heard of it.
