@@ -50,7 +50,7 @@ struct Report {
     judged: Vec<Row>,
     /// The whole collection ranked.
     collection: Vec<Row>,
-    /// A query that training saw, and the best document for it by the last model.
+    /// The test query with the most training clicks, and the best document for it by the last model.
     example: Example,
 }
 
@@ -171,8 +171,8 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
         let ranked = rank_collection(model, &dataset, &test.queries, 1000, &Silent)?;
         write_run(&out.join(format!("{name}.run")), &ranked, name)?;
         collection.extend(rows(&test, name, &ranked)?);
-        let seen = (0..).zip(&ranked).find(|(i, (_, list))| test.clicks[*i] > 0.0 && !list.is_empty());
-        if let Some((i, (_, list))) = seen {
+        let clicked = (0..).zip(&ranked).filter(|(_, (_, list))| !list.is_empty());
+        if let Some((i, (_, list))) = clicked.max_by(|a, b| test.clicks[a.0].total_cmp(&test.clicks[b.0])) {
             example = Example { query: test.queries[i].text.clone(), document: list[0].0.clone() };
         }
     }
@@ -239,8 +239,8 @@ fn trained(model: &MatchingModel) -> String {
         }
         MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
         MatchingModel::Combination(model) => {
-            let (first, second) = (model.first.kind(), model.second.kind());
-            format!("{:.1} {first} + {:.1} {second}, tuned on validation", model.weight, 1.0 - model.weight)
+            let ([a, b], first, second) = (model.weights(), model.first.kind(), model.second.kind());
+            format!("{a} {first} + {b} {second}, tuned on validation")
         }
     }
 }

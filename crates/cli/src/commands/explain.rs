@@ -86,7 +86,10 @@ fn shorten(explanation: &mut Explanation, top: usize) {
 }
 
 fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> String {
-    let score = explanation.score.map_or("no score".to_owned(), |score| format!("{score:.6}"));
+    let Some(score) = explanation.score else {
+        return format!("{kind}: no score; {}", silence(&explanation.why));
+    };
+    let score = format!("{score:.6}");
     let number = |value: f64| format!("{value:.4}");
     match &explanation.why {
         Why::Terms { terms } => {
@@ -179,6 +182,18 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             }
             text
         }
+    }
+}
+
+/// Why a model says nothing.
+fn silence(why: &Why) -> &'static str {
+    match why {
+        Why::Terms { .. } => "query and document share no word",
+        Why::Pairs { .. } => {
+            "the model has learned nothing about the words of the query, and training saw no clicks of it"
+        }
+        Why::Paths { .. } => "no way over clicks leads from the document to the query within so few steps",
+        Why::Parts { .. } => "neither model tells the documents apart for this query",
     }
 }
 

@@ -174,7 +174,7 @@ fn describe_side(side: &Side, name: &str, rows: &mut Vec<Vec<String>>) {
     rows.push(row(&format!("{name} rows: length"), format!("{least} to {most}, mean {mean}")));
     rows.push(row(&format!("{name} rows: largest l1 norm"), format!("{largest_l1:.3e}")));
     rows.push(row(
-        &format!("{name} rows: mean row, effective rank"),
+        &format!("{name} rows: length of mean, effective rank"),
         format!("{:.3}, {:.1}", collapse.mean_row, collapse.effective_rank),
     ));
     rows.push(row(&format!("{name} rows: in one direction"), format!("{:.0} %", 100.0 * collapse.aligned)));
@@ -182,18 +182,14 @@ fn describe_side(side: &Side, name: &str, rows: &mut Vec<Vec<String>>) {
 
 fn describe_bound(report: &BoundReport) -> String {
     let BoundReport { theorem, bound, vacuous } = report;
-    let mut text = format!(
+    let verdict =
+        if *vacuous { "so the bound is vacuous and says nothing" } else { "so the bound says something" };
+    format!(
         "Theorem {theorem} with this model's constants: its mean score on training pairs differs from the \
-         expectation by at most {:.3e}, with probability {}.",
-        bound.value, bound.confidence
-    );
-    if *vacuous {
-        text.push_str(&format!(
-            " That says nothing (the bound is vacuous): the difference cannot exceed {:.3e} in any case.",
-            bound.largest_gap
-        ));
-    }
-    text
+         expectation by at most {:.3e}, with probability {}. The difference cannot exceed {:.3e} in any case, \
+         {verdict}.",
+        bound.value, bound.confidence, bound.largest_gap
+    )
 }
 
 fn origin(provenance: &Provenance) -> Vec<Vec<String>> {

@@ -1,8 +1,8 @@
 //! The training responses of a dataset as a matrix, by query and by document.
 
 use arrow_array::{Array, StringArray};
-use matchrank_core::Result;
 use matchrank_core::matching::{Csr, CsrBuilder, SparseRow};
+use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Dataset, QUERIES, Response, tables};
@@ -52,6 +52,18 @@ impl Clicks {
         responses.iter_mut().for_each(|response| response.query = first[response.query as usize]);
         let by_query = matrix(n_queries, n_documents, responses)?;
         Ok(Self { texts, rows, by_document: by_query.transpose(), by_query })
+    }
+
+    /// The same, for models that learn from nothing else; no response at all is an error.
+    pub fn to_learn_from(dataset: &Dataset) -> Result<Self> {
+        let clicks = Self::of(dataset)?;
+        if clicks.rows.is_empty() {
+            return Err(Error::Params(format!(
+                "{}: there is no training click or grade to learn from; ingest with --clicks or --responses",
+                dataset.folder().display()
+            )));
+        }
+        Ok(clicks)
     }
 
     /// The row of a query that has clicks, found by its text.

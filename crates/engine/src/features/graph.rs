@@ -1,9 +1,9 @@
 //! A dataset as a click graph: X, Y and R of every matching model.
 
+use matchrank_core::Result;
 use matchrank_core::bounds::harmonic_mean;
 use matchrank_core::matching::{ClickGraph, Csr, CsrBuilder};
 use matchrank_core::progress::Progress;
-use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -60,12 +60,6 @@ pub fn click_graph(
     let y = document_rows(features, dataset, Some(&clicks), None, progress)?;
     let x = query_rows(features, &clicks, progress)?;
     let n_x = clicks.queries().len();
-    if n_x == 0 {
-        return Err(Error::Params(format!(
-            "{}: there is no training click or grade to learn from; ingest with --clicks or --responses",
-            dataset.folder().display()
-        )));
-    }
     let r = clicks.into_by_query();
     let empty = |matrix: &Csr| matrix.rows().filter(|row| row.indices().is_empty()).count();
     let longest = |matrix: &Csr| matrix.rows().map(|row| row.indices().len()).max().unwrap_or(0);

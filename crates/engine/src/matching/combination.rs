@@ -61,7 +61,7 @@ impl Matcher for CombinationMatcher<'_> {
         let mut scorer = self.scorer(&[query])?;
         scorer.prepare();
         let models = [&self.model.first, &self.model.second];
-        let weights = [self.model.weight, 1.0 - self.model.weight];
+        let weights = self.model.weights();
         let mut parts = Vec::with_capacity(2);
         for i in 0..2 {
             let explanation = self.parts[i].explain(query, document)?;
@@ -84,6 +84,11 @@ impl Matcher for CombinationMatcher<'_> {
 }
 
 impl Combination {
+    /// a and 1 - a, the latter without the rounding of f32.
+    pub fn weights(&self) -> [f32; 2] {
+        [self.weight, ((1.0 - f64::from(self.weight)) * 1e6).round() as f32 / 1e6]
+    }
+
     /// Combines two models with the weight, of 0.1, 0.2, ... 0.9, that is best on the validation judgments;
     /// of equally good ones the one nearest to 0.5, and of two of those the smaller.
     pub fn tune(

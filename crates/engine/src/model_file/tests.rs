@@ -1,3 +1,5 @@
+mod kinds;
+
 use matchrank_core::matching::{Bm25, Bm25Params};
 use proptest::prelude::*;
 

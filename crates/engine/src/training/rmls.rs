@@ -31,7 +31,7 @@ pub fn train_rmls(
     let features = Features::of_dataset(features, dataset)?;
     let start = start.map(|former| warm_start(params, former, &features)).transpose()?;
     let inputs = Inputs::Features(Box::new(features.clone()));
-    let clicks = Clicks::of(dataset)?;
+    let clicks = Clicks::to_learn_from(dataset)?;
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
     let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
 

@@ -1,8 +1,8 @@
 //! Models made of singular vectors: PLS and LSI.
 
+use matchrank_core::Result;
 use matchrank_core::matching::{Csr, LsiParams, PlsParams, lsi, pls};
 use matchrank_core::progress::Progress;
-use matchrank_core::{Error, Result};
 
 use super::judge::Judge;
 use super::plain;
@@ -21,7 +21,7 @@ pub fn train_pls(
     params.validate()?;
     let features = Features::of_dataset(features, dataset)?;
     let inputs = Inputs::Features(Box::new(features.clone()));
-    let clicks = Clicks::of(dataset)?;
+    let clicks = Clicks::to_learn_from(dataset)?;
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
     let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
     let fit = pls::fit(params, &graph, seed, progress)?;
@@ -72,14 +72,8 @@ pub fn train_lsi_qd(
     progress: &dyn Progress,
 ) -> Result<LatentModel> {
     params.validate()?;
-    let clicks = Clicks::of(dataset)?;
+    let clicks = Clicks::to_learn_from(dataset)?;
     let r = clicks.by_query();
-    if r.nnz() == 0 {
-        return Err(Error::Params(format!(
-            "{}: there is no training click or grade to learn from; ingest with --clicks or --responses",
-            dataset.folder().display()
-        )));
-    }
     let values = r.values().iter().map(|&count| counting.click_tf.of(count) as f32).collect();
     let matrix = Csr::new(r.n_columns(), r.offsets().to_vec(), r.indices().to_vec(), values)?;
     let inputs = Inputs::Rows(Source::of(dataset));

@@ -97,8 +97,9 @@ fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
         }
         MatchingModel::Combination(model) => {
             let Combination { weight, first, second, curve } = &**model;
-            rows.push((format!("weight of {}", first.kind()), weight.to_string()));
-            rows.push((format!("weight of {}", second.kind()), format!("{:.1}", 1.0 - weight)));
+            for (part, weight) in [first, second].iter().zip(model.weights()) {
+                rows.push((format!("weight of {}", part.kind()), weight.to_string()));
+            }
             let curve = curve.iter().map(|(a, ndcg)| {
                 let mark = if a == weight { "best" } else { "" };
                 vec![a.to_string(), format!("{ndcg:.4}"), mark.to_owned()]
@@ -173,7 +174,7 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
         "validation NDCG@10",
         "density x",
         "density y",
-        "mean row",
+        "length of mean row",
         "effective rank",
         "in one direction",
     ];

@@ -67,7 +67,7 @@ impl Collapse {
 
     /// Whether the rows say hardly more than one number.
     pub fn is_collapsed(&self) -> bool {
-        self.aligned > 0.9 || (self.effective_rank > 0.0 && self.effective_rank < 1.5)
+        self.aligned > 0.9 || (self.effective_rank > 0.0 && self.effective_rank < 2.0)
     }
 }
 
