@@ -9,11 +9,12 @@ use rayon::prelude::*;
 use super::{Matcher, Scorer};
 use crate::retrieval::{Hit, TopK};
 
-/// Documents scored at a time: with 256 queries, 1 MiB of scores per thread.
+/// Documents of a block: with 256 queries, 1 MiB of scores.
 const BLOCK: u32 = 1 << 10;
+/// Scores held at a time, where that is at least a block for each thread.
+const SCORES: usize = 1 << 22;
 
-/// The k best documents for each query, exactly. Whichever thread sees a block first, the kept documents
-/// are the same: they are ordered by score, then by number.
+/// The k best documents for each query, exactly.
 pub(super) fn top<M: Matcher + ?Sized>(
     matcher: &M,
     queries: &[&str],
@@ -33,6 +34,9 @@ pub(super) fn top<M: Matcher + ?Sized>(
 }
 
 /// The k best documents for the queries of a scorer that has been prepared.
+///
+/// Some blocks are scored, a thread for each, and then looked through, a thread for each query: so every
+/// query has one list of candidates, which soon turns most documents away.
 pub(crate) fn top_of(
     scorer: &dyn Scorer,
     n_documents: u32,
@@ -40,33 +44,27 @@ pub(crate) fn top_of(
     progress: &dyn Progress,
 ) -> Vec<Vec<Hit>> {
     let n_queries = scorer.n_queries();
-    let none = || (0..n_queries).map(|_| TopK::new(k)).collect::<Vec<_>>();
-    let tops = blocks(n_documents)
-        .into_par_iter()
-        .fold(
-            || (none(), Vec::new()),
-            |(mut tops, mut scores), block| {
-                scores.resize(n_queries * block.len(), 0.0);
-                scorer.block(block.clone(), &mut scores);
-                for (top, row) in tops.iter_mut().zip(scores.chunks_exact(block.len())) {
-                    for (document, &score) in block.clone().zip(row) {
-                        // False for NaN too.
-                        if score >= top.threshold() {
-                            top.offer(Hit { document, score });
-                        }
+    let mut tops: Vec<TopK> = (0..n_queries).map(|_| TopK::new(k)).collect();
+    let at_a_time = (SCORES / (n_queries * BLOCK as usize).max(1)).max(rayon::current_num_threads());
+    let mut buffers = vec![Vec::new(); at_a_time];
+    for blocks in blocks(n_documents).chunks(at_a_time) {
+        blocks.par_iter().zip(&mut buffers).for_each(|(block, scores)| {
+            scores.resize(n_queries * block.len(), 0.0);
+            scorer.block(block.clone(), scores);
+            progress.advance(block.len() as u64);
+        });
+        tops.par_iter_mut().enumerate().for_each(|(query, top)| {
+            for (block, scores) in blocks.iter().zip(&buffers) {
+                let row = &scores[query * block.len()..][..block.len()];
+                for (document, &score) in block.clone().zip(row) {
+                    // Documents come in their order, so an equal score is too late. False for NaN too.
+                    if score > top.threshold() {
+                        top.offer(Hit { document, score });
                     }
                 }
-                progress.advance(block.len() as u64);
-                (tops, scores)
-            },
-        )
-        .map(|(tops, _)| tops)
-        .reduce(none, |mut tops, others| {
-            for (top, other) in tops.iter_mut().zip(others) {
-                other.into_hits().into_iter().for_each(|hit| top.offer(hit));
             }
-            tops
         });
+    }
     tops.into_iter().map(TopK::into_hits).collect()
 }
 

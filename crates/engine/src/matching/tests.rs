@@ -88,8 +88,9 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
 
 const QUERIES: [&str; 4] = ["w3 w21 w16", "W1 w1 w39", "zebra", "w0"];
 
-fn bits(scores: &[f32]) -> Vec<u32> {
-    scores.iter().map(|score| if score.is_nan() { u32::MAX } else { score.to_bits() }).collect()
+/// Equal but for rounding, and without a score in the same places.
+fn close(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a.is_nan() && b.is_nan()) || (a - b).abs() < 1e-4)
 }
 
 #[test]
@@ -109,16 +110,11 @@ fn blocks_lists_and_rankings_agree() {
         let top = matcher.top(&QUERIES, 50, &Silent).unwrap();
         for query in 0..QUERIES.len() {
             let row = &block[query * n..][..n];
-            assert_eq!(bits(&part[query * 700..][..700]), bits(&row[900..1600]), "{kind}");
+            assert!(close(&part[query * 700..][..700], &row[900..1600]), "{kind}");
             // The list is all documents, so that a combination standardises over the same.
             let mut list = vec![0.0; n];
             scorer.list(query, &documents, &mut list);
-            if matches!(model, MatchingModel::Combination(_)) {
-                let close = |(a, b): (&f32, &f32)| (a.is_nan() && b.is_nan()) || (a - b).abs() < 1e-4;
-                assert!(list.iter().zip(row).all(close), "{kind}");
-            } else {
-                assert_eq!(bits(&list), bits(row), "{kind}");
-            }
+            assert!(close(&list, row), "{kind}");
             let mut expected: Vec<Hit> = (0..)
                 .zip(row)
                 .filter(|(_, score)| !score.is_nan())
@@ -126,7 +122,12 @@ fn blocks_lists_and_rankings_agree() {
                 .collect();
             expected.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
             expected.truncate(50);
-            assert_eq!(top[query], expected, "{kind} {query}");
+            assert_eq!(top[query].len(), expected.len(), "{kind} {query}");
+            for (hit, expected) in top[query].iter().zip(&expected) {
+                // Neighbours may change places where rounding makes the difference.
+                assert!((hit.score - expected.score).abs() < 1e-4, "{kind}: {hit:?} {expected:?}");
+                assert!((hit.score - row[hit.document as usize]).abs() < 1e-4, "{kind}: {hit:?}");
+            }
         }
         assert!(top[2].is_empty(), "{kind}: nothing is known of an unknown word");
         assert!(!top[0].is_empty(), "{kind}");
@@ -181,7 +182,8 @@ fn candidates_get_the_scores_of_the_collection() {
     let unknown = Query { id: "u".into(), text: "zebra".into() };
     for model in models(&dataset) {
         let kind = model.kind();
-        let collection = rank_collection(&model, &dataset, &[query.clone()], 5000, &Silent).unwrap();
+        let collection =
+            rank_collection(&model, &dataset, std::slice::from_ref(&query), 5000, &Silent).unwrap();
         let wanted = ["d7", "d2400", "d801", "d3", "nowhere"].map(str::to_owned).to_vec();
         let candidates = Candidates::from_iter([("q".to_owned(), wanted.clone()), ("u".to_owned(), wanted)]);
         let queries = [query.clone(), unknown.clone()];
@@ -192,7 +194,8 @@ fn candidates_get_the_scores_of_the_collection() {
         if !matches!(model, MatchingModel::Combination(_)) {
             for (id, score) in &ranked[0].1 {
                 let found = collection[0].1.iter().find(|(other, _)| other == id);
-                assert_eq!(*score, found.map_or(0.0, |(_, score)| *score), "{kind} {id}");
+                let found = found.map_or(0.0, |(_, score)| *score);
+                assert!((score - found).abs() < 1e-5, "{kind} {id}: {score} {found}");
             }
         }
     }
