@@ -4,22 +4,30 @@
 //! |---|---|
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
+//! | [`features`] | queries and documents as sparse vectors of words and clicks |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
+//! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
+//! | [`training`] | from a dataset to a model |
+//! | [`validation`] | how good a model is on the validation judgments |
 
 pub mod dataset;
 pub mod doctor;
+pub mod features;
 pub mod files;
 pub mod ingest;
+pub mod inspect;
 pub mod matching;
 pub mod model_file;
 pub mod ranking;
 pub mod retrieval;
 pub mod text;
+pub mod training;
+pub mod validation;
 
 pub use matchrank_core::{Error, Result};

@@ -1,17 +1,12 @@
 //! Rankings of a dataset's documents: the best of the whole collection, or of given candidates.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use foldhash::{HashMap, HashSet};
+use matchrank_core::Result;
 use matchrank_core::progress::Progress;
-use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use crate::dataset::{Dataset, Query};
-use crate::files;
-use crate::matching::TextBm25;
-use crate::retrieval::{Index, Retriever};
+use crate::matching::{MatchingModel, bind};
 
 /// The ranking of one query: ids of documents with their scores, best first.
 pub type Ranking = (String, Vec<(String, f32)>);
@@ -19,110 +14,67 @@ pub type Ranking = (String, Vec<(String, f32)>);
 /// Documents to rank, by query id.
 pub type Candidates = HashMap<String, Vec<String>>;
 
-/// The `top` best documents of the whole collection for every query. The index is made on first use and
-/// kept in the dataset folder.
+/// The `top` best documents of the whole collection for every query. Documents that the model says nothing
+/// about are left out.
 pub fn rank_collection(
-    model: Arc<TextBm25>,
+    model: &MatchingModel,
     dataset: &Dataset,
     queries: &[Query],
     top: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Ranking>> {
+    let matcher = bind(model, dataset, None, progress)?;
+    let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
+    let hits = matcher.top(&texts, top, progress)?;
     let ids = dataset.document_ids()?;
-    let index = open_index(&model, dataset, progress)?;
-    let retriever = Retriever::new(Arc::new(index), model)?;
-    progress.begin("ranking", Some(queries.len() as u64), "queries");
-    queries
-        .par_iter()
-        .map(|query| {
-            let hits = retriever.search(&query.text, top)?;
-            progress.advance(1);
-            let list = hits.iter().map(|hit| (ids[hit.document as usize].clone(), hit.score)).collect();
-            Ok((query.id.clone(), list))
-        })
-        .collect()
+    let named = |(query, hits): (&Query, Vec<_>)| {
+        let list =
+            hits.iter().map(|hit: &crate::retrieval::Hit| (ids[hit.document as usize].clone(), hit.score));
+        (query.id.clone(), list.collect())
+    };
+    Ok(queries.iter().zip(hits).map(named).collect())
 }
 
 /// The given candidates of every query, scored and sorted; ties go by document id. Queries without
-/// candidates are left out. Candidates that are not in the collection are counted in a note.
+/// candidates are left out. A candidate that the model says nothing about has the score 0. Candidates that
+/// are not in the collection are counted in a note.
 pub fn rank_candidates(
-    model: &TextBm25,
+    model: &MatchingModel,
     dataset: &Dataset,
     queries: &[Query],
     candidates: &Candidates,
     progress: &dyn Progress,
 ) -> Result<Vec<Ranking>> {
-    let wanted: HashSet<&str> = candidates.values().flatten().map(String::as_str).collect();
-    let mut documents: HashMap<String, Vec<String>> = HashMap::default();
-    // The model's fields in the dataset, by name: their order may differ.
-    let place = |name: &str| {
-        dataset.manifest.fields.position(name).ok_or_else(|| {
-            let have: Vec<&str> = dataset.manifest.fields.iter().map(|(name, _)| name).collect();
-            Error::Params(format!(
-                "the model reads the text field '{name}', and the documents of {} have {}; it was trained on other data",
-                dataset.folder().display(),
-                have.join(", ")
-            ))
-        })
-    };
-    let fields = model.words.fields.iter().map(|(name, _)| place(name)).collect::<Result<Vec<_>>>()?;
-    dataset.for_each_documents(|batch| {
-        for row in (0..batch.len()).filter(|&row| wanted.contains(batch.id(row))) {
-            let texts = fields.iter().map(|&field| batch.text(row, field).to_owned()).collect();
-            documents.insert(batch.id(row).to_owned(), texts);
-        }
-        Ok(())
-    })?;
-    if documents.len() < wanted.len() {
-        progress.note(&format!("{} candidates are not in the collection", wanted.len() - documents.len()));
+    let named: HashSet<&str> = candidates.values().flatten().map(String::as_str).collect();
+    let found: Vec<(u32, String)> =
+        (0..).zip(dataset.document_ids()?).filter(|(_, id)| named.contains(id.as_str())).collect();
+    if found.len() < named.len() {
+        progress.note(&format!("{} candidates are not in the collection", named.len() - found.len()));
     }
+    let rows: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
+    let numbers: HashMap<&str, u32> = found.iter().map(|(_, id)| id.as_str()).zip(0..).collect();
+    let matcher = bind(model, dataset, Some(&rows), progress)?;
+    let queries: Vec<(&Query, &Vec<String>)> =
+        queries.iter().filter_map(|query| Some((query, candidates.get(&query.id)?))).collect();
     progress.begin("ranking", Some(queries.len() as u64), "queries");
-    let rankings = queries.par_iter().filter_map(|query| {
-        let list = candidates.get(&query.id)?;
-        let scored = list.iter().filter_map(|id| Some((id, documents.get(id)?)));
-        let mut ranking: Vec<(String, f32)> =
-            scored.map(|(id, texts)| (id.clone(), model.score(&query.text, texts) as f32)).collect();
-        ranking.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        progress.advance(1);
-        Some((query.id.clone(), ranking))
-    });
-    Ok(rankings.collect())
-}
-
-/// The index of the dataset's documents under the model's analyser: opened where it lies in the dataset
-/// folder, made there otherwise, or made in memory where the folder cannot be written.
-fn open_index(model: &TextBm25, dataset: &Dataset, progress: &dyn Progress) -> Result<Index> {
-    let analyser = &model.words.analyser;
-    let fields: Vec<String> = dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
-    let folder = index_folder(model, dataset, &fields);
-    if folder.exists() {
-        match Index::open(&folder) {
-            Ok(index) if u64::from(index.n_documents()) == dataset.manifest.statistics.n_documents => {
-                return Ok(index);
-            }
-            Ok(_) => progress
-                .note(&format!("{}: the index is of other documents; making it again", folder.display())),
-            Err(error) => progress.note(&format!("{error}; making the index again")),
-        }
-        std::fs::remove_dir_all(&folder).map_err(|e| Error::io(files::name_of(&folder), e))?;
+    let mut rankings = Vec::with_capacity(queries.len());
+    for batch in queries.chunks(matcher.batch_size()) {
+        let texts: Vec<&str> = batch.iter().map(|(query, _)| query.text.as_str()).collect();
+        let scorer = matcher.begin(&texts)?;
+        rankings.par_extend(batch.par_iter().enumerate().map(|(i, (query, list))| {
+            let known: Vec<(&String, u32)> =
+                list.iter().filter_map(|id| Some((id, *numbers.get(id.as_str())?))).collect();
+            let documents: Vec<u32> = known.iter().map(|(_, document)| *document).collect();
+            let mut scores = vec![0.0; documents.len()];
+            scorer.list(i, &documents, &mut scores);
+            let scored = known.iter().zip(scores);
+            let mut ranking: Vec<(String, f32)> = scored
+                .map(|((id, _), score)| ((*id).clone(), if score.is_nan() { 0.0 } else { score }))
+                .collect();
+            ranking.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+            progress.advance(1);
+            (query.id.clone(), ranking)
+        }));
     }
-    let mut failure = None;
-    let documents = dataset.texts()?.map_while(|text| text.map_err(|error| failure = Some(error)).ok());
-    let parent = folder.parent().expect("the index lies in the dataset");
-    let writable = std::fs::create_dir_all(parent).is_ok() && tempfile::tempfile_in(parent).is_ok();
-    let index = if writable {
-        Index::build(&folder, analyser, &fields, documents, progress)?
-    } else {
-        progress.note(&format!("{} cannot be written; the index is kept in memory", parent.display()));
-        Index::in_memory(analyser, &fields, documents, progress)?
-    };
-    failure.map_or(Ok(index), Err)
-}
-
-/// Indexes lie by what decides their content: the documents, the fields and the analyser.
-fn index_folder(model: &TextBm25, dataset: &Dataset, fields: &[String]) -> PathBuf {
-    let content = (&dataset.manifest.content_hash, fields, model.words.analyser.params());
-    let json = serde_json::to_string(&content).expect("settings are plain data");
-    let name = &blake3::hash(json.as_bytes()).to_hex()[..16];
-    dataset.folder().join("index").join(name)
+    Ok(rankings)
 }

@@ -1,21 +1,23 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use matchrank_core::matching::bm25::Bm25Params;
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::progress::Silent;
 use matchrank_core::simulate::clicks::ClickParams;
 use matchrank_engine::dataset::{BinBy, Dataset, HeldOut, Holdout};
+use matchrank_engine::features::FeatureParams;
 use matchrank_engine::ingest::{IngestParams, ingest};
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::model_file::{self, MatchingModel};
+use matchrank_engine::matching::{MatchingModel, TextBm25, WalkModel};
+use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
+use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
 use serde::Serialize;
 
 use super::rank::{held_out, judged_candidates, write_run};
 use super::simulate;
-use super::train::provenance;
+use super::train::{combine, provenance};
 use crate::terminal::{self, Format, Terminal, human, table};
 use crate::{Global, Outcome};
 
@@ -48,6 +50,14 @@ struct Report {
     judged: Vec<Row>,
     /// The whole collection ranked.
     collection: Vec<Row>,
+    /// The test query with the most training clicks, and the best document for it by the last model.
+    example: Example,
+}
+
+#[derive(Default, Serialize)]
+struct Example {
+    query: String,
+    document: String,
 }
 
 #[derive(Serialize)]
@@ -84,7 +94,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Format::Csv => terminal::print(&csv(&report))?,
         Format::Table => {
             terminal::print(&tables(&report))?;
-            terminal::print(&next(out))?;
+            terminal::print(&next(out, &report.example))?;
             terminal.done("demo", started);
         }
     }
@@ -135,38 +145,104 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
         seed: global.seed,
         ..IngestParams::default()
     };
-    let manifest = ingest(&params, &out.join("dataset"), false, &matchrank_core::progress::Silent)?;
+    let manifest = ingest(&params, &out.join("dataset"), false, &Silent)?;
     let s = &manifest.statistics;
     let (queries, documents) = (human(s.n_queries), human(s.n_documents));
     step("ingest", format!("{queries} queries, {documents} documents, {} pairs", human(s.n_pairs)));
 
     let dataset = Dataset::open(&out.join("dataset"))?;
-    let model = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), &dataset)?);
-    let saved = MatchingModel::Bm25(TextBm25::clone(&model));
-    model_file::save(&out.join("bm25.model"), &saved, &provenance(&dataset))?;
-    step("train bm25", format!("{} words", human(model.words.vocabulary.len() as u64)));
+    let mut models: Vec<(&'static str, MatchingModel)> = Vec::new();
+    for (name, verb) in MODELS {
+        let model = train(name, &models, &dataset, global)?;
+        let seed = (!matches!(name, "bm25" | "random-walk")).then_some(global.seed);
+        model_file::save(&out.join(format!("{name}.model")), &model, &provenance(&dataset, seed))?;
+        step(verb, trained(&model));
+        models.push((name, model));
+    }
 
     let test = held_out(&dataset, Holdout::Test)?;
-    let random = random_order(&test);
-    let judged = rank_candidates(&model, &dataset, &test.queries, &judged_candidates(&test), terminal)?;
-    let collection = rank_collection(model, &dataset, &test.queries, 1000, terminal)?;
-    write_run(&out.join("bm25.run"), &collection, "bm25")?;
-    step("rank", format!("{} test queries over {documents} documents", human(test.queries.len() as u64)));
+    let candidates = judged_candidates(&test);
+    let mut judged = rows(&test, "random order", &random_order(&test))?;
+    let mut collection = Vec::new();
+    let mut example = Example::default();
+    for (name, model) in &models {
+        let ranked = rank_candidates(model, &dataset, &test.queries, &candidates, &Silent)?;
+        judged.extend(rows(&test, name, &ranked)?);
+        let ranked = rank_collection(model, &dataset, &test.queries, 1000, &Silent)?;
+        write_run(&out.join(format!("{name}.run")), &ranked, name)?;
+        collection.extend(rows(&test, name, &ranked)?);
+        let clicked = (0..).zip(&ranked).filter(|(_, (_, list))| !list.is_empty());
+        if let Some((i, (_, list))) = clicked.max_by(|a, b| test.clicks[a.0].total_cmp(&test.clicks[b.0])) {
+            example = Example { query: test.queries[i].text.clone(), document: list[0].0.clone() };
+        }
+    }
+    let (n_queries, n_pairs) = (human(test.queries.len() as u64), human(s.n_judgments[1]));
+    step(
+        "rank, evaluate",
+        format!("{n_queries} test queries, {n_pairs} judged pairs, {documents} documents, gain 2^grade - 1"),
+    );
+    Ok(Report { seed: global.seed, steps, judged, collection, example })
+}
 
-    let report = Report {
-        seed: global.seed,
-        judged: [("random order", &random), ("bm25", &judged)]
-            .into_iter()
-            .map(|(model, rankings)| rows(&test, model, rankings))
-            .collect::<anyhow::Result<Vec<_>>>()?
-            .into_iter()
-            .flatten()
-            .collect(),
-        collection: rows(&test, "bm25", &collection)?,
-        steps: Vec::new(),
+/// The models of the demo, in the order they are trained, and what the step is called.
+const MODELS: [(&str, &str); 8] = [
+    ("bm25", "train bm25"),
+    ("lsi-dt", "train lsi-dt"),
+    ("lsi-qd", "train lsi-qd"),
+    ("random-walk", "train random-walk"),
+    ("pls", "train pls"),
+    ("rmls", "train rmls"),
+    ("pls+bm25", "train combination"),
+    ("rmls+bm25", "train combination"),
+];
+
+/// A model with its defaults, which are those of `train`.
+fn train(
+    name: &str,
+    former: &[(&'static str, MatchingModel)],
+    dataset: &Dataset,
+    global: &Global,
+) -> anyhow::Result<MatchingModel> {
+    if let Some((first, second)) = name.split_once('+') {
+        let [first, second] = [first, second]
+            .map(|part| &former.iter().find(|(name, _)| *name == part).expect("it was trained before").1);
+        let silent = Terminal::new(true);
+        let both = combine(first.clone(), second.clone(), dataset, global, &silent)?;
+        return Ok(MatchingModel::Combination(Box::new(both)));
+    }
+    let (seed, features) = (global.seed, FeatureParams::default());
+    let latent = match name {
+        "bm25" => {
+            let model = TextBm25::of_dataset(&Bm25Params::default(), dataset)?;
+            return Ok(MatchingModel::Bm25(model.into()));
+        }
+        "random-walk" => {
+            let content_hash = dataset.manifest.content_hash.clone();
+            return Ok(MatchingModel::RandomWalk(WalkModel { params: Default::default(), content_hash }));
+        }
+        "lsi-dt" => train_lsi_dt(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
+        "lsi-qd" => train_lsi_qd(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
+        "pls" => train_pls(&Default::default(), &features, dataset, seed, &Silent)?,
+        _ => train_rmls(&Default::default(), &features, dataset, None, seed, &Silent)?,
     };
-    step("evaluate", format!("{} judged pairs, gain 2^grade - 1", human(s.n_judgments[1])));
-    Ok(Report { steps, ..report })
+    Ok(MatchingModel::Latent(Box::new(latent)))
+}
+
+/// What training came to, in a few words.
+fn trained(model: &MatchingModel) -> String {
+    match model {
+        MatchingModel::Bm25(model) => format!("{} words", human(model.words.vocabulary.len() as u64)),
+        MatchingModel::Latent(model) => {
+            let kept = model.report.best.map_or(String::new(), |best| format!(", iteration {best} kept"));
+            let ndcg = model.report.validation.unwrap_or_default();
+            format!("{} dimensions{kept}, validation NDCG@10 {ndcg:.4}", model.model.d())
+        }
+        MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
+        MatchingModel::Combination(model) => {
+            let ([a, b], first, second) = (model.weights(), model.first.kind(), model.second.kind());
+            format!("{a} {first} + {b} {second}, tuned on validation")
+        }
+    }
 }
 
 /// Equal scores for all candidates, which the tie rule orders by a hash.
@@ -240,13 +316,18 @@ fn tables(report: &Report) -> String {
     )
 }
 
-fn next(out: &Path) -> String {
+fn next(out: &Path, example: &Example) -> String {
     let out = out.display();
+    let Example { query, document } = example;
+    let word = query.split(' ').next().unwrap_or_default();
     format!(
         "\n`seen` queries have clicks in the training log, `unseen` ones do not.\n\
          Next, on what was made here:\n  \
-         matchrank eval --qrels {out}/log/test.qrels --run {out}/bm25.run\n  \
+         matchrank eval --qrels {out}/log/test.qrels --run {out}/bm25.run {out}/rmls+bm25.run\n  \
+         matchrank inspect {out}/rmls.model\n  \
+         matchrank related {word} --model {out}/rmls.model\n  \
+         matchrank explain --model {out}/rmls+bm25.model --data {out}/dataset --query '{query}' --document {document}\n  \
          matchrank doctor {out}/dataset\n  \
-         matchrank train bm25 --data {out}/dataset --set b=0.4 --out {out}/bm25-b04.model"
+         matchrank train rmls --data {out}/dataset --set d=50 --out {out}/rmls-d50.model"
     )
 }

@@ -1,5 +1,4 @@
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
@@ -9,7 +8,7 @@ use matchrank_engine::Error;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::files;
 use matchrank_engine::ingest::{Named, read_queries};
-use matchrank_engine::model_file::{self, MatchingModel};
+use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Candidates, Ranking, rank_candidates, rank_collection};
 use serde_json::json;
 
@@ -81,7 +80,6 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         bail!("--top 0 ranks nothing; give at least 1");
     }
     let (model, _) = model_file::load(&args.model)?;
-    let MatchingModel::Bm25(model) = model;
     let dataset = Dataset::open(&args.data)?;
     let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));
     let judged = if args.queries.is_empty() || judged_only {
@@ -94,7 +92,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         _ => read_queries(&args.queries, &Named::new())?,
     };
     let rankings = match &args.candidates {
-        None => rank_collection(Arc::new(model), &dataset, &queries, args.top, &terminal)?,
+        None => rank_collection(&model, &dataset, &queries, args.top, &terminal)?,
         Some(path) => {
             let candidates = match &judged {
                 Some(held_out) if judged_only => judged_candidates(held_out),
@@ -114,7 +112,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     write_run(
         &args.out,
         &rankings,
-        args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or("bm25"),
+        args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or(model.kind()),
     )?;
     let n_empty = rankings.iter().filter(|(_, list)| list.is_empty()).count();
     let n_ranked: usize = rankings.iter().map(|(_, list)| list.len()).sum();

@@ -1,24 +1,42 @@
+mod settings;
+mod summary;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::bail;
 use clap::Subcommand;
-use matchrank_core::matching::bm25::Bm25Params;
+use matchrank_core::matching::{Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::model_file::{self, MatchingModel, Provenance};
-use serde_json::{Value, json};
+use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
+use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
+use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
+use matchrank_engine::validation::Validation;
+use serde_json::Value;
 
-use crate::terminal::{self, Format, Terminal, figure, human, table};
+use self::settings::{params_from, params_of_two, parse_setting};
+pub(crate) use self::summary::COLLAPSED;
+use crate::terminal::{Format, Terminal};
 use crate::{Global, Outcome};
 
 /// Train a model on a dataset
+///
+/// Models are measured on the validation judgments of the dataset, if it has any (held-out clicks are
+/// such); test judgments are not looked at.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  matchrank train bm25 --data shop --set b=0.4 --out bm25.model")]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     model: Model,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank train bm25 --data shop --set b=0.4 --out bm25.model
+  matchrank train rmls --data shop --set d=200 --out rmls.model
+  matchrank train rmls --data shop-today --start rmls.model --out today.model
+  matchrank train combination --data shop --of bm25.model rmls.model --out both.model";
 
 #[derive(Subcommand)]
 enum Model {
@@ -29,96 +47,219 @@ enum Model {
     ///   b=0.75   how much long documents are held back, from 0 to 1
     #[command(verbatim_doc_comment)]
     Bm25(Common),
+    /// RMLS: learns from clicks which words of queries go with which words of documents
+    ///
+    /// Regularized mapping to latent structures: every feature of queries and documents gets a sparse row
+    /// of d numbers, so that queries and the documents that answer them come close. The iteration that is
+    /// best on the validation judgments is kept.
+    ///
+    /// Parameters for --set:
+    ///   d=300                latent dimensions
+    ///   iterations=5         iterations at most; two without a better figure end the training
+    ///   beta=0.5, gamma=0.5  thresholds of the rows of queries and of documents; 0 leaves rows dense
+    ///   threshold=relative   what they are measured in: relative (shares of the largest entry of a row),
+    ///                        absolute (as in the papers), density (shares of the entries to leave)
+    ///   theta_x=1, theta_y=1 lengths of the rows
+    ///   center=true          subtract the means; without it the model collapses on most data
+    ///   route=factored       factored: by features and clicks; formed: form the matrix first (slower)
+    ///
+    /// Features, for --set too:
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    ///   click_tf=log         what a count of clicks becomes: count, log
+    ///   click_weight=1       length of the click features beside the words; 0 for no click features
+    #[command(verbatim_doc_comment)]
+    Rmls {
+        #[command(flatten)]
+        common: Common,
+        /// Start from a former model: its words are found by name, d is taken over
+        #[arg(long, value_name = "MODEL")]
+        start: Option<PathBuf>,
+    },
+    /// PLS: the directions in which queries and the documents that answer them vary together
+    ///
+    /// Partial least squares: the singular vectors of the covariance of queries and clicked documents.
+    ///
+    /// Parameters for --set:
+    ///   d=100                latent dimensions
+    ///   center=true          subtract the means
+    ///   weight_power=0       a in (s / s_1)^a, the weight of a latent dimension by its singular value
+    ///   tolerance=0.001      residual, relative to the largest singular value, at which to stop
+    ///   max_steps=300        products with the matrix at most
+    ///
+    /// Features, for --set too:
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    ///   click_tf=log         what a count of clicks becomes: count, log
+    ///   click_weight=1       length of the click features beside the words; 0 for no click features
+    #[command(verbatim_doc_comment)]
+    Pls(Common),
+    /// LSI of the documents' words: finds words that occur together; needs no clicks
+    ///
+    /// Parameters for --set:
+    ///   d=100                latent dimensions
+    ///   tolerance=0.001      residual, relative to the largest singular value, at which to stop
+    ///   max_steps=300        products with the matrix at most
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    #[command(verbatim_doc_comment)]
+    LsiDt(Common),
+    /// LSI of the clicks: for queries that training saw, and no others
+    ///
+    /// Parameters for --set:
+    ///   d=100                latent dimensions
+    ///   tolerance=0.001      residual, relative to the largest singular value, at which to stop
+    ///   max_steps=300        products with the matrix at most
+    ///   click_tf=log         what a count of clicks becomes: count, log
+    #[command(verbatim_doc_comment)]
+    LsiQd(Common),
+    /// Random walk on the clicks: documents that queries with the same clicks lead to
+    ///
+    /// Ranks documents that can be reached from the query over clicks, for queries that training saw.
+    ///
+    /// Parameters for --set:
+    ///   self_transition=0.9  probability to stay in a step, from 0 to below 1
+    ///   steps=5              steps, from 1
+    #[command(verbatim_doc_comment)]
+    RandomWalk(Common),
+    /// Combination of two models: a * first + (1 - a) * second
+    ///
+    /// The scores of both are standardised for each query over the documents that are ranked. The weight a
+    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10. A combination
+    /// may be combined again.
+    Combination {
+        #[command(flatten)]
+        place: Place,
+        /// The two model files
+        #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"], required = true)]
+        of: Vec<PathBuf>,
+    },
 }
 
 #[derive(clap::Args)]
-struct Common {
+struct Place {
     /// Dataset folder made by `ingest`
     #[arg(long, value_name = "DATASET")]
     data: PathBuf,
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Set a parameter of the model
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
-    settings: Vec<(String, Value)>,
     /// How to print the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    match args.model {
-        Model::Bm25(common) => train_bm25(&common, global),
-    }
+#[derive(clap::Args)]
+struct Common {
+    #[command(flatten)]
+    place: Place,
+    /// Set a parameter of the model
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, Value)>,
 }
 
-fn train_bm25(args: &Common, global: &Global) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let params: Bm25Params = params_from(&args.settings)?;
-    let dataset = Dataset::open(&args.data)?;
-    let model = TextBm25::of_dataset(&params, &dataset)?;
-    let (n_documents, n_words) = (model.bm25.n_documents(), model.words.vocabulary.len() as u64);
-    let average_length = model.bm25.average_length();
-    model_file::save(&args.out, &MatchingModel::Bm25(model), &provenance(&dataset))?;
-    let seconds = started.elapsed().as_secs_f64();
-    match args.format {
-        Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
-            "model": "bm25", "file": args.out, "params": params, "seconds": seconds,
-            "documents": n_documents, "words": n_words, "average_length": average_length,
-        }))?)?,
-        format => {
-            let rows = [
-                ("model", "bm25".to_owned()),
-                ("k1", params.k1.to_string()),
-                ("b", params.b.to_string()),
-                ("documents", human(n_documents)),
-                ("words", human(n_words)),
-                ("words per document", figure(average_length, 2)),
-            ];
-            let rows = rows.map(|(name, value)| vec![name.to_owned(), value]).into();
-            terminal::print(&table(&["", "value"], rows, format))?;
-            terminal.done(&format!("wrote {}", args.out.display()), started);
+    let seed = global.seed;
+    // Parameters first: a wrong one should not wait for the data.
+    let (place, model, dataset, seeded) = match args.model {
+        Model::Bm25(Common { place, settings }) => {
+            let params: Bm25Params = params_from(&settings)?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = TextBm25::of_dataset(&params, &dataset)?;
+            (place, MatchingModel::Bm25(model.into()), dataset, false)
         }
-    }
+        Model::Rmls { common: Common { place, mut settings }, start } => {
+            let start = start.as_deref().map(former).transpose()?;
+            if let Some(former) = &start
+                && !settings.iter().any(|(name, _)| name == "d")
+            {
+                settings.push(("d".into(), former.model.d().into()));
+            }
+            let (params, features): (RmlsParams, FeatureParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_rmls(&params, &features, &dataset, start.as_ref(), seed, &terminal)?;
+            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        Model::Pls(Common { place, settings }) => {
+            let (params, features): (PlsParams, FeatureParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_pls(&params, &features, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        Model::LsiDt(Common { place, settings }) => {
+            let (params, words): (LsiParams, WordParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_lsi_dt(&params, &words, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        Model::LsiQd(Common { place, settings }) => {
+            let (params, clicks): (LsiParams, ClickParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_lsi_qd(&params, &clicks, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        Model::RandomWalk(Common { place, settings }) => {
+            let params: RandomWalkParams = params_from(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let content_hash = dataset.manifest.content_hash.clone();
+            (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
+        }
+        Model::Combination { place, of } => {
+            let [first, second] = [&of[0], &of[1]].map(|path| model_file::load(path).map(|(model, _)| model));
+            let dataset = Dataset::open(&place.data)?;
+            let model = combine(first?, second?, &dataset, global, &terminal)?;
+            (place, MatchingModel::Combination(Box::new(model)), dataset, true)
+        }
+    };
+    model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;
+    terminal.finish();
+    summary::print(&model, &dataset, &place, &terminal, started)?;
     Ok(Outcome::Clean)
 }
 
+/// A combination tuned on the validation judgments, of which there must be some.
+pub(crate) fn combine(
+    first: MatchingModel,
+    second: MatchingModel,
+    dataset: &Dataset,
+    global: &Global,
+    terminal: &Terminal,
+) -> anyhow::Result<Combination> {
+    let Some(validation) = Validation::of(dataset, global.seed, terminal)? else {
+        bail!(
+            "{}: there are no validation judgments to find the weight with; ingest with --judgments validation=QRELS or --split",
+            dataset.folder().display()
+        );
+    };
+    Ok(Combination::tune(first, second, dataset, &validation, terminal)?)
+}
+
+/// The model that training starts from.
+fn former(path: &std::path::Path) -> anyhow::Result<LatentModel> {
+    match model_file::load(path)?.0 {
+        MatchingModel::Latent(model) => Ok(*model),
+        other => bail!(
+            "--start {}: a {} model has no latent rows to start from; give a model of rmls, pls or lsi-dt",
+            path.display(),
+            other.kind()
+        ),
+    }
+}
+
 /// Where a model comes from, for its file.
-pub(crate) fn provenance(dataset: &Dataset) -> Provenance {
+pub(crate) fn provenance(dataset: &Dataset, seed: Option<u64>) -> Provenance {
     let statistics = serde_json::to_value(&dataset.manifest.statistics).expect("statistics are plain data");
     let hash = Value::String(dataset.manifest.content_hash.clone());
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: None,
+        seed,
         data: [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into(),
     }
-}
-
-/// Parameters with the settings of `--set` over their defaults; an unknown name is an error that lists
-/// the known ones.
-fn params_from<P: serde::de::DeserializeOwned + serde::Serialize + Default>(
-    settings: &[(String, Value)],
-) -> anyhow::Result<P> {
-    let mut params = serde_json::to_value(P::default())?;
-    for (name, value) in settings {
-        let known = params.as_object().expect("parameters are a struct");
-        anyhow::ensure!(
-            known.contains_key(name),
-            "--set {name}: the model has no such parameter; it has {}",
-            known.keys().cloned().collect::<Vec<_>>().join(", ")
-        );
-        params[name] = value.clone();
-        // One at a time, so that a value that does not fit is blamed on its parameter.
-        serde_json::from_value::<P>(params.clone()).with_context(|| format!("--set {name}={value}"))?;
-    }
-    Ok(serde_json::from_value(params)?)
-}
-
-/// `name=value`, the value as JSON where it is JSON (numbers, true, false, null), else as text.
-fn parse_setting(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, for example k1=0.9")?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((name.to_owned(), value))
 }

@@ -24,8 +24,7 @@
 
 use serde::Serialize;
 
-use crate::matching::{Factor, SparseRow};
-use crate::simd::vectorised;
+use crate::matching::{Factor, SparseRow, dot};
 use crate::{Error, Result};
 
 /// A bilinear model; see the [module](self).
@@ -137,22 +136,6 @@ impl Bilinear {
         if let Some(weights) = &self.weights {
             image.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
         }
-    }
-}
-
-vectorised! {
-    /// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
-    pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-        assert_eq!(a.len(), b.len(), "vectors of one space");
-        let mut lanes = [0f32; 16];
-        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
-        for (a, b) in a.iter().zip(b) {
-            for lane in 0..16 {
-                lanes[lane] += a[lane] * b[lane];
-            }
-        }
-        let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| f64::from(x * y)).sum();
-        (rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()) as f32
     }
 }
 

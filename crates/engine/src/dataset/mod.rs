@@ -11,15 +11,19 @@
 //!
 //! A query or document is known by its row number inside the folder and by its id outside.
 
+mod clicks;
+mod documents;
 mod held_out;
 mod manifest;
 pub(crate) mod tables;
 
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, Float32Array, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array};
+use arrow_array::{Array, Float32Array, StringArray, UInt8Array, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
+pub use clicks::Clicks;
+pub use documents::Documents;
 pub use held_out::{BinBy, HeldOut};
 pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};
 
@@ -90,34 +94,6 @@ pub struct Judged {
     pub grade: f32,
     /// Held-out clicks behind it; 0 where a person judged.
     pub clicks: f32,
-}
-
-/// Documents as they are read: ids, and for every field the texts.
-pub struct Documents<'a> {
-    ids: &'a StringArray,
-    fields: Vec<&'a StringArray>,
-}
-
-impl Documents<'_> {
-    /// Number of documents in this batch.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Whether the batch is empty.
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    /// Id of a document of this batch.
-    pub fn id(&self, row: usize) -> &str {
-        self.ids.value(row)
-    }
-
-    /// Text of a field (in the order of the manifest's fields) of a document of this batch.
-    pub fn text(&self, row: usize, field: usize) -> &str {
-        self.fields[field].value(row)
-    }
 }
 
 impl Dataset {
@@ -200,45 +176,6 @@ impl Dataset {
         Ok(queries)
     }
 
-    /// Calls `each` with the documents batch by batch, in the order of their rows.
-    pub fn for_each_documents(&self, mut each: impl FnMut(&Documents<'_>) -> Result<()>) -> Result<()> {
-        let path = self.folder.join(DOCUMENTS);
-        tables::batches(&path, None)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
-    }
-
-    /// The texts of all documents, field by field, in the order of their rows; read as they are drawn.
-    pub fn texts(&self) -> Result<impl Iterator<Item = Result<Vec<String>>>> {
-        let path = self.folder.join(DOCUMENTS);
-        Ok(tables::batches(&path, None)?.flat_map(move |batch| {
-            let texts = batch.and_then(|batch| {
-                let documents = self.documents_of(&path, &batch)?;
-                let n_fields = self.manifest.fields.len();
-                let row =
-                    |row| Ok((0..n_fields).map(|field| documents.text(row, field).to_owned()).collect());
-                Ok((0..documents.len()).map(row).collect::<Vec<_>>())
-            });
-            texts.unwrap_or_else(|error| vec![Err(error)])
-        }))
-    }
-
-    fn documents_of<'a>(&self, path: &Path, batch: &'a RecordBatch) -> Result<Documents<'a>> {
-        let fields =
-            self.manifest.fields.iter().map(|(name, _)| tables::column(path, batch, &text_column(name)));
-        Ok(Documents { ids: tables::column(path, batch, "id")?, fields: fields.collect::<Result<_>>()? })
-    }
-
-    /// The ids of all documents, in the order of their rows; their texts are not read.
-    pub fn document_ids(&self) -> Result<Vec<String>> {
-        let path = self.folder.join(DOCUMENTS);
-        let mut all = Vec::with_capacity(self.manifest.statistics.n_documents as usize);
-        for batch in tables::batches(&path, Some(&["id"]))? {
-            let batch = &batch?;
-            let ids: &StringArray = tables::column(&path, batch, "id")?;
-            all.extend((0..ids.len()).map(|i| ids.value(i).to_owned()));
-        }
-        Ok(all)
-    }
-
     /// The training pairs.
     pub fn responses(&self) -> Result<Vec<Response>> {
         let path = self.folder.join(RESPONSES);
@@ -281,26 +218,38 @@ impl Dataset {
         Ok(judgments)
     }
 
-    /// The words of the documents with their frequencies. Words that only queries have come after them in
-    /// the table and are left out here.
+    /// The words of the documents with their frequencies.
     pub fn document_vocabulary(&self) -> Result<Vocabulary> {
+        self.read_vocabulary(|terms| {
+            // Words that only queries have come after those of documents.
+            Vocabulary::from_terms(self.manifest.statistics.n_documents, terms.filter(|(_, df, _)| *df > 0))
+        })
+    }
+
+    /// The words of the documents, and after them the words that only (training) queries have.
+    pub fn vocabulary(&self) -> Result<Vocabulary> {
+        self.read_vocabulary(|terms| {
+            Vocabulary::with_query_terms(self.manifest.statistics.n_documents, terms)
+        })
+    }
+
+    fn read_vocabulary(
+        &self,
+        make: impl FnOnce(&mut dyn Iterator<Item = (&str, u32, u64)>) -> Result<Vocabulary>,
+    ) -> Result<Vocabulary> {
         let path = self.folder.join(VOCABULARY);
-        let mut terms: Vec<(String, u32, u64)> = Vec::new();
-        for batch in tables::batches(&path, None)? {
-            let batch = &batch?;
-            let names: &StringArray = tables::column(&path, batch, "term")?;
-            let dfs: &UInt32Array = tables::column(&path, batch, "document_frequency")?;
-            let cfs: &UInt64Array = tables::column(&path, batch, "collection_frequency")?;
-            terms.extend(
-                (0..batch.num_rows())
-                    .filter(|&i| dfs.value(i) > 0)
-                    .map(|i| (names.value(i).to_owned(), dfs.value(i), cfs.value(i))),
-            );
+        let batches = tables::batches(&path, None)?.collect::<Result<Vec<_>>>()?;
+        let mut columns: Vec<(&StringArray, &UInt32Array, &UInt64Array)> = Vec::new();
+        for batch in &batches {
+            columns.push((
+                tables::column(&path, batch, "term")?,
+                tables::column(&path, batch, "document_frequency")?,
+                tables::column(&path, batch, "collection_frequency")?,
+            ));
         }
-        Vocabulary::from_terms(
-            self.manifest.statistics.n_documents,
-            terms.iter().map(|(term, df, cf)| (term.as_str(), *df, *cf)),
-        )
+        make(&mut columns.iter().flat_map(|(terms, dfs, cfs)| {
+            (0..terms.len()).map(|i| (terms.value(i), dfs.value(i), cfs.value(i)))
+        }))
     }
 }
 

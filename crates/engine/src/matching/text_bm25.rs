@@ -1,4 +1,5 @@
 use matchrank_core::Result;
+use matchrank_core::matching::SparseRow;
 use matchrank_core::matching::bm25::{Bm25, Bm25Params, Contribution};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -97,10 +98,17 @@ impl TextBm25 {
     /// What each term adds to the score, the largest part first.
     pub fn explain(&self, query: &str, document: &[impl AsRef<str>]) -> Vec<TermContribution> {
         let (query, document) = (self.words.query(query), self.words.document(document));
-        let mut parts: Vec<TermContribution> = self
-            .bm25
-            .explain(query.row(), document.row(), document.length)
-            .into_iter()
+        self.explain_rows(query.row(), document.row(), document.length)
+    }
+
+    pub(super) fn explain_rows(
+        &self,
+        query: SparseRow<'_>,
+        document: SparseRow<'_>,
+        length: f32,
+    ) -> Vec<TermContribution> {
+        let parts = self.bm25.explain(query, document, length).into_iter();
+        let mut parts: Vec<TermContribution> = parts
             .map(|contribution| TermContribution {
                 text: self.words.vocabulary.term(contribution.term).to_owned(),
                 contribution,

@@ -24,9 +24,15 @@ pub(super) struct Container<'a> {
     arrays: BTreeMap<String, Array<'a>>,
 }
 
-struct Array<'a> {
-    dtype: Dtype,
-    bytes: Cow<'a, [u8]>,
+/// An array as the bytes of a file, or as the numbers of a model that become bytes while it is written:
+/// models of gigabytes are never copied.
+enum Array<'a> {
+    Bytes(Dtype, Cow<'a, [u8]>),
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+    F32(&'a [f32]),
 }
 
 /// A number that arrays are made of.
@@ -51,23 +57,74 @@ macro_rules! element {
     };
 }
 
-element!(u8 => U8, u32 => U32, u64 => U64, f64 => F64);
+element!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
 
-impl<'a> Container<'a> {
-    pub(super) fn new(kind: &str) -> Self {
-        let metadata = [
-            ("format", FORMAT.to_owned()),
-            ("format_version", FORMAT_VERSION.to_string()),
-            ("kind", kind.to_owned()),
-        ];
-        Self {
-            metadata: metadata.map(|(key, value)| (key.to_owned(), value)).into(),
-            arrays: BTreeMap::new(),
+macro_rules! borrowed {
+    ($($number:ty => $variant:ident),*) => {
+        $(impl<'a> From<&'a [$number]> for Array<'a> {
+            fn from(numbers: &'a [$number]) -> Self {
+                Self::$variant(numbers)
+            }
+        })*
+
+        impl Array<'_> {
+            fn dtype(&self) -> Dtype {
+                match self {
+                    Self::Bytes(dtype, _) => *dtype,
+                    $(Self::$variant(_) => <$number as Element>::DTYPE,)*
+                }
+            }
+
+            fn n_bytes(&self) -> usize {
+                match self {
+                    Self::Bytes(_, bytes) => bytes.len(),
+                    $(Self::$variant(numbers) => size_of_val(*numbers),)*
+                }
+            }
+
+            /// Calls `each` with the bytes, piece by piece.
+            fn for_each_piece(
+                &self,
+                mut each: impl FnMut(&[u8]) -> std::io::Result<()>,
+            ) -> std::io::Result<()> {
+                match self {
+                    Self::Bytes(_, bytes) => each(bytes),
+                    $(Self::$variant(numbers) => pieces(numbers, each),)*
+                }
+            }
         }
+    };
+}
+
+borrowed!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32);
+
+fn pieces<T: Element>(
+    numbers: &[T],
+    mut each: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    numbers.chunks(1 << 15).try_for_each(|chunk| {
+        bytes.clear();
+        chunk.iter().for_each(|number| number.put(&mut bytes));
+        each(&bytes)
+    })
+}
+
+/// Writes into a container, under names that start with a prefix; a model inside a model has one.
+pub(super) struct Writer<'c, 'a> {
+    container: &'c mut Container<'a>,
+    prefix: String,
+}
+
+impl<'a> Writer<'_, 'a> {
+    /// Writes a model inside this one.
+    pub(super) fn inside(&mut self, name: &str) -> Writer<'_, 'a> {
+        let prefix = format!("{}{name}.", self.prefix);
+        Writer { container: &mut *self.container, prefix }
     }
 
     pub(super) fn put(&mut self, key: &str, value: impl Into<String>) {
-        self.metadata.insert(key.to_owned(), value.into());
+        self.container.metadata.insert(format!("{}{key}", self.prefix), value.into());
     }
 
     pub(super) fn put_json(&mut self, key: &str, value: &impl Serialize) -> Result<()> {
@@ -76,14 +133,39 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    pub(super) fn put_array<T: Element>(&mut self, name: &str, values: &[T]) {
-        let mut bytes = Vec::with_capacity(values.len() * T::SIZE);
-        values.iter().for_each(|value| value.put(&mut bytes));
-        self.arrays.insert(name.to_owned(), Array { dtype: T::DTYPE, bytes: bytes.into() });
+    #[expect(private_bounds, reason = "slices of numbers are all there is")]
+    pub(super) fn put_array<T>(&mut self, name: &str, values: &'a [T])
+    where
+        Array<'a>: From<&'a [T]>,
+    {
+        self.container.arrays.insert(format!("{}{name}", self.prefix), values.into());
+    }
+
+    /// An array of one number.
+    pub(super) fn put_number<T: Element>(&mut self, name: &str, number: T) {
+        let mut bytes = Vec::new();
+        number.put(&mut bytes);
+        self.container
+            .arrays
+            .insert(format!("{}{name}", self.prefix), Array::Bytes(T::DTYPE, Cow::Owned(bytes)));
+    }
+}
+
+/// Reads from a container, under names that start with a prefix.
+pub(super) struct Reader<'c> {
+    container: &'c Container<'c>,
+    prefix: String,
+}
+
+impl Reader<'_> {
+    /// Reads a model inside this one.
+    pub(super) fn inside(&self, name: &str) -> Reader<'_> {
+        Reader { container: self.container, prefix: format!("{}{name}.", self.prefix) }
     }
 
     pub(super) fn metadata(&self, key: &str) -> Result<&str> {
-        let value = self.metadata.get(key).map(String::as_str);
+        let key = format!("{}{key}", self.prefix);
+        let value = self.container.metadata.get(&key).map(String::as_str);
         value.ok_or_else(|| Error::Params(format!("has no metadata {key:?}")))
     }
 
@@ -92,18 +174,20 @@ impl<'a> Container<'a> {
             .map_err(|e| Error::Params(format!("the metadata {key:?} cannot be used: {e}")))
     }
 
+    /// Whether there is an array of this name.
+    pub(super) fn has_array(&self, name: &str) -> bool {
+        self.container.arrays.contains_key(&format!("{}{name}", self.prefix))
+    }
+
     pub(super) fn array<T: Element>(&self, name: &str) -> Result<Vec<T>> {
-        let Some(array) = self.arrays.get(name) else {
+        let name = format!("{}{name}", self.prefix);
+        let Some(Array::Bytes(dtype, bytes)) = self.container.arrays.get(&name) else {
             return Err(Error::Params(format!("has no array {name:?}")));
         };
-        if array.dtype != T::DTYPE {
-            return Err(Error::Params(format!(
-                "array {name:?} is {:?}, expected {:?}",
-                array.dtype,
-                T::DTYPE
-            )));
+        if *dtype != T::DTYPE {
+            return Err(Error::Params(format!("array {name:?} is {dtype:?}, expected {:?}", T::DTYPE)));
         }
-        Ok(array.bytes.chunks_exact(T::SIZE).map(T::get).collect())
+        Ok(bytes.chunks_exact(T::SIZE).map(T::get).collect())
     }
 
     /// An array of one number.
@@ -113,17 +197,42 @@ impl<'a> Container<'a> {
             ref other => Err(Error::Params(format!("array {name:?} has {} values, expected 1", other.len()))),
         }
     }
+}
+
+impl<'a> Container<'a> {
+    pub(super) fn new() -> Self {
+        let metadata = [("format", FORMAT.to_owned()), ("format_version", FORMAT_VERSION.to_string())];
+        Self {
+            metadata: metadata.map(|(key, value)| (key.to_owned(), value)).into(),
+            arrays: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn writer(&mut self) -> Writer<'_, 'a> {
+        Writer { container: self, prefix: String::new() }
+    }
+
+    pub(super) fn reader(&self) -> Reader<'_> {
+        Reader { container: self, prefix: String::new() }
+    }
 
     pub(super) fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         // Widest numbers first, so that every array is aligned when the file is mapped.
         let mut arrays: Vec<(&String, &Array<'_>)> = self.arrays.iter().collect();
-        arrays.sort_by_key(|(_, array)| std::cmp::Reverse(array.dtype.bitsize()));
+        arrays.sort_by_key(|(_, array)| std::cmp::Reverse(array.dtype().bitsize()));
         let blank = self.header(&arrays, BLANK);
-        let checksum = checksum(&blank, arrays.iter().map(|(_, array)| &*array.bytes));
-        let header = self.header(&arrays, &checksum);
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&blank);
+        for (_, array) in &arrays {
+            array.for_each_piece(|piece| {
+                hasher.update(piece);
+                Ok(())
+            })?;
+        }
+        let header = self.header(&arrays, hasher.finalize().to_hex().as_str());
         debug_assert_eq!(header.len(), blank.len());
         out.write_all(&header)?;
-        arrays.iter().try_for_each(|(_, array)| out.write_all(&array.bytes))
+        arrays.iter().try_for_each(|(_, array)| array.for_each_piece(|piece| out.write_all(piece)))
     }
 
     /// Length and JSON, padded by spaces to a multiple of 8 bytes.
@@ -134,11 +243,12 @@ impl<'a> Container<'a> {
         entries.insert("__metadata__".into(), json!(metadata));
         let mut start = 0;
         for (name, array) in arrays {
-            let end = start + array.bytes.len();
-            let n = array.bytes.len() * 8 / array.dtype.bitsize();
+            let (dtype, n_bytes) = (array.dtype(), array.n_bytes());
+            let end = start + n_bytes;
+            let n = n_bytes * 8 / dtype.bitsize();
             entries.insert(
                 (*name).clone(),
-                json!({ "dtype": array.dtype, "shape": [n], "data_offsets": [start, end] }),
+                json!({ "dtype": dtype, "shape": [n], "data_offsets": [start, end] }),
             );
             start = end;
         }
@@ -172,9 +282,7 @@ impl<'a> Container<'a> {
         verify(bytes, length, &metadata)?;
         let arrays = tensors
             .iter()
-            .map(|(name, view)| {
-                (name.to_owned(), Array { dtype: view.dtype(), bytes: Cow::Borrowed(view.data()) })
-            })
+            .map(|(name, view)| (name.to_owned(), Array::Bytes(view.dtype(), Cow::Borrowed(view.data()))))
             .collect();
         Ok(Self { metadata, arrays })
     }
@@ -190,19 +298,10 @@ fn verify(bytes: &[u8], length: usize, metadata: &BTreeMap<String, String>) -> R
     let place = memchr::memmem::find(header, stated.as_bytes());
     let found = place.map(|place| {
         blank[place..place + BLANK.len()].copy_from_slice(BLANK.as_bytes());
-        checksum(&blank, [data])
+        blake3::Hasher::new().update(&blank).update_rayon(data).finalize().to_hex().to_string()
     });
     if found.as_ref() != Some(stated) {
         return Err("does not have the content its checksum states; it is damaged, copy it again".into());
     }
     Ok(())
-}
-
-fn checksum<'b>(header: &[u8], data: impl IntoIterator<Item = &'b [u8]>) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(header);
-    data.into_iter().for_each(|bytes| {
-        hasher.update(bytes);
-    });
-    hasher.finalize().to_hex().to_string()
 }

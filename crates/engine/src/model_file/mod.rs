@@ -2,44 +2,56 @@
 //!
 //! A file holds named arrays and metadata (all strings):
 //!
-//! | metadata | what |
-//! |---|---|
-//! | `format` | `matchrank` |
-//! | `format_version` | 1; a program refuses files of a later version |
-//! | `kind` | the model: `bm25` |
-//! | `params` | parameters of the model, JSON |
-//! | `analyser` | [`AnalyserParams`](crate::text::AnalyserParams), JSON |
-//! | `fields` | [`FieldWeights`](crate::text::FieldWeights), JSON |
-//! | `vocabulary_hash` | [`Vocabulary::hash`](crate::text::Vocabulary::hash) |
-//! | `provenance` | [`Provenance`], JSON |
-//! | `checksum` | BLAKE3 of the whole file with 64 zeros in this place, hexadecimal |
+//! | metadata | of | what |
+//! |---|---|---|
+//! | `format` | all | `matchrank` |
+//! | `format_version` | all | 1; a program refuses files of a later version |
+//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `random-walk` or `combination` |
+//! | `provenance` | all | [`Provenance`], JSON |
+//! | `checksum` | all | BLAKE3 of the whole file with 64 zeros in this place, hexadecimal |
+//! | `params` | all but combinations | parameters of the training, JSON |
+//! | `analyser`, `fields` | models with words | [`AnalyserParams`](crate::text::AnalyserParams), [`FieldWeights`](crate::text::FieldWeights), JSON |
+//! | `vocabulary_hash` | models with words | [`Vocabulary::hash`](crate::text::Vocabulary::hash) |
+//! | `features` | RMLS, PLS, LSI of words | [`FeatureParams`](crate::features::FeatureParams), JSON |
+//! | `source` | RMLS, PLS, LSI | the dataset its click features stand for ([`Source`](crate::features::Source)), JSON |
+//! | `report` | RMLS, PLS, LSI | what the training reported, JSON |
+//! | `content_hash` | random walk | the dataset it was made for |
+//! | `curve` | combination | validation NDCG@10 by weight, JSON |
 //!
-//! Arrays of every model over text: `vocabulary.terms` (u8, all terms one after the other, UTF-8),
-//! `vocabulary.offsets` (u64, one more than terms), `vocabulary.document_frequencies` (u32) and
-//! `vocabulary.collection_frequencies` (u64). BM25 adds `n_documents` (u64) and `average_length` (f64).
+//! | arrays | type | of | what |
+//! |---|---|---|---|
+//! | `vocabulary.terms`, `.offsets` | u8, u64 | models with words | all terms one after the other, UTF-8, and where each starts |
+//! | `vocabulary.document_frequencies`, `.collection_frequencies` | u32, u64 | models with words | counts of each term; 0 for terms of queries alone |
+//! | `n_documents` | u64 | models with words | documents that were counted |
+//! | `average_length` | f64 | BM25 | mean length of the documents |
+//! | `d` | u64 | RMLS, PLS, LSI | latent dimension |
+//! | `lx.row`, `ly.row` | u32 | RMLS, PLS, LSI | the row of every feature; 4294967295 for none |
+//! | `lx.values`, `ly.values` | f32 | RMLS, PLS, LSI | the rows, d numbers each, or |
+//! | `lx.offsets`, `lx.columns`, `lx.values` | u64, u16, f32 | sparse RMLS | the entries of the rows that are not zero |
+//! | `weights` | f32 | PLS, LSI | weights of the latent columns, where they are not all 1 |
+//! | `weight` | f32 | combination | weight of the first model |
+//!
+//! The two models of a combination have their metadata and arrays in the same file, under names that start
+//! with `first.` and `second.`.
 //!
 //! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
 //! through a memory map; every byte is covered by the checksum, which is verified on every load.
 
 mod bm25;
 mod container;
+mod latent;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::files;
-use crate::matching::TextBm25;
-use container::Container;
-
-/// A model of any kind that a file may hold.
-#[derive(Debug, Clone)]
-pub enum MatchingModel {
-    /// BM25 over text.
-    Bm25(TextBm25),
-}
+use crate::matching::{Combination, LatentKind, MatchingModel, WalkModel};
+use container::{Container, Reader, Writer};
 
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,15 +72,31 @@ impl Default for Provenance {
     }
 }
 
-const KINDS: &str = "bm25";
-
 /// Writes a model file, whole or not at all.
 pub fn save(path: &Path, model: &MatchingModel, provenance: &Provenance) -> Result<()> {
-    let mut container = match model {
-        MatchingModel::Bm25(model) => bm25::to_container(model)?,
-    };
-    container.put_json("provenance", provenance)?;
+    let mut container = Container::new();
+    let mut file = container.writer();
+    put(&mut file, model)?;
+    file.put_json("provenance", provenance)?;
     files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
+}
+
+fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
+    file.put("kind", model.kind());
+    match model {
+        MatchingModel::Bm25(model) => bm25::put(file, model),
+        MatchingModel::Latent(model) => latent::put(file, model),
+        MatchingModel::RandomWalk(model) => {
+            file.put("content_hash", model.content_hash.as_str());
+            file.put_json("params", &model.params)
+        }
+        MatchingModel::Combination(model) => {
+            file.put_number("weight", model.weight);
+            file.put_json("curve", &model.curve)?;
+            put(&mut file.inside("first"), &model.first)?;
+            put(&mut file.inside("second"), &model.second)
+        }
+    }
 }
 
 /// Reads a model file. A file that is truncated, damaged, of a later version or of an unknown kind is an
@@ -80,22 +108,45 @@ pub fn load(path: &Path) -> Result<(MatchingModel, Provenance)> {
 /// The model in the bytes of a file; `name` is for messages.
 fn from_bytes(name: &str, bytes: &[u8]) -> Result<(MatchingModel, Provenance)> {
     let container = Container::read(bytes).map_err(|message| Error::format(name, message))?;
-    parse(&container).map_err(|error| match error {
+    let file = container.reader();
+    get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
         Error::Params(message) | Error::Shape(message) => Error::format(name, message),
         other => other,
     })
 }
 
-fn parse(container: &Container<'_>) -> Result<(MatchingModel, Provenance)> {
-    let model = match container.metadata("kind")? {
-        bm25::KIND => MatchingModel::Bm25(bm25::from_container(container)?),
+fn get(file: &Reader<'_>) -> Result<MatchingModel> {
+    let kind = file.metadata("kind")?;
+    if let Some(kind) = LatentKind::ALL.into_iter().find(|latent| latent.name() == kind) {
+        return Ok(MatchingModel::Latent(Box::new(latent::get(file, kind)?)));
+    }
+    Ok(match kind {
+        "bm25" => MatchingModel::Bm25(Arc::new(bm25::get(file)?)),
+        "random-walk" => {
+            let content_hash = file.metadata("content_hash")?.to_owned();
+            let model = WalkModel { params: file.json("params")?, content_hash };
+            model.params.validate()?;
+            MatchingModel::RandomWalk(model)
+        }
+        "combination" => {
+            let weight: f32 = file.number("weight")?;
+            if !(0.0..=1.0).contains(&weight) {
+                return Err(Error::Params(format!("the weight of a combination is {weight}")));
+            }
+            MatchingModel::Combination(Box::new(Combination {
+                weight,
+                first: get(&file.inside("first"))?,
+                second: get(&file.inside("second"))?,
+                curve: file.json("curve")?,
+            }))
+        }
         other => {
+            let latent = LatentKind::ALL.map(LatentKind::name).join(", ");
             return Err(Error::Params(format!(
-                "holds a model of the unknown kind {other:?}; this program knows: {KINDS}"
+                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, random-walk, combination"
             )));
         }
-    };
-    Ok((model, container.json("provenance")?))
+    })
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! share no term with the query are not returned. A document's number is its place in the collection.
 
 mod index;
+mod of_dataset;
 mod postings;
 mod retriever;
 #[cfg(test)]
@@ -22,5 +23,7 @@ mod tokens;
 mod top_k;
 
 pub use index::Index;
+pub use of_dataset::index_of;
 pub use retriever::Retriever;
 pub use top_k::Hit;
+pub(crate) use top_k::TopK;

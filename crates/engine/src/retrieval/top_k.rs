@@ -11,7 +11,7 @@ pub struct Hit {
 }
 
 /// The k best of the hits offered; ties go to the smaller document number.
-pub(super) struct TopK {
+pub(crate) struct TopK {
     k: usize,
     /// The worst of the kept hits is on top.
     heap: BinaryHeap<WorstFirst>,
@@ -40,19 +40,19 @@ impl PartialEq for WorstFirst {
 impl Eq for WorstFirst {}
 
 impl TopK {
-    pub(super) fn new(k: usize) -> Self {
+    pub(crate) fn new(k: usize) -> Self {
         Self { k, heap: BinaryHeap::new() }
     }
 
     /// A document that comes after those offered so far needs a score above this one to be kept.
-    pub(super) fn threshold(&self) -> f32 {
+    pub(crate) fn threshold(&self) -> f32 {
         match self.heap.peek() {
             Some(worst) if self.heap.len() >= self.k => worst.0.score,
             _ => f32::NEG_INFINITY,
         }
     }
 
-    pub(super) fn offer(&mut self, hit: Hit) {
+    pub(crate) fn offer(&mut self, hit: Hit) {
         if self.heap.len() < self.k {
             self.heap.push(WorstFirst(hit));
         } else if let Some(mut worst) = self.heap.peek_mut()
@@ -63,7 +63,7 @@ impl TopK {
     }
 
     /// The kept hits, best first.
-    pub(super) fn into_hits(self) -> Vec<Hit> {
+    pub(crate) fn into_hits(self) -> Vec<Hit> {
         self.heap.into_sorted_vec().into_iter().map(|worst_first| worst_first.0).collect()
     }
 }

@@ -21,8 +21,21 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// A vocabulary of `(term, document frequency, collection frequency)`, ids in the order given, from a
-    /// collection of `n_documents`. Counts that contradict each other and repeated terms are errors.
+    /// collection of `n_documents`. Counts that contradict each other, terms of no document and repeated
+    /// terms are errors.
     pub fn from_terms<'a>(
+        n_documents: u64,
+        terms: impl IntoIterator<Item = (&'a str, u32, u64)>,
+    ) -> Result<Self> {
+        let vocabulary = Self::with_query_terms(n_documents, terms)?;
+        if let Some((term, ..)) = vocabulary.iter().find(|(_, df, _)| *df == 0) {
+            return Err(impossible(term, 0, 0, n_documents));
+        }
+        Ok(vocabulary)
+    }
+
+    /// The same, and terms that only queries have may be among them: 0 documents, 0 occurrences.
+    pub fn with_query_terms<'a>(
         n_documents: u64,
         terms: impl IntoIterator<Item = (&'a str, u32, u64)>,
     ) -> Result<Self> {
@@ -35,10 +48,8 @@ impl Vocabulary {
             ids: HashTable::new(),
         };
         for (term, df, cf) in terms {
-            if df == 0 || u64::from(df) > n_documents || u64::from(df) > cf {
-                return Err(Error::Params(format!(
-                    "term {term:?}: {df} documents and {cf} occurrences are impossible in a collection of {n_documents} documents"
-                )));
+            if u64::from(df) > n_documents || u64::from(df) > cf || (df == 0 && cf > 0) {
+                return Err(impossible(term, df, cf, n_documents));
             }
             if vocabulary.document_frequencies.len() >= u32::MAX as usize {
                 return Err(Error::Params("a vocabulary holds at most 4,294,967,295 terms".into()));
@@ -128,6 +139,12 @@ impl Vocabulary {
     }
 }
 
+fn impossible(term: &str, df: u32, cf: u64, n_documents: u64) -> Error {
+    Error::Params(format!(
+        "term {term:?}: {df} documents and {cf} occurrences are impossible in a collection of {n_documents} documents"
+    ))
+}
+
 fn slice<'a>(arena: &'a str, offsets: &[u64], id: u32) -> &'a str {
     &arena[offsets[id as usize] as usize..offsets[id as usize + 1] as usize]
 }
@@ -174,6 +191,9 @@ mod tests {
     fn contradictions_are_errors() {
         assert!(Vocabulary::from_terms(1, [("a", 2, 2)]).is_err());
         assert!(Vocabulary::from_terms(1, [("a", 0, 0)]).is_err());
+        assert!(Vocabulary::with_query_terms(1, [("a", 0, 0)]).is_ok());
+        assert!(Vocabulary::with_query_terms(1, [("a", 0, 1)]).is_err());
+        assert!(Vocabulary::with_query_terms(1, [("a", 2, 2)]).is_err());
         assert!(Vocabulary::from_terms(3, [("a", 2, 1)]).is_err());
         let message = Vocabulary::from_terms(3, [("a", 1, 1), ("a", 2, 2)]).unwrap_err().to_string();
         assert!(message.contains("two ids, 0 and 1"), "{message}");

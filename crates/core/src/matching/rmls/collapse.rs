@@ -4,10 +4,9 @@
 //! least 0, rows that all point in one direction give the largest objective, and then every document gets
 //! nearly the same score. Centering prevents it; these figures show it.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::matching::bilinear::dot;
+use crate::matching::{dot, dots};
 
 /// Figures about the directions of rows, over a sample of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -41,14 +40,13 @@ impl Collapse {
         rows.iter()
             .for_each(|row| mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / n as f32));
         // Eigenvalues of the second moments are those of the Gram matrix: trace n, squares sum g_ij^2.
-        let mut squares = 0.0;
-        let gram: Vec<Vec<f32>> =
-            rows.par_iter().map(|a| rows.iter().map(|b| dot(a, b)).collect::<Vec<f32>>()).collect();
-        gram.iter().flatten().for_each(|&g| squares += f64::from(g) * f64::from(g));
+        let (flat, mut gram) = (rows.concat(), vec![0f32; n * n]);
+        dots(d, &flat, &flat, &mut gram);
+        let squares: f64 = gram.iter().map(|&g| f64::from(g) * f64::from(g)).sum();
         // The first principal direction by the power method on the Gram matrix.
-        let mut weights: Vec<f32> = gram[0].clone();
+        let mut weights: Vec<f32> = gram[..n].to_vec();
         for _ in 0..30 {
-            let next: Vec<f32> = gram.iter().map(|row| dot(row, &weights)).collect();
+            let next: Vec<f32> = gram.chunks(n).map(|row| dot(row, &weights)).collect();
             let norm = dot(&next, &next).sqrt();
             weights = next.iter().map(|value| value / norm).collect();
         }
@@ -67,7 +65,7 @@ impl Collapse {
 
     /// Whether the rows say hardly more than one number.
     pub fn is_collapsed(&self) -> bool {
-        self.aligned > 0.9 || (self.effective_rank > 0.0 && self.effective_rank < 1.5)
+        self.aligned > 0.9 || (self.effective_rank > 0.0 && self.effective_rank < 2.0)
     }
 }
 

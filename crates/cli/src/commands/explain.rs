@@ -1,0 +1,206 @@
+use std::path::PathBuf;
+
+use anyhow::bail;
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
+use matchrank_engine::model_file;
+use serde_json::json;
+
+use crate::terminal::{self, Format, Terminal, table};
+use crate::{Global, Outcome};
+
+/// Say why a document has its score for a query
+///
+/// The parts add up to the score: shared words for BM25; for RMLS, PLS and LSI pairs of a query feature and a
+/// document feature, each adding x * affinity * y. A click feature is shown as document:ID (this query led
+/// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
+/// ways over clicks, a combination both of its models.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Model file made by `train`
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// Dataset folder made by `ingest`
+    #[arg(long, value_name = "DATASET")]
+    data: PathBuf,
+    /// Text of the query; training need not have seen it
+    #[arg(long, value_name = "TEXT")]
+    query: String,
+    /// Id of the document
+    #[arg(long, value_name = "ID")]
+    document: String,
+    /// Parts to show, the largest
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    top: usize,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank explain --model rmls.model --data shop --query 'gears of war' --document 2670133
+  matchrank explain --model both.model --data shop --query 'gears of war' --document 2670133 --format json";
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let terminal = Terminal::new(global.quiet);
+    let (model, _) = model_file::load(&args.model)?;
+    let dataset = Dataset::open(&args.data)?;
+    let Some(row) = dataset.document_ids()?.iter().position(|id| *id == args.document) else {
+        bail!("{}: there is no document {}", args.data.display(), args.document);
+    };
+    let row = [row as u32];
+    // A combination is standardised over the whole collection; for the others one document will do.
+    let (wanted, document) = match model {
+        MatchingModel::Combination(_) => (None, row[0]),
+        _ => (Some(&row[..]), 0),
+    };
+    let matcher = bind(&model, &dataset, wanted, &terminal)?;
+    let mut explanation = matcher.explain(&args.query, document)?;
+    terminal.finish();
+    match args.format {
+        Format::Json => {
+            shorten(&mut explanation, args.top);
+            let mut json = json!(explanation);
+            json["model"] = model.kind().into();
+            json["query"] = args.query.into();
+            json["document"] = args.document.into();
+            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+        }
+        format => terminal::print(&text(model.kind(), &explanation, args.top, format))?,
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Leaves the largest parts.
+fn shorten(explanation: &mut Explanation, top: usize) {
+    match &mut explanation.why {
+        Why::Terms { terms } => terms.truncate(top),
+        Why::Pairs { pairs, others } => {
+            *others += pairs.drain(top.min(pairs.len())..).map(|pair| f64::from(pair.score)).sum::<f64>();
+        }
+        Why::Paths { paths, .. } => paths.truncate(top),
+        Why::Parts { parts } => parts.iter_mut().for_each(|part| shorten(&mut part.explanation, top)),
+    }
+}
+
+fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> String {
+    let Some(score) = explanation.score else {
+        return format!("{kind}: no score; {}", silence(&explanation.why));
+    };
+    let score = format!("{score:.6}");
+    let number = |value: f64| format!("{value:.4}");
+    match &explanation.why {
+        Why::Terms { terms } => {
+            let shown = terms.iter().take(top).map(|term| {
+                let c = &term.contribution;
+                let counts = [c.query_count, c.count].map(|count| count.to_string());
+                let [in_query, in_document] = counts;
+                vec![
+                    term.text.clone(),
+                    in_query,
+                    in_document,
+                    number(c.idf),
+                    number(c.saturation),
+                    number(c.score),
+                ]
+            });
+            let mut rows: Vec<Vec<String>> = shown.collect();
+            if terms.len() > top {
+                let rest = terms[top..].iter().map(|term| term.contribution.score).sum();
+                rows.push(line(6, &format!("{} more words", terms.len() - top), number(rest)));
+            }
+            rows.push(line(6, "score", score));
+            let header = ["word", "in query", "in document", "idf", "saturation", "adds"];
+            format!("{kind}: the score is the sum over shared words\n{}", table(&header, rows, format))
+        }
+        Why::Pairs { pairs, others } => {
+            let mut rows: Vec<Vec<String>> = pairs
+                .iter()
+                .take(top)
+                .map(|pair| {
+                    let [x, affinity, y, adds] =
+                        [pair.x, pair.affinity, pair.y, pair.score].map(|value| number(f64::from(value)));
+                    vec![pair.query_feature.clone(), pair.document_feature.clone(), x, affinity, y, adds]
+                })
+                .collect();
+            let rest = others + pairs.iter().skip(top).map(|pair| f64::from(pair.score)).sum::<f64>();
+            if pairs.len() > top || *others != 0.0 {
+                rows.push(line(6, "all other pairs", number(rest)));
+            }
+            rows.push(line(6, "score", score));
+            let header = ["query feature", "document feature", "x", "affinity", "y", "adds"];
+            format!(
+                "{kind}: the score is the sum over pairs of features of x * affinity * y\n{}",
+                table(&header, rows, format)
+            )
+        }
+        Why::Paths { self_transition, steps, paths } => {
+            let rows = paths.iter().take(top).map(|path| {
+                let over = if path.over.is_empty() {
+                    "a click on the document".into()
+                } else {
+                    path.over.join(" > ")
+                };
+                vec![over, format!("{:.6}", path.probability)]
+            });
+            let rows: Vec<Vec<String>> = rows.chain([vec!["score".to_owned(), score]]).collect();
+            format!(
+                "{kind}: {steps} steps, each staying with probability {self_transition}; ways from the document to \
+                 the query\n{}",
+                table(&["over", "probability"], rows, format)
+            )
+        }
+        Why::Parts { parts } => {
+            let mut rows: Vec<Vec<String>> = parts
+                .iter()
+                .map(|part| {
+                    let own = part.explanation.score.map_or("no score".into(), |s| number(f64::from(s)));
+                    let [mean, deviation, standardised, adds] =
+                        [part.mean, part.deviation, part.standardised, part.contribution].map(number);
+                    vec![
+                        part.model.clone(),
+                        own,
+                        mean,
+                        deviation,
+                        standardised,
+                        part.weight.to_string(),
+                        adds,
+                    ]
+                })
+                .collect();
+            rows.push(line(7, "score", score));
+            let header = ["model", "its score", "mean", "deviation", "standardised", "weight", "adds"];
+            let mut text = format!(
+                "{kind}: the score is the weighted sum of standardised scores\n{}",
+                table(&header, rows, format)
+            );
+            for part in parts {
+                text.push_str("\n\n");
+                text.push_str(&self::text(&part.model, &part.explanation, top, format));
+            }
+            text
+        }
+    }
+}
+
+/// Why a model says nothing.
+fn silence(why: &Why) -> &'static str {
+    match why {
+        Why::Terms { .. } => "query and document share no word",
+        Why::Pairs { .. } => {
+            "the model has learned nothing about the words of the query, and training saw no clicks of it"
+        }
+        Why::Paths { .. } => "no way over clicks leads from the document to the query within so few steps",
+        Why::Parts { .. } => "neither model tells the documents apart for this query",
+    }
+}
+
+/// A row with a name and a last cell.
+fn line(columns: usize, name: &str, last: String) -> Vec<String> {
+    let mut row = vec![String::new(); columns];
+    row[0] = name.to_owned();
+    row[columns - 1] = last;
+    row
+}

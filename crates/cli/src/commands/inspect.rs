@@ -1,0 +1,211 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
+use matchrank_engine::matching::{Inputs, LatentModel, MatchingModel};
+use matchrank_engine::model_file::{self, Provenance};
+use serde_json::{Value, json};
+
+use super::train::COLLAPSED;
+use crate::terminal::{self, Format, human, table};
+use crate::{Global, Outcome};
+
+/// Look into a model: sizes, density, norms, spectrum, collapse, bounds, where it comes from
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  matchrank inspect rmls.model\n  matchrank inspect rmls.model --format json"
+)]
+pub(crate) struct Args {
+    /// Model file made by `train`
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
+    let (model, provenance) = model_file::load(&args.model)?;
+    match args.format {
+        Format::Json => {
+            let mut json = json_of(&model)?;
+            json["bytes"] = bytes(&args.model)?.into();
+            json["provenance"] = json!(provenance);
+            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+        }
+        format => {
+            let mut rows = vec![row("file", format!("{} bytes", human(bytes(&args.model)?)))];
+            let mut remarks = Vec::new();
+            describe(&model, "", &mut rows, &mut remarks)?;
+            rows.extend(origin(&provenance));
+            terminal::print(&table(&["", "value"], rows, format))?;
+            if format == Format::Table {
+                remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
+            }
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+fn bytes(path: &Path) -> anyhow::Result<u64> {
+    Ok(std::fs::metadata(path).with_context(|| path.display().to_string())?.len())
+}
+
+fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
+    let mut json = match model {
+        MatchingModel::Bm25(model) => json!({
+            "params": model.bm25.params(),
+            "n_documents": model.bm25.n_documents(),
+            "n_words": model.words.vocabulary.len(),
+            "average_length": model.bm25.average_length(),
+        }),
+        MatchingModel::Latent(model) => {
+            let mut json = json!(inspect(model)?);
+            json["params"] = model.params.clone();
+            if let Inputs::Features(features) = &model.inputs {
+                json["features"] = json!(features.params());
+                json["n_words"] = features.n_words().into();
+            }
+            json["report"] = json!(model.report);
+            json
+        }
+        MatchingModel::RandomWalk(model) => json!({ "params": model.params }),
+        MatchingModel::Combination(model) => json!({
+            "weight": model.weight,
+            "curve": model.curve,
+            "first": json_of(&model.first)?,
+            "second": json_of(&model.second)?,
+        }),
+    };
+    json["kind"] = model.kind().into();
+    Ok(json)
+}
+
+fn row(name: &str, value: impl Into<String>) -> Vec<String> {
+    vec![name.to_owned(), value.into()]
+}
+
+/// Rows for the table, and remarks in words below it. The models of a combination have a prefix.
+fn describe(
+    model: &MatchingModel,
+    prefix: &str,
+    rows: &mut Vec<Vec<String>>,
+    remarks: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    let first = rows.len();
+    rows.push(row("kind", model.kind()));
+    match model {
+        MatchingModel::Bm25(model) => {
+            let params = model.bm25.params();
+            rows.push(row("k1, b", format!("{}, {}", params.k1, params.b)));
+            rows.push(row("documents", human(model.bm25.n_documents())));
+            rows.push(row("words", human(model.words.vocabulary.len() as u64)));
+        }
+        MatchingModel::Latent(model) => describe_latent(model, rows, remarks)?,
+        MatchingModel::RandomWalk(model) => {
+            rows.push(row("steps", model.params.steps.to_string()));
+            rows.push(row("probability to stay", model.params.self_transition.to_string()));
+        }
+        MatchingModel::Combination(_) => {}
+    }
+    rows[first..].iter_mut().for_each(|row| row[0] = format!("{prefix}{}", row[0]));
+    if let MatchingModel::Combination(model) = model {
+        rows.push(row(&format!("{prefix}weight of the first"), model.weight.to_string()));
+        describe(&model.first, &format!("{prefix}first: "), rows, remarks)?;
+        describe(&model.second, &format!("{prefix}second: "), rows, remarks)?;
+    }
+    Ok(())
+}
+
+fn describe_latent(
+    model: &LatentModel,
+    rows: &mut Vec<Vec<String>>,
+    remarks: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    let Inspection { d, x, y, spectrum, bound } = inspect(model)?;
+    rows.push(row("latent dimensions", human(d as u64)));
+    if let Inputs::Features(features) = &model.inputs {
+        rows.push(row("words", human(features.n_words() as u64)));
+    }
+    for (side, name) in [(&x, "query"), (&y, "document")] {
+        describe_side(side, name, rows);
+    }
+    if let Some(Spectrum { singular_values, half, nine_tenths }) = spectrum {
+        let ends = (singular_values.first(), singular_values.last());
+        if let (Some(first), Some(last)) = ends {
+            rows.push(row("singular values", format!("{first:.3e} to {last:.3e}")));
+        }
+        rows.push(row(
+            "half, nine tenths of their squares",
+            format!("in the first {half}, in the first {nine_tenths}"),
+        ));
+    }
+    if let Some(residual) = model.report.residual {
+        rows.push(row("residual of the singular vectors", format!("{residual:.1e}")));
+    }
+    if let Some(best) = model.report.best {
+        rows.push(row("kept iteration", format!("{best} of {}", model.report.iterations.len())));
+    }
+    if let Some(ndcg) = model.report.validation {
+        rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
+    }
+    remarks.push(if x.collapse.is_collapsed() || y.collapse.is_collapsed() {
+        COLLAPSED.to_owned()
+    } else {
+        format!(
+            "No collapse: the rows of document features use about {:.0} of {d} directions (1 would be a collapse), \
+             and {:.0} % of them point in the main one.",
+            y.collapse.effective_rank,
+            100.0 * y.collapse.aligned
+        )
+    });
+    remarks.extend(bound.map(|bound| describe_bound(&bound)));
+    Ok(())
+}
+
+fn describe_side(side: &Side, name: &str, rows: &mut Vec<Vec<String>>) {
+    let Side { n_features, n_rows, density, lengths, largest_l1, collapse, .. } = side;
+    rows.push(row(
+        &format!("{name} features, with a row"),
+        format!("{}, {}", human(*n_features as u64), human(*n_rows as u64)),
+    ));
+    rows.push(row(&format!("{name} rows: density"), format!("{:.2} %", 100.0 * density)));
+    let [least, mean, most] = lengths.map(|length| format!("{length:.3e}"));
+    rows.push(row(&format!("{name} rows: length"), format!("{least} to {most}, mean {mean}")));
+    rows.push(row(&format!("{name} rows: largest l1 norm"), format!("{largest_l1:.3e}")));
+    rows.push(row(
+        &format!("{name} rows: length of mean, effective rank"),
+        format!("{:.3}, {:.1}", collapse.mean_row, collapse.effective_rank),
+    ));
+    rows.push(row(&format!("{name} rows: in one direction"), format!("{:.0} %", 100.0 * collapse.aligned)));
+}
+
+fn describe_bound(report: &BoundReport) -> String {
+    let BoundReport { theorem, bound, vacuous } = report;
+    let verdict =
+        if *vacuous { "so the bound is vacuous and says nothing" } else { "so the bound says something" };
+    format!(
+        "Theorem {theorem} with this model's constants: its mean score on training pairs differs from the \
+         expectation by at most {:.3e}, with probability {}. The difference cannot exceed {:.3e} in any case, \
+         {verdict}.",
+        bound.value, bound.confidence, bound.largest_gap
+    )
+}
+
+fn origin(provenance: &Provenance) -> Vec<Vec<String>> {
+    let mut rows = vec![row("made by", format!("matchrank {}", provenance.version))];
+    rows.extend(provenance.seed.map(|seed| row("seed", seed.to_string())));
+    if let Some(Value::String(hash)) = provenance.data.get("content_hash") {
+        rows.push(row("dataset (hash)", hash.get(..16).unwrap_or(hash)));
+    }
+    let count = |name: &str| provenance.data.get("statistics").and_then(|s| s.get(name)?.as_u64());
+    if let (Some(queries), Some(documents), Some(pairs)) =
+        (count("n_queries"), count("n_documents"), count("n_pairs"))
+    {
+        rows.push(row(
+            "its queries, documents, pairs",
+            format!("{}, {}, {}", human(queries), human(documents), human(pairs)),
+        ));
+    }
+    rows
+}

@@ -1,0 +1,73 @@
+use std::path::PathBuf;
+
+use anyhow::bail;
+use matchrank_engine::matching::{LatentModel, MatchingModel};
+use matchrank_engine::model_file;
+use serde_json::json;
+
+use crate::terminal::{self, Format, human, table};
+use crate::{Global, Outcome};
+
+/// List the document words that a model finds nearest to a query word
+///
+/// For models of rmls, pls and lsi-dt, and combinations with one of them: the word as queries use it is
+/// compared with every word as documents use it, by the cosine in the latent space.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A word, or several, as in a query
+    #[arg(value_name = "WORD", num_args = 1.., required = true)]
+    words: Vec<String>,
+    /// Model file made by `train`
+    #[arg(long, value_name = "FILE")]
+    model: PathBuf,
+    /// Words to show
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    top: usize,
+    /// Leave out words of fewer documents: little is known of them
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    min_documents: u32,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank related sneaker --model rmls.model
+  matchrank related 'gears of war' --model rmls.model --top 10 --format json";
+
+pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
+    let (model, _) = model_file::load(&args.model)?;
+    let Some(latent) = latent(&model) else {
+        bail!(
+            "{}: a {} model has no latent space; words are related in models of rmls, pls and lsi-dt",
+            args.model.display(),
+            model.kind()
+        );
+    };
+    let query = args.words.join(" ");
+    let related = latent.related(&query, args.top, args.min_documents)?;
+    match args.format {
+        Format::Json => {
+            let json = json!({ "query": query, "model": latent.kind.name(), "related": related });
+            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+        }
+        format => {
+            let rows = related.into_iter().map(|related| {
+                vec![related.word, format!("{:.4}", related.cosine), human(related.n_documents.into())]
+            });
+            terminal::print(&table(&["document word", "cosine", "documents"], rows.collect(), format))?;
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+/// The bilinear model, or the first one in a combination.
+fn latent(model: &MatchingModel) -> Option<&LatentModel> {
+    match model {
+        MatchingModel::Latent(model) => Some(model),
+        MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
+        MatchingModel::Bm25(_) | MatchingModel::RandomWalk(_) => None,
+    }
+}

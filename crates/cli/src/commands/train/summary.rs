@@ -1,0 +1,212 @@
+//! What `train` prints about the model it made.
+
+use std::time::Instant;
+
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::features::FeatureStatistics;
+use matchrank_engine::matching::{Combination, Inputs, LatentModel, MatchingModel, Report};
+use serde_json::{Value, json};
+
+use super::Place;
+use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table};
+
+pub(super) fn print(
+    model: &MatchingModel,
+    dataset: &Dataset,
+    place: &Place,
+    terminal: &Terminal,
+    started: Instant,
+) -> anyhow::Result<()> {
+    let seconds = started.elapsed().as_secs_f64();
+    match place.format {
+        Format::Json => {
+            let mut summary = json!({ "model": model.kind(), "file": place.out, "seconds": seconds });
+            summary["peak_memory"] = json!(peak_memory());
+            for (key, value) in details(model, dataset) {
+                summary[key] = value;
+            }
+            terminal::print(&serde_json::to_string_pretty(&summary)?)?;
+        }
+        format => {
+            terminal::print(&tables(model, dataset, format))?;
+            terminal.done(&format!("wrote {}", place.out.display()), started);
+        }
+    }
+    Ok(())
+}
+
+/// What there is to say about a model, for programs.
+fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value)> {
+    match model {
+        MatchingModel::Bm25(model) => vec![
+            ("params", json!(model.bm25.params())),
+            ("documents", json!(model.bm25.n_documents())),
+            ("words", json!(model.words.vocabulary.len())),
+            ("average_length", json!(model.bm25.average_length())),
+        ],
+        MatchingModel::Latent(model) => {
+            let mut details = vec![("params", model.params.clone())];
+            if let Inputs::Features(features) = &model.inputs {
+                details.push(("features", json!(features.params())));
+            }
+            details.push(("report", json!(model.report)));
+            details.push(("collapsed", json!(is_collapsed(&model.report))));
+            details
+        }
+        MatchingModel::RandomWalk(model) => {
+            let s = &dataset.manifest.statistics;
+            vec![
+                ("params", json!(model.params)),
+                ("queries", json!(s.n_x)),
+                ("documents", json!(s.n_y)),
+                ("pairs", json!(s.n_pairs)),
+            ]
+        }
+        MatchingModel::Combination(model) => vec![
+            ("weight", json!(model.weight)),
+            ("of", json!([model.first.kind(), model.second.kind()])),
+            (
+                "curve",
+                model.curve.iter().map(|(a, ndcg)| json!({ "a": a, "validation_ndcg@10": ndcg })).collect(),
+            ),
+        ],
+    }
+}
+
+fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
+    let mut rows = vec![("model".to_owned(), model.kind().to_owned())];
+    let mut more = Vec::new();
+    match model {
+        MatchingModel::Bm25(model) => {
+            add_params(&mut rows, &json!(model.bm25.params()));
+            rows.push(("documents".into(), human(model.bm25.n_documents())));
+            rows.push(("words".into(), human(model.words.vocabulary.len() as u64)));
+            rows.push(("words per document".into(), figure(model.bm25.average_length(), 2)));
+        }
+        MatchingModel::Latent(model) => {
+            add_latent(&mut rows, model);
+            more.extend(iterations(&model.report, format));
+            more.extend(warning(&model.report));
+        }
+        MatchingModel::RandomWalk(model) => {
+            add_params(&mut rows, &json!(model.params));
+            let s = &dataset.manifest.statistics;
+            rows.push(("queries with clicks".into(), human(s.n_x)));
+            rows.push(("documents with clicks".into(), human(s.n_y)));
+            rows.push(("pairs".into(), human(s.n_pairs)));
+        }
+        MatchingModel::Combination(model) => {
+            let Combination { weight, first, second, curve } = &**model;
+            for (part, weight) in [first, second].iter().zip(model.weights()) {
+                rows.push((format!("weight of {}", part.kind()), weight.to_string()));
+            }
+            let curve = curve.iter().map(|(a, ndcg)| {
+                let mark = if a == weight { "best" } else { "" };
+                vec![a.to_string(), format!("{ndcg:.4}"), mark.to_owned()]
+            });
+            let first = format!("weight of {}", first.kind());
+            more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), format));
+        }
+    }
+    let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();
+    let mut text = table(&["", "value"], rows, format);
+    for part in more {
+        text.push_str("\n\n");
+        text.push_str(&part);
+    }
+    text
+}
+
+fn add_params(rows: &mut Vec<(String, String)>, params: &Value) {
+    let cell = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().map_or(number.to_string(), |n| (n as f32).to_string()),
+        other => other.to_string(),
+    };
+    rows.extend(params.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), cell(value))));
+}
+
+fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
+    add_params(rows, &model.params);
+    if let Inputs::Features(features) = &model.inputs {
+        let mut params = json!(features.params());
+        if !features.use_clicks() {
+            params.as_object_mut().expect("a struct").retain(|name, _| name == "tf" || name == "idf");
+        }
+        add_params(rows, &params);
+        rows.push(("words".into(), human(features.n_words() as u64)));
+    }
+    let report = &model.report;
+    if let Some(statistics) = &report.features {
+        let FeatureStatistics { n_x, n_y, d_x, d_y, c_x, c_y, n_pairs, .. } = statistics;
+        rows.push(("queries, documents".into(), format!("{}, {}", human(*n_x as u64), human(*n_y as u64))));
+        rows.push((
+            "features of each, d_x and d_y".into(),
+            format!("{}, {}", human(*d_x as u64), human(*d_y as u64)),
+        ));
+        rows.push((
+            "nonzero per query and document".into(),
+            format!("{}, {}", figure(*c_x, 1), figure(*c_y, 1)),
+        ));
+        rows.push(("pairs".into(), human(*n_pairs as u64)));
+    }
+    if let (Some(first), Some(last)) = (report.singular_values.first(), report.singular_values.last()) {
+        rows.push(("singular values".into(), format!("{first:.3e} to {last:.3e}")));
+    }
+    if let (Some(residual), Some(steps)) = (report.residual, report.steps) {
+        rows.push(("residual".into(), format!("{residual:.1e} after {steps} steps")));
+    }
+    if let Some(kept) = report.kept() {
+        let (x, y) = (100.0 * kept.report.density_x, 100.0 * kept.report.density_y);
+        rows.push(("density of both sides".into(), format!("{x:.1} %, {y:.1} %")));
+        let why = if kept.validation.is_some() { "best on validation" } else { "the last" };
+        rows.push(("kept iteration".into(), format!("{} ({why})", kept.report.number)));
+    }
+    if let Some(ndcg) = report.validation {
+        rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
+    }
+}
+
+fn iterations(report: &Report, format: Format) -> Option<String> {
+    let header = [
+        "iteration",
+        "objective",
+        "validation NDCG@10",
+        "density x",
+        "density y",
+        "length of mean row",
+        "effective rank",
+        "in one direction",
+    ];
+    let rows = report.iterations.iter().map(|row| {
+        let r = &row.report;
+        let mark = if Some(r.number) == report.best { " *" } else { "" };
+        vec![
+            format!("{}{mark}", r.number),
+            format!("{:.6}", r.objective),
+            row.validation.map_or(String::new(), |ndcg| format!("{ndcg:.4}")),
+            format!("{:.1} %", 100.0 * r.density_x),
+            format!("{:.1} %", 100.0 * r.density_y),
+            format!("{:.3}", r.collapse_y.mean_row),
+            format!("{:.1}", r.collapse_y.effective_rank),
+            format!("{:.0} %", 100.0 * r.collapse_y.aligned),
+        ]
+    });
+    (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), format))
+}
+
+fn is_collapsed(report: &Report) -> bool {
+    report
+        .kept()
+        .is_some_and(|row| row.report.collapse_x.is_collapsed() || row.report.collapse_y.is_collapsed())
+}
+
+/// What a collapse means, for someone who has never heard of it.
+pub(crate) const COLLAPSED: &str = "\
+WARNING: the model has collapsed: almost all of its rows point in one direction, so every document gets nearly \
+the same score, whatever the query. Centering prevents it (--set center=true); if it is on, fewer iterations \
+(--set iterations=1) help.";
+
+fn warning(report: &Report) -> Option<String> {
+    is_collapsed(report).then(|| COLLAPSED.to_owned())
+}

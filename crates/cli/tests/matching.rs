@@ -1,0 +1,197 @@
+//! Matching models through the real binary: trained, ranked with, explained, looked into.
+
+mod matchrank;
+
+use matchrank::Folder;
+use serde_json::Value;
+
+const MODELS: [&str; 6] = ["bm25", "rmls", "pls", "lsi-dt", "lsi-qd", "random-walk"];
+
+/// Shoppers who type "sneaker" click shoes that are called "trainers", those who type "lid" click hats.
+fn shop() -> Folder {
+    let folder = Folder::new();
+    let documents: String = (0..12)
+        .map(|i| {
+            let title = if i % 2 == 0 { "trainers for running" } else { "hat for the sun" };
+            format!("d{i},{title} model{}\n", i / 2)
+        })
+        .collect();
+    folder.write("docs.csv", format!("id,title\n{documents}"));
+    let clicks: String = (0..60)
+        .map(|i| {
+            let query = ["sneaker", "lid", "cheap sneaker", "cheap lid"][i % 4];
+            let document = (2 * (i / 4) + i % 2) % 12;
+            format!("{query},d{document},{}\n", 1 + i % 3)
+        })
+        .collect();
+    folder.write("log.csv", format!("query,document,clicks\n{clicks}"));
+    folder.write("queries.tsv", "new1\tred sneaker\nnew2\tred lid\nnew3\tzebra\n");
+    let qrels: String = (0..12)
+        .flat_map(|d| (1..3).map(move |q| format!("new{q} 0 d{d} {}\n", u8::from(d % 2 == (q + 1) % 2))))
+        .collect();
+    folder.write("dev.qrels", &qrels);
+    folder.json(
+        "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments validation=dev.qrels \
+         --judgments test=dev.qrels --out shop --format json --quiet",
+    );
+    folder
+}
+
+fn trained() -> Folder {
+    let folder = shop();
+    for model in MODELS {
+        let d = if matches!(model, "bm25" | "random-walk") { "" } else { "--set d=4" };
+        let made = folder.json(&format!("train {model} --data shop {d} --out {model}.model --format json"));
+        assert_eq!(made["model"], model);
+    }
+    folder.json("train combination --data shop --of bm25.model rmls.model --out both.model --format json");
+    folder
+}
+
+#[test]
+fn every_model_is_trained_ranked_with_explained_and_looked_into() {
+    let folder = trained();
+    for model in MODELS.into_iter().chain(["both"]) {
+        let file = format!("{model}.model");
+        let seen = folder
+            .json(&format!("explain --model {file} --data shop --query sneaker --document d0 --format json"));
+        assert_eq!(seen["document"], "d0", "{model}");
+        let ranked = folder
+            .json(&format!("rank --model {file} --data shop --split test --out {model}.run --format json"));
+        assert_eq!(ranked["queries"], 2, "{model}");
+        folder.json(&format!(
+            "rank --model {file} --data shop --candidates judged --out {model}-judged.run --format json"
+        ));
+        assert_eq!(folder.read(&format!("{model}-judged.run")).lines().count(), 24, "{model}");
+        let looked = folder.json(&format!("inspect {file} --format json"));
+        let kind = if model == "both" { "combination" } else { model };
+        assert_eq!(
+            (looked["kind"].as_str(), looked["provenance"]["version"].is_string()),
+            (Some(kind), true)
+        );
+        assert!(folder.text(&format!("inspect {file}")).contains(kind));
+        assert!(
+            folder
+                .text(&format!("explain --model {file} --data shop --query sneaker --document d0"))
+                .contains("score"),
+            "{model}"
+        );
+    }
+    // "red sneaker" shares no word with any document: only what was learned from clicks helps.
+    for (model, helps) in [("bm25", false), ("rmls", true), ("pls", true), ("both", true)] {
+        let run = folder.read(&format!("{model}.run"));
+        let first: Option<&str> =
+            run.lines().find(|line| line.starts_with("new1 ")).and_then(|l| l.split(' ').nth(2));
+        let found = first.is_some_and(|id| id[1..].parse::<u32>().unwrap().is_multiple_of(2));
+        assert_eq!(found, helps, "{model}: {run}");
+    }
+}
+
+#[test]
+fn explanations_add_up_and_name_clicks() {
+    let folder = trained();
+    let explain = |model: &str, top: usize| {
+        folder.json(&format!(
+            "explain --model {model}.model --data shop --query sneaker --document d0 --top {top} --format json"
+        ))
+    };
+    for top in [1, 1000] {
+        let rmls = explain("rmls", top);
+        let pairs = rmls["pairs"].as_array().unwrap();
+        let sum: f64 = pairs.iter().map(|pair| pair["score"].as_f64().unwrap()).sum();
+        let (score, others) = (rmls["score"].as_f64().unwrap(), rmls["others"].as_f64().unwrap());
+        assert!((sum + others - score).abs() < 1e-5, "{rmls}");
+    }
+    let names: Vec<String> = explain("rmls", 1000)["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|pair| [pair["query_feature"].clone(), pair["document_feature"].clone()])
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect();
+    for expected in ["sneaker", "trainer", "document:d0", "query:cheap sneaker"] {
+        assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
+    }
+    let both = explain("both", 20);
+    let parts = both["parts"].as_array().unwrap();
+    let sum: f64 = parts.iter().map(|part| part["contribution"].as_f64().unwrap()).sum();
+    assert!((sum - both["score"].as_f64().unwrap()).abs() < 1e-5);
+    assert_eq!(parts[0]["explanation"]["score"], Value::Null, "sneaker is in no title");
+    let walk = explain("random-walk", 3);
+    assert_eq!(walk["paths"].as_array().unwrap().len(), 3);
+    let text = folder.text("explain --model bm25.model --data shop --query zebra --document d0");
+    assert!(text.contains("share no word"), "{text}");
+}
+
+#[test]
+fn related_words_and_helpful_refusals() {
+    let folder = trained();
+    let related = folder.json("related sneakers --model rmls.model --format json");
+    // Trainers are for running in every title.
+    let words = [0, 1].map(|i| related["related"][i]["word"].as_str().unwrap());
+    assert!(words == ["run", "trainer"] || words == ["trainer", "run"], "{related}");
+    assert!(folder.text("related lid --model both.model").contains("hat"));
+    let error = folder.refused("related sneakes --model rmls.model");
+    assert!(error.contains("analysed: sneak") && error.contains("sneaker"), "{error}");
+    let error = folder.refused("related the --model rmls.model");
+    assert!(error.contains("nothing is left"), "{error}");
+    assert!(folder.refused("related hat --model bm25.model").contains("no latent space"));
+    assert!(folder.refused("related hat --model lsi-qd.model").contains("no words"));
+    let error = folder.refused("explain --model bm25.model --data shop --query hat --document nowhere");
+    assert!(error.contains("no document nowhere"), "{error}");
+}
+
+#[test]
+fn training_says_what_it_did() {
+    let folder = shop();
+    let (_, out, err) =
+        folder.run("train rmls --data shop --set d=8 --set click_weight=0.5 --out rmls.model");
+    for expected in ["click_weight", "0.5", "iteration", "validation NDCG@10", "kept iteration", "density"] {
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+    assert!(
+        err.contains("validation: NDCG@10 over 2 judged queries, their judged documents ranked"),
+        "{err}"
+    );
+    assert!(err.contains("iteration 1: objective"), "{err}");
+    let made =
+        folder.json("train rmls --data shop --set center=false --set d=8 --out flat.model --format json");
+    assert_eq!(made["collapsed"], true, "{made}");
+    let text = folder.text("train rmls --data shop --set center=false --set d=8 --out flat.model");
+    assert!(text.contains("the model has collapsed") && text.contains("--set center=true"), "{text}");
+    assert!(folder.text("inspect flat.model").contains("the model has collapsed"));
+    let started = folder.json("train rmls --data shop --start rmls.model --out again.model --format json");
+    assert_eq!(started["params"]["d"], 8, "taken over from the model it starts from");
+    let curve = folder.text("train combination --data shop --of rmls.model flat.model --out both.model");
+    assert!(curve.contains("0.9") && curve.contains("best"), "{curve}");
+    // The same command gives the same file, whatever the number of threads.
+    folder.text("train rmls --data shop --set d=8 --set click_weight=0.5 --out one.model --threads 1");
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(bytes("one.model"), bytes("rmls.model"));
+}
+
+#[test]
+fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
+    let folder = shop();
+    let refused = |args: &str, expected: &str| {
+        let error = folder.refused(args);
+        assert!(error.contains(expected), "{args}: {error}");
+    };
+    refused("train rmls --data nowhere --set dd=3 --out x", "it has d, iterations, beta");
+    refused("train rmls --data nowhere --set dd=3 --out x", "click_weight");
+    refused("train rmls --data nowhere --set d=0 --out x", "d must be from 1");
+    refused("train pls --data nowhere --set tf=cube --out x", "--set tf=\"cube\"");
+    refused("train random-walk --data nowhere --set steps=0 --out x", "steps must be between 1");
+    refused("train lsi-dt --data shop --set click_weight=1 --out x", "no such parameter");
+    folder.text("train bm25 --data shop --out bm25.model");
+    refused("train rmls --data shop --start bm25.model --out x", "no latent rows");
+    refused("train combination --data shop --of bm25.model --out x", "2 values");
+    folder.json("ingest --clicks log.csv --documents docs.csv --out bare --format json --quiet");
+    refused(
+        "train combination --data bare --of bm25.model bm25.model --out x",
+        "no validation judgments to find the weight with",
+    );
+    folder.text("train lsi-qd --data shop --set d=2 --out qd.model");
+    refused("explain --model qd.model --data bare --query lid --document d1", "train it on this one");
+    assert!(!folder.names().contains(&"x".to_owned()));
+}

@@ -1,0 +1,60 @@
+//! Dot products: one, or all between two sets of vectors.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+
+use crate::simd::vectorised;
+
+vectorised! {
+    /// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
+    pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+        assert_eq!(a.len(), b.len(), "vectors of one space");
+        let mut lanes = [0f32; 16];
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..16 {
+                lanes[lane] += a[lane] * b[lane];
+            }
+        }
+        let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| f64::from(x * y)).sum();
+        (rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()) as f32
+    }
+}
+
+/// `out[i * n + j] = dot(a_i, b_j)`, but for rounding, for the vectors of d numbers in `a` and the n in `b`;
+/// on this thread, several times faster than one by one.
+pub fn dots(d: usize, a: &[f32], b: &[f32], out: &mut [f32]) {
+    assert!(d > 0 && a.len().is_multiple_of(d) && b.len().is_multiple_of(d), "vectors of d numbers");
+    let (n_a, n_b) = (a.len() / d, b.len() / d);
+    let (a, b) = (MatRef::from_row_major_slice(a, n_a, d), MatRef::from_row_major_slice(b, n_b, d));
+    let out = MatMut::from_row_major_slice_mut(out, n_a, n_b);
+    matmul(out, Accum::Replace, a, b.transpose(), 1.0, Par::Seq);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn all_products_are_the_single_ones(
+            d in 1usize..70, n_a in 0usize..11, n_b in 0usize..37, seed in 0u32..1000,
+        ) {
+            let value = |i: usize| ((i as u32).wrapping_mul(2_654_435_761) ^ seed) as f32 / 1e9 - 2.0;
+            let a: Vec<f32> = (0..n_a * d).map(value).collect();
+            let b: Vec<f32> = (0..n_b * d).map(|i| value(i + 7919)).collect();
+            let mut out = vec![f32::NAN; n_a * n_b];
+            dots(d, &a, &b, &mut out);
+            for i in 0..n_a {
+                for j in 0..n_b {
+                    let (a, b) = (&a[i * d..][..d], &b[j * d..][..d]);
+                    let exact: f64 = a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+                    prop_assert!((f64::from(dot(a, b)) - exact).abs() < 1e-4);
+                    prop_assert!((f64::from(out[i * n_b + j]) - exact).abs() < 1e-4);
+                }
+            }
+        }
+    }
+}

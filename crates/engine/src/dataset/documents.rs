@@ -1,0 +1,173 @@
+//! The documents of a dataset: read batch by batch, and turned into whatever a model needs of them.
+
+use std::path::Path;
+
+use arrow_array::{Array, RecordBatch, StringArray};
+use foldhash::HashMap;
+use matchrank_core::{Error, Result};
+use rayon::prelude::*;
+
+use super::{DOCUMENTS, Dataset, QUERIES, tables, text_column};
+use crate::text::FieldWeights;
+
+/// Documents that one thread takes at a time.
+const CHUNK: usize = 512;
+
+/// Documents as they are read: ids, and for every field the texts.
+pub struct Documents<'a> {
+    ids: &'a StringArray,
+    fields: Vec<&'a StringArray>,
+}
+
+impl Documents<'_> {
+    /// Number of documents in this batch.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether the batch is empty.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Id of a document of this batch.
+    pub fn id(&self, row: usize) -> &str {
+        self.ids.value(row)
+    }
+
+    /// Text of a field (in the order of the manifest's fields) of a document of this batch.
+    pub fn text(&self, row: usize, field: usize) -> &str {
+        self.fields[field].value(row)
+    }
+}
+
+impl Dataset {
+    /// Calls `each` with the documents batch by batch, in the order of their rows.
+    pub fn for_each_documents(&self, mut each: impl FnMut(&Documents<'_>) -> Result<()>) -> Result<()> {
+        let path = self.folder.join(DOCUMENTS);
+        tables::batches(&path, None)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
+    }
+
+    /// The texts of all documents, field by field, in the order of their rows; read as they are drawn.
+    pub fn texts(&self) -> Result<impl Iterator<Item = Result<Vec<String>>>> {
+        let path = self.folder.join(DOCUMENTS);
+        Ok(tables::batches(&path, None)?.flat_map(move |batch| {
+            let texts = batch.and_then(|batch| {
+                let documents = self.documents_of(&path, &batch)?;
+                let n_fields = self.manifest.fields.len();
+                let row =
+                    |row| Ok((0..n_fields).map(|field| documents.text(row, field).to_owned()).collect());
+                Ok((0..documents.len()).map(row).collect::<Vec<_>>())
+            });
+            texts.unwrap_or_else(|error| vec![Err(error)])
+        }))
+    }
+
+    fn documents_of<'a>(&self, path: &Path, batch: &'a RecordBatch) -> Result<Documents<'a>> {
+        let fields =
+            self.manifest.fields.iter().map(|(name, _)| tables::column(path, batch, &text_column(name)));
+        Ok(Documents { ids: tables::column(path, batch, "id")?, fields: fields.collect::<Result<_>>()? })
+    }
+
+    /// The ids of all documents, in the order of their rows; their texts are not read.
+    pub fn document_ids(&self) -> Result<Vec<String>> {
+        let path = self.folder.join(DOCUMENTS);
+        let mut all = Vec::with_capacity(self.manifest.statistics.n_documents as usize);
+        for batch in tables::batches(&path, Some(&["id"]))? {
+            let batch = &batch?;
+            let ids: &StringArray = tables::column(&path, batch, "id")?;
+            all.extend((0..ids.len()).map(|i| ids.value(i).to_owned()));
+        }
+        Ok(all)
+    }
+
+    /// The ids of some documents, by row number.
+    pub fn document_ids_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        self.cells(DOCUMENTS, "id", rows)
+    }
+
+    /// The texts of some queries, by row number.
+    pub fn query_texts_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        self.cells(QUERIES, "text", rows)
+    }
+
+    fn cells(&self, table: &str, column: &str, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        let mut wanted = rows.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut cells = HashMap::default();
+        let path = self.folder.join(table);
+        let mut first = 0u32;
+        for batch in tables::batches(&path, Some(&[column]))? {
+            if cells.len() == wanted.len() {
+                break;
+            }
+            let batch = &batch?;
+            let texts: &StringArray = tables::column(&path, batch, column)?;
+            let end = first + texts.len() as u32;
+            let rest = &wanted[cells.len()..];
+            for &row in rest.iter().take_while(|&&row| row < end) {
+                cells.insert(row, texts.value((row - first) as usize).to_owned());
+            }
+            first = end;
+        }
+        Ok(cells)
+    }
+
+    /// Where the text fields of a model lie among those of the documents; their order may differ.
+    pub fn places_of(&self, fields: &FieldWeights) -> Result<Vec<usize>> {
+        let place = |name: &str| {
+            self.manifest.fields.position(name).ok_or_else(|| {
+                let have: Vec<&str> = self.manifest.fields.iter().map(|(name, _)| name).collect();
+                Error::Params(format!(
+                    "the model reads the text field '{name}', and the documents of {} have {}; it was trained on other data",
+                    self.folder.display(),
+                    have.join(", ")
+                ))
+            })
+        };
+        fields.iter().map(|(name, _)| place(name)).collect()
+    }
+
+    /// Makes something of every document, or of those `wanted` (ascending row numbers), on all threads:
+    /// `make` gets the number of the document and the texts of `fields`, in their order, and `take` gets
+    /// what was made, in the order of the documents.
+    pub fn map_documents<T: Send>(
+        &self,
+        fields: &FieldWeights,
+        wanted: Option<&[u32]>,
+        make: impl Fn(u32, &[&str]) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<()> {
+        let places = self.places_of(fields)?;
+        let mut first = 0u32;
+        let mut wanted = wanted;
+        self.for_each_documents(|batch| {
+            let end = first + batch.len() as u32;
+            let numbers: Vec<u32> = match &mut wanted {
+                None => (first..end).collect(),
+                Some(rest) => {
+                    let (now, later) = rest.split_at(rest.partition_point(|&number| number < end));
+                    *rest = later;
+                    now.to_vec()
+                }
+            };
+            let made: Vec<Vec<T>> = numbers
+                .par_chunks(CHUNK)
+                .map(|numbers| {
+                    let mut texts = Vec::with_capacity(places.len());
+                    let made = numbers.iter().map(|&number| {
+                        texts.clear();
+                        texts
+                            .extend(places.iter().map(|&place| batch.text((number - first) as usize, place)));
+                        make(number, &texts)
+                    });
+                    made.collect()
+                })
+                .collect();
+            made.into_iter().flatten().for_each(&mut take);
+            first = end;
+            Ok(())
+        })
+    }
+}

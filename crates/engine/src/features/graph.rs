@@ -1,0 +1,139 @@
+//! A dataset as a click graph: X, Y and R of every matching model.
+
+use matchrank_core::Result;
+use matchrank_core::bounds::harmonic_mean;
+use matchrank_core::matching::{ClickGraph, Csr, CsrBuilder};
+use matchrank_core::progress::Progress;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{FeatureRow, Features};
+use crate::dataset::{Clicks, Dataset};
+
+/// Sizes of a click graph.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FeatureStatistics {
+    /// Queries with a training response.
+    pub n_x: usize,
+    /// Documents.
+    pub n_y: usize,
+    /// Word features.
+    pub n_words: usize,
+    /// Features of a query.
+    pub d_x: usize,
+    /// Features of a document.
+    pub d_y: usize,
+    /// Mean nonzero features of a query with a response.
+    pub c_x: f64,
+    /// Mean nonzero features of a document.
+    pub c_y: f64,
+    /// Most features that one query with a response has.
+    pub m_x: usize,
+    /// Most features that one document has.
+    pub m_y: usize,
+    /// Pairs with a training response.
+    pub n_pairs: usize,
+    /// Harmonic mean over the queries with a response of their numbers of documents.
+    pub n_answers: f64,
+    /// The largest response.
+    pub r_max: f32,
+    /// Queries with a response, but without a feature.
+    pub n_empty_x: usize,
+    /// Documents without a feature.
+    pub n_empty_y: usize,
+}
+
+/// Queries that one thread takes at a time, and that all threads together hold before they are stored.
+const CHUNK: usize = 1 << 9;
+const BATCH: usize = 1 << 14;
+
+/// The click graph of a dataset with its [`Clicks`], which become its responses.
+///
+/// Queries and documents keep their row numbers. A query without a training response has an empty row: it
+/// can teach nothing, and what is held out stays out.
+pub fn click_graph(
+    features: &Features,
+    dataset: &Dataset,
+    clicks: Clicks,
+    progress: &dyn Progress,
+) -> Result<(ClickGraph, FeatureStatistics)> {
+    let y = document_rows(features, dataset, Some(&clicks), None, progress)?;
+    let x = query_rows(features, &clicks, progress)?;
+    let n_x = clicks.queries().len();
+    let r = clicks.into_by_query();
+    let empty = |matrix: &Csr| matrix.rows().filter(|row| row.indices().is_empty()).count();
+    let longest = |matrix: &Csr| matrix.rows().map(|row| row.indices().len()).max().unwrap_or(0);
+    let answers = r.rows().map(|row| row.indices().len() as u64).filter(|&n| n > 0);
+    let statistics = FeatureStatistics {
+        n_x,
+        n_y: y.n_rows(),
+        n_words: features.n_words(),
+        d_x: x.n_columns(),
+        d_y: y.n_columns(),
+        c_x: x.nnz() as f64 / n_x.max(1) as f64,
+        c_y: y.nnz() as f64 / y.n_rows().max(1) as f64,
+        m_x: longest(&x),
+        m_y: longest(&y),
+        n_pairs: r.nnz(),
+        n_answers: harmonic_mean(answers),
+        r_max: r.values().iter().copied().fold(0.0, f32::max),
+        n_empty_x: n_x + empty(&x) - x.n_rows(),
+        n_empty_y: empty(&y),
+    };
+    for (n, what) in [(statistics.n_empty_x, "queries"), (statistics.n_empty_y, "documents")] {
+        if n > 0 {
+            progress.note(&format!("{n} {what} have neither a known word nor a click"));
+        }
+    }
+    Ok((ClickGraph::new(x, y, r)?, statistics))
+}
+
+/// Y: the features of all documents, or of those `wanted` (ascending row numbers), row by row.
+///
+/// Without `clicks` the documents have words only.
+pub fn document_rows(
+    features: &Features,
+    dataset: &Dataset,
+    clicks: Option<&Clicks>,
+    wanted: Option<&[u32]>,
+    progress: &dyn Progress,
+) -> Result<Csr> {
+    let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
+    progress.begin("features of documents", Some(n), "documents");
+    let mut builder = CsrBuilder::new(features.d_y());
+    dataset.map_documents(
+        &features.words().fields,
+        wanted,
+        |number, texts| {
+            let row = features.document(texts, clicks.map(|clicks| clicks.of_document(number)));
+            progress.advance(1);
+            row
+        },
+        |row: FeatureRow| builder.push_row(row.row()),
+    )?;
+    builder.finish()
+}
+
+/// X: the features of the queries with clicks.
+fn query_rows(features: &Features, clicks: &Clicks, progress: &dyn Progress) -> Result<Csr> {
+    progress.begin("features of queries", Some(clicks.queries().len() as u64), "queries");
+    let mut builder = CsrBuilder::new(features.d_x());
+    let mut next = 0u32;
+    let queries: Vec<(u32, &str)> = clicks.queries().collect();
+    for batch in queries.chunks(BATCH) {
+        let made: Vec<Vec<FeatureRow>> = batch
+            .par_chunks(CHUNK)
+            .map(|chunk| {
+                chunk.iter().map(|&(row, text)| features.query(text, Some(clicks.of_query(row)))).collect()
+            })
+            .collect();
+        for ((row, _), made) in batch.iter().zip(made.into_iter().flatten()) {
+            (next..*row).for_each(|_| builder.end_row());
+            builder.push_row(made.row());
+            next = row + 1;
+        }
+        progress.advance(batch.len() as u64);
+    }
+    (next as usize..clicks.by_query().n_rows()).for_each(|_| builder.end_row());
+    builder.finish()
+}

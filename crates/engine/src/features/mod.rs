@@ -1,0 +1,172 @@
+//! Queries and documents as sparse vectors of words and clicks: what bilinear models map.
+//!
+//! ```text
+//! x = [ words of the query    | clicks of the query on documents   ]   d_x = words + documents
+//! y = [ words of the document | clicks on the document by queries  ]   d_y = words + queries
+//! ```
+//!
+//! The words are tf-idf of the analysed text and the clicks (logarithms of) counts; each block is scaled
+//! to length 1 by itself, the clicks are multiplied by [`FeatureParams::click_weight`], and the row is
+//! scaled to length 1. Features 0, 1, ... are the words, then come the documents (queries) by row number.
+//!
+//! A query or document that nobody clicked has words only, and so has every query and document where a
+//! model is used with another dataset than its own: a click feature stands for a row of that dataset.
+//! The clicks are those of training. A click that was held out is in no feature, or a model could look
+//! up what it is asked to predict.
+
+mod graph;
+mod params;
+mod row;
+#[cfg(test)]
+mod tests;
+
+use matchrank_core::matching::tf_idf::Norm;
+use matchrank_core::matching::{SparseRow, TfIdf, TfIdfParams};
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+pub use graph::{FeatureStatistics, click_graph, document_rows};
+pub use params::{ClickParams, ClickTf, FeatureParams, WordParams};
+pub use row::FeatureRow;
+
+use crate::dataset::Dataset;
+use crate::text::{Analyser, Bag, BagOfWords};
+
+/// How queries and documents become vectors; travels in the model file. See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Features {
+    params: FeatureParams,
+    words: BagOfWords,
+    tf_idf: TfIdf,
+    source: Source,
+}
+
+/// The dataset that click features stand for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Hash of its content.
+    pub content_hash: String,
+    /// Its queries.
+    pub n_queries: u32,
+    /// Its documents.
+    pub n_documents: u32,
+}
+
+impl Source {
+    /// A dataset as the source of features.
+    pub fn of(dataset: &Dataset) -> Self {
+        let statistics = &dataset.manifest.statistics;
+        // Rows are numbered by u32 in every table.
+        Self {
+            content_hash: dataset.manifest.content_hash.clone(),
+            n_queries: statistics.n_queries as u32,
+            n_documents: statistics.n_documents as u32,
+        }
+    }
+}
+
+/// What a feature stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature<'a> {
+    /// A word.
+    Word(&'a str),
+    /// A row of the dataset: for a query feature a document, for a document feature a query.
+    Row(u32),
+}
+
+impl Features {
+    /// Features of a dataset's queries and documents.
+    pub fn of_dataset(params: &FeatureParams, dataset: &Dataset) -> Result<Self> {
+        let manifest = &dataset.manifest;
+        let words = BagOfWords {
+            analyser: Analyser::new(&manifest.analyser)?,
+            vocabulary: dataset.vocabulary()?,
+            fields: manifest.fields.clone(),
+        };
+        Self::new(params, words, Source::of(dataset))
+    }
+
+    /// Features from their parts, as a model file keeps them.
+    pub fn new(params: &FeatureParams, words: BagOfWords, source: Source) -> Result<Self> {
+        params.validate()?;
+        let weights = TfIdfParams { tf: params.tf, idf: params.idf, norm: Norm::L2 };
+        let vocabulary = &words.vocabulary;
+        let tf_idf = TfIdf::new(&weights, vocabulary.n_documents(), vocabulary.document_frequencies())?;
+        let most = vocabulary.len() as u64 + u64::from(source.n_queries.max(source.n_documents));
+        if most > u64::from(u32::MAX) {
+            return Err(Error::Params(format!("{most} features are more than 4,294,967,295")));
+        }
+        Ok(Self { params: *params, words, tf_idf, source })
+    }
+
+    /// Which features.
+    pub fn params(&self) -> &FeatureParams {
+        &self.params
+    }
+
+    /// How texts become counts of words.
+    pub fn words(&self) -> &BagOfWords {
+        &self.words
+    }
+
+    /// The dataset that click features stand for.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Whether there are click features at all.
+    pub fn use_clicks(&self) -> bool {
+        self.params.click_weight > 0.0
+    }
+
+    /// Word features, the same on both sides.
+    pub fn n_words(&self) -> usize {
+        self.words.vocabulary.len()
+    }
+
+    /// Number of query features.
+    pub fn d_x(&self) -> usize {
+        self.n_words() + if self.use_clicks() { self.source.n_documents as usize } else { 0 }
+    }
+
+    /// Number of document features.
+    pub fn d_y(&self) -> usize {
+        self.n_words() + if self.use_clicks() { self.source.n_queries as usize } else { 0 }
+    }
+
+    /// x: a query by its text and, where it has any, its clicks on documents.
+    pub fn query(&self, text: &str, clicks: Option<SparseRow<'_>>) -> FeatureRow {
+        self.row(self.words.query(text), clicks)
+    }
+
+    /// y: a document by its text (one for each field) and, where it has any, the clicks of queries on it.
+    pub fn document(&self, texts: &[impl AsRef<str>], clicks: Option<SparseRow<'_>>) -> FeatureRow {
+        self.row(self.words.document(texts), clicks)
+    }
+
+    /// What a feature of either side stands for.
+    pub fn feature(&self, number: u32) -> Feature<'_> {
+        match number.checked_sub(self.n_words() as u32) {
+            None => Feature::Word(self.words.vocabulary.term(number)),
+            Some(row) => Feature::Row(row),
+        }
+    }
+
+    fn row(&self, words: Bag, clicks: Option<SparseRow<'_>>) -> FeatureRow {
+        let Bag { indices, counts: mut values, .. } = words;
+        self.tf_idf.weigh(&indices, &mut values);
+        let mut row = FeatureRow { indices, values };
+        let Some(clicks) = clicks.filter(|_| self.use_clicks()) else { return row };
+        let weigh = |count: f32| self.params.click_tf.of(count);
+        let length = clicks.values().iter().map(|&count| weigh(count).powi(2)).sum::<f64>().sqrt();
+        if length > 0.0 {
+            let n_words = self.n_words() as u32;
+            row.indices.extend(clicks.indices().iter().map(|number| n_words + number));
+            let scale = f64::from(self.params.click_weight) / length;
+            row.values.extend(clicks.values().iter().map(|&count| (weigh(count) * scale) as f32));
+            row.scale_to_unit();
+        }
+        row
+    }
+}

@@ -1,0 +1,87 @@
+use matchrank_core::matching::tf_idf::{Idf, Tf};
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// What a count of clicks becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClickTf {
+    /// The count.
+    Count,
+    /// ln(1 + count).
+    #[default]
+    Log,
+}
+
+/// Which features.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FeatureParams {
+    /// What the count of a word becomes. Default: `log`.
+    pub tf: Tf,
+    /// How the frequency of a word in the collection holds it back. Default: `smooth`.
+    pub idf: Idf,
+    /// What the count of clicks becomes. Default: `log`.
+    pub click_tf: ClickTf,
+    /// Length of the block of clicks, where the block of words has length 1; 0: no clicks. Default: 1.
+    pub click_weight: f32,
+}
+
+impl Default for FeatureParams {
+    fn default() -> Self {
+        Self { tf: Tf::Log, idf: Idf::Smooth, click_tf: ClickTf::Log, click_weight: 1.0 }
+    }
+}
+
+impl FeatureParams {
+    /// Words, and no clicks.
+    pub fn words_only(words: &WordParams) -> Self {
+        Self { tf: words.tf, idf: words.idf, click_weight: 0.0, ..Self::default() }
+    }
+
+    /// Checks every value.
+    pub fn validate(&self) -> Result<()> {
+        if !(self.click_weight.is_finite() && self.click_weight >= 0.0) {
+            return Err(Error::Params(format!(
+                "click_weight must be 0 or more and finite, not {}",
+                self.click_weight
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Which features, where there are words only.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WordParams {
+    /// What the count of a word becomes. Default: `log`.
+    pub tf: Tf,
+    /// How the frequency of a word in the collection holds it back. Default: `smooth`.
+    pub idf: Idf,
+}
+
+impl Default for WordParams {
+    fn default() -> Self {
+        let FeatureParams { tf, idf, .. } = FeatureParams::default();
+        Self { tf, idf }
+    }
+}
+
+/// How clicks are counted, where there are clicks only.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClickParams {
+    /// What the count of clicks becomes. Default: `log`.
+    pub click_tf: ClickTf,
+}
+
+impl ClickTf {
+    /// What a count becomes.
+    pub fn of(self, count: f32) -> f64 {
+        match self {
+            Self::Count => f64::from(count),
+            Self::Log => f64::from(count).ln_1p(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Why a document has its score, by the model's own formula.
+
+use serde::Serialize;
+
+use super::TermContribution;
+
+/// Why a document has its score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The score; none where the model says nothing about the document.
+    pub score: Option<f32>,
+    /// What it is made of.
+    #[serde(flatten)]
+    pub why: Why,
+}
+
+/// What a score is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "sum_of", rename_all = "snake_case")]
+pub enum Why {
+    /// BM25: the shared terms, the largest part first. Their sum is the score.
+    Terms {
+        /// The terms.
+        terms: Vec<TermContribution>,
+    },
+    /// A bilinear model: pairs of a query feature and a document feature, the largest part (positive or
+    /// negative) first. Their sum and `others` together are the score.
+    Pairs {
+        /// The pairs.
+        pairs: Vec<Pair>,
+        /// Sum over the pairs of weaker features, where there are too many to list.
+        others: f64,
+    },
+    /// A random walk: the ways from the document to the query over clicks, the likeliest first.
+    Paths {
+        /// Probability to stay in a step.
+        self_transition: f64,
+        /// Number of steps.
+        steps: usize,
+        /// Ways of one and of three clicks; longer ones are in the score, and not listed.
+        paths: Vec<ClickPath>,
+    },
+    /// A combination: the weighted sum of two standardised scores.
+    Parts {
+        /// Both models.
+        parts: Vec<Part>,
+    },
+}
+
+/// What a pair of features adds to a score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// Feature of the query: a word, or `document:ID` for a document that was clicked.
+    pub query_feature: String,
+    /// Feature of the document: a word, or `query:TEXT` for a query that led to a click.
+    pub document_feature: String,
+    /// Value of the query feature.
+    pub x: f32,
+    /// How much the two features have to do with each other, by the model.
+    pub affinity: f32,
+    /// Value of the document feature.
+    pub y: f32,
+    /// The product of the three.
+    pub score: f32,
+}
+
+/// A way over clicks from a document to a query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClickPath {
+    /// Queries and documents on the way, between the two ends: none for a click on the document itself.
+    pub over: Vec<String>,
+    /// Probability to take this way when every step moves.
+    pub probability: f64,
+}
+
+/// One model of a combination.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// Kind of the model.
+    pub model: String,
+    /// Its weight.
+    pub weight: f32,
+    /// Mean of its scores over the collection.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// (score - mean) / deviation; 0 where the deviation is 0.
+    pub standardised: f64,
+    /// weight * standardised: what it adds.
+    pub contribution: f64,
+    /// Its own score and why.
+    pub explanation: Explanation,
+}

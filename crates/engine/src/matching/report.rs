@@ -1,0 +1,41 @@
+use matchrank_core::matching::rmls::IterationReport;
+use serde::{Deserialize, Serialize};
+
+use crate::features::FeatureStatistics;
+
+/// What the training of a bilinear model reported; kept in its file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// Sizes of the click graph it learned from.
+    pub features: Option<FeatureStatistics>,
+    /// NDCG@10 on the validation judgments, if there are any.
+    pub validation: Option<f64>,
+    /// Iterations of RMLS.
+    pub iterations: Vec<IterationRow>,
+    /// The iteration whose model was kept.
+    pub best: Option<usize>,
+    /// Singular values of PLS and LSI, descending.
+    pub singular_values: Vec<f64>,
+    /// How far the singular vectors are from being such, relative to the largest singular value.
+    pub residual: Option<f64>,
+    /// Products of a block with the matrix and its transpose.
+    pub steps: Option<usize>,
+}
+
+impl Report {
+    /// The iteration whose model was kept.
+    pub fn kept(&self) -> Option<&IterationRow> {
+        self.iterations.iter().find(|row| Some(row.report.number) == self.best)
+    }
+}
+
+/// An iteration of RMLS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IterationRow {
+    /// NDCG@10 on the validation judgments, if there are any.
+    pub validation: Option<f64>,
+    /// What the iteration came to.
+    #[serde(flatten)]
+    pub report: IterationReport,
+}

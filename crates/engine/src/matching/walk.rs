@@ -1,0 +1,172 @@
+//! The random walk bound to the clicks and documents of a dataset.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use matchrank_core::Result;
+use matchrank_core::matching::{RandomWalk, RandomWalkParams, SparseRow};
+use matchrank_core::progress::Progress;
+use rayon::prelude::*;
+
+use super::bind::Documents;
+use super::{ClickPath, Explanation, Matcher, Scorer, Why};
+use crate::dataset::Clicks;
+use crate::retrieval::{Hit, TopK};
+
+/// A random walk on the training clicks of a dataset, which are its only knowledge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WalkModel {
+    /// How it walks.
+    pub params: RandomWalkParams,
+    /// Hash of the dataset it was made for.
+    pub content_hash: String,
+}
+
+pub(super) struct WalkMatcher<'a> {
+    documents: Documents<'a>,
+    clicks: Arc<Clicks>,
+    walk: RandomWalk,
+}
+
+/// Reached documents held at a time, for all queries of a batch together.
+const HELD: u32 = 1 << 27;
+/// Ways that an explanation lists.
+const LISTED: usize = 1000;
+
+impl<'a> WalkMatcher<'a> {
+    pub(super) fn new(model: &WalkModel, documents: Documents<'a>, clicks: Arc<Clicks>) -> Result<Self> {
+        let r = clicks.by_query();
+        let responses = (0..r.n_rows()).flat_map(|query| {
+            let row = r.row(query);
+            row.indices().iter().zip(row.values()).map(move |(&document, &n)| (query as u32, document, n))
+        });
+        let walk = RandomWalk::from_triples(&model.params, r.n_rows(), r.n_columns(), responses)?;
+        Ok(Self { documents, clicks, walk })
+    }
+
+    /// Reached documents of rows of the dataset as those of the matcher.
+    fn numbered(&self, reached: Vec<(u32, f32)>) -> Vec<(u32, f32)> {
+        let Some(wanted) = self.documents.wanted else { return reached };
+        let number = |(row, score)| Some((wanted.binary_search(&row).ok()? as u32, score));
+        reached.into_iter().filter_map(number).collect()
+    }
+}
+
+impl Matcher for WalkMatcher<'_> {
+    fn n_documents(&self) -> u32 {
+        self.documents.len()
+    }
+
+    fn batch_size(&self) -> usize {
+        (HELD / self.documents.len().max(1)).clamp(1, 256) as usize
+    }
+
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
+        let reached = queries
+            .par_iter()
+            .map_init(
+                || self.walk.walker(),
+                |walker, query| {
+                    let row = self.clicks.row_of(query);
+                    self.numbered(row.map_or(Vec::new(), |row| walker.scores(row)))
+                },
+            )
+            .collect();
+        Ok(Box::new(WalkScorer { reached }))
+    }
+
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
+        let why = |paths| Why::Paths {
+            self_transition: self.walk.params().self_transition,
+            steps: self.walk.params().steps,
+            paths,
+        };
+        let Some(query) = self.clicks.row_of(query) else {
+            return Ok(Explanation { score: None, why: why(Vec::new()) });
+        };
+        let document = self.documents.row(document);
+        let scores = self.walk.scores(query);
+        let score = scores.binary_search_by_key(&document, |(reached, _)| *reached).ok();
+        Ok(Explanation { score: score.map(|at| scores[at].1), why: why(self.paths(query, document)?) })
+    }
+
+    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+        progress.begin("ranking", Some(queries.len() as u64), "queries");
+        let walk = |walker: &mut matchrank_core::matching::Walker<'_>, query: &&str| {
+            let reached = self.clicks.row_of(query).map_or(Vec::new(), |row| walker.scores(row));
+            let mut top = TopK::new(k);
+            self.numbered(reached).iter().for_each(|&(document, score)| top.offer(Hit { document, score }));
+            progress.advance(1);
+            top.into_hits()
+        };
+        Ok(queries.par_iter().map_init(|| self.walk.walker(), walk).collect())
+    }
+}
+
+impl WalkMatcher<'_> {
+    /// The ways of one and of three clicks from a document to a query, the likeliest first.
+    fn paths(&self, query: u32, document: u32) -> Result<Vec<ClickPath>> {
+        let sum = |row: SparseRow<'_>| row.values().iter().map(|&n| f64::from(n)).sum::<f64>();
+        let own = self.clicks.of_query(query);
+        let of_document = self.clicks.of_document(document);
+        let mut paths: Vec<(Option<(u32, u32)>, f64)> = Vec::new();
+        for (other, n) in of_document.iter() {
+            // From the document to a query,
+            let first = f64::from(n) / sum(of_document);
+            if other == query {
+                paths.push((None, first));
+            }
+            let row = self.clicks.of_query(other);
+            let total = sum(row);
+            // from there to a document that the wanted query clicked too, and to that query.
+            own.for_each_shared(row, |between, back, n| {
+                let probability =
+                    first * f64::from(n) / total * f64::from(back) / sum(self.clicks.of_document(between));
+                paths.push((Some((other, between)), probability));
+            });
+        }
+        paths.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        paths.truncate(LISTED);
+        let over = |side: fn(&(u32, u32)) -> u32| -> Vec<u32> {
+            paths.iter().filter_map(|(over, _)| over.as_ref().map(side)).collect()
+        };
+        let queries = self.documents.dataset.query_texts_of(&over(|over| over.0))?;
+        let documents = self.documents.dataset.document_ids_of(&over(|over| over.1))?;
+        let named = paths.into_iter().map(|(over, probability)| ClickPath {
+            over: over.map_or(Vec::new(), |(query, document)| {
+                vec![format!("query:{}", queries[&query]), format!("document:{}", documents[&document])]
+            }),
+            probability,
+        });
+        Ok(named.collect())
+    }
+}
+
+struct WalkScorer {
+    /// Reached documents of each query, ascending.
+    reached: Vec<Vec<(u32, f32)>>,
+}
+
+impl Scorer for WalkScorer {
+    fn n_queries(&self) -> usize {
+        self.reached.len()
+    }
+
+    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
+        let reached = &self.reached[query];
+        for (score, document) in scores.iter_mut().zip(documents) {
+            let at = reached.binary_search_by_key(document, |(reached, _)| *reached);
+            *score = at.map_or(f32::NAN, |at| reached[at].1);
+        }
+    }
+
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
+        scores.fill(f32::NAN);
+        for (reached, row) in self.reached.iter().zip(scores.chunks_exact_mut(documents.len())) {
+            let from = reached.partition_point(|(document, _)| *document < documents.start);
+            for (document, score) in reached[from..].iter().take_while(|(d, _)| *d < documents.end) {
+                row[(document - documents.start) as usize] = *score;
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Bilinear models over text as arrays and metadata.
+
+use matchrank_core::Result;
+use matchrank_core::matching::{Bilinear, Factor, Rows};
+
+use super::container::{Reader, Writer};
+use super::words;
+use crate::features::{FeatureParams, Features};
+use crate::matching::{Inputs, LatentKind, LatentModel};
+
+pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Result<()> {
+    model.validate()?;
+    file.put_json("params", &model.params)?;
+    file.put_json("report", &model.report)?;
+    file.put_json("source", model.inputs.source())?;
+    if let Inputs::Features(features) = &model.inputs {
+        file.put_json("features", features.params())?;
+        words::put(file, features.words())?;
+    }
+    file.put_number("d", model.model.d() as u64);
+    put_factor(&mut file.inside("lx"), model.model.lx());
+    put_factor(&mut file.inside("ly"), model.model.ly());
+    if let Some(weights) = model.model.weights() {
+        file.put_array("weights", weights);
+    }
+    Ok(())
+}
+
+pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
+    let source = file.json("source")?;
+    let inputs = match kind {
+        LatentKind::LsiQd => Inputs::Rows(source),
+        _ => {
+            let params: FeatureParams = file.json("features")?;
+            Inputs::Features(Box::new(Features::new(&params, words::get(file)?, source)?))
+        }
+    };
+    let d = file.number::<u64>("d")? as usize;
+    let (lx, ly) = (factor(&file.inside("lx"), d)?, factor(&file.inside("ly"), d)?);
+    let weights = if file.has_array("weights") { Some(file.array("weights")?) } else { None };
+    let model = LatentModel {
+        kind,
+        params: file.json("params")?,
+        inputs,
+        model: Bilinear::new(lx, ly, weights)?,
+        report: file.json("report")?,
+    };
+    model.validate()?;
+    Ok(model)
+}
+
+fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
+    file.put_array("row", factor.row_of());
+    match factor.rows() {
+        Rows::Dense(values) => file.put_array("values", values.as_slice()),
+        Rows::Sparse { offsets, columns, values } => {
+            file.put_array("offsets", offsets.as_slice());
+            file.put_array("columns", columns.as_slice());
+            file.put_array("values", values.as_slice());
+        }
+    }
+}
+
+fn factor(file: &Reader<'_>, d: usize) -> Result<Factor> {
+    let values = file.array("values")?;
+    let rows = if file.has_array("offsets") {
+        Rows::Sparse { offsets: file.array("offsets")?, columns: file.array("columns")?, values }
+    } else {
+        Rows::Dense(values)
+    };
+    Factor::new(d, file.array("row")?, rows)
+}

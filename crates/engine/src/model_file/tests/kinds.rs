@@ -1,0 +1,165 @@
+//! A small file of every kind stays in the tree, keeps its bytes and keeps its scores.
+
+use matchrank_core::matching::{Bilinear, Factor, RandomWalkParams, Rows, SparseRow};
+use serde_json::json;
+
+use super::*;
+use crate::features::{FeatureParams, FeatureRow, Features, Source};
+use crate::matching::{Inputs, LatentModel, Report};
+
+fn source() -> Source {
+    Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
+}
+
+fn features(click_weight: f32) -> Features {
+    let words = BagOfWords {
+        analyser: Analyser::new(&AnalyserParams::default()).unwrap(),
+        vocabulary: Vocabulary::with_query_terms(3, [("shoe", 2, 3), ("tabl", 1, 1), ("sneaker", 0, 0)])
+            .unwrap(),
+        fields: FieldWeights::equal(["title"]).unwrap(),
+    };
+    Features::new(&FeatureParams { click_weight, ..Default::default() }, words, source()).unwrap()
+}
+
+fn latent(kind: LatentKind) -> MatchingModel {
+    let dense = |n: usize, shift: f32| {
+        Factor::dense(2, (0..2 * n).map(|i| (i as f32 - shift) / 4.0).collect()).unwrap()
+    };
+    let (inputs, model) = match kind {
+        LatentKind::Rmls => {
+            let rows = |row: Vec<u32>| {
+                let rows = Rows::Sparse {
+                    offsets: vec![0, 1, 3],
+                    columns: vec![1, 0, 1],
+                    values: vec![1.0, 0.6, -0.8],
+                };
+                Factor::new(2, row, rows).unwrap()
+            };
+            let none = Factor::NONE;
+            let model =
+                Bilinear::new(rows(vec![0, 1, 1, none, 0, 1]), rows(vec![1, 0, none, 1, 0]), None).unwrap();
+            (Inputs::Features(Box::new(features(1.0))), model)
+        }
+        LatentKind::Pls => {
+            let model = Bilinear::new(dense(6, 3.0), dense(5, 1.0), Some(vec![1.0, 0.5])).unwrap();
+            (Inputs::Features(Box::new(features(0.5))), model)
+        }
+        LatentKind::LsiDt => {
+            let model = Bilinear::new(dense(3, 2.0), dense(3, 2.0), None).unwrap();
+            (Inputs::Features(Box::new(features(0.0))), model)
+        }
+        LatentKind::LsiQd => {
+            let model = Bilinear::new(dense(2, 1.0), dense(3, 4.0), Some(vec![2.0, 1.0])).unwrap();
+            (Inputs::Rows(source()), model)
+        }
+    };
+    let report = Report { validation: Some(0.25), residual: Some(1e-5), ..Report::default() };
+    MatchingModel::Latent(Box::new(LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }))
+}
+
+fn models() -> Vec<MatchingModel> {
+    let mut models: Vec<MatchingModel> = LatentKind::ALL.map(latent).into();
+    models.push(MatchingModel::RandomWalk(WalkModel {
+        params: RandomWalkParams { steps: 3, self_transition: 0.8 },
+        content_hash: source().content_hash,
+    }));
+    models.push(MatchingModel::Combination(Box::new(Combination {
+        weight: 0.3,
+        first: small().0,
+        second: latent(LatentKind::Rmls),
+        curve: vec![(0.3, 0.5), (0.4, 0.25)],
+    })));
+    models
+}
+
+fn fixture(kind: &str) -> std::path::PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files");
+    folder.join(format!("{}_v1.safetensors", kind.replace('-', "_")))
+}
+
+#[test]
+#[ignore = "writes the fixtures; only for a new version of the format, under new names"]
+fn write_fixtures() {
+    for model in models() {
+        save(&fixture(model.kind()), &model, &small().1).unwrap();
+    }
+}
+
+#[test]
+fn the_bytes_are_those_of_the_fixtures_before_and_after_loading() {
+    for model in models() {
+        let kind = model.kind();
+        let expected = std::fs::read(fixture(kind)).unwrap();
+        assert_eq!(saved(&model, &small().1), expected, "{kind}");
+        let (again, provenance) = loaded(&expected).unwrap();
+        assert_eq!(again.kind(), kind);
+        assert_eq!(saved(&again, &provenance), expected, "{kind}");
+    }
+}
+
+fn of_file(kind: LatentKind) -> LatentModel {
+    match load(&fixture(kind.name())).unwrap().0 {
+        MatchingModel::Latent(model) => {
+            assert_eq!((model.kind, model.report.validation), (kind, Some(0.25)));
+            *model
+        }
+        other => panic!("a {} model", other.kind()),
+    }
+}
+
+/// Scores computed from the arrays of the files with numpy; tolerance 1e-6, computed as f32.
+#[test]
+fn files_of_format_version_1_keep_their_scores() {
+    let expected = [
+        (LatentKind::Rmls, 0.339_600_416_77),
+        (LatentKind::Pls, 1.231_436_885_39),
+        (LatentKind::LsiDt, -0.103_878_341_93),
+    ];
+    for (kind, expected) in expected {
+        let LatentModel { inputs: Inputs::Features(features), model, .. } = of_file(kind) else { panic!() };
+        let clicks = SparseRow::new(&[1, 2], &[3.0, 1.0]).unwrap();
+        let x: FeatureRow = features.query("sneakers for shoes", Some(clicks));
+        let y = features.document(&["Shoes, shoes, tables"], Some(SparseRow::new(&[1], &[2.0]).unwrap()));
+        let score = f64::from(model.score(x.row(), y.row()));
+        assert!((score - expected).abs() <= 1e-6, "{kind:?}: {score} {expected}");
+    }
+    let LatentModel { model, .. } = of_file(LatentKind::LsiQd);
+    let one = |i| SparseRow::new(i, &[1.0]).unwrap();
+    // 2 * 0.25 * 0 + 0.5 * 0.25
+    assert_eq!(model.score(one(&[1]), one(&[2])), 0.125);
+
+    let (MatchingModel::RandomWalk(walk), _) = load(&fixture("random-walk")).unwrap() else { panic!() };
+    assert_eq!((walk.params.steps, walk.params.self_transition), (3, 0.8));
+    let (MatchingModel::Combination(both), _) = load(&fixture("combination")).unwrap() else { panic!() };
+    assert_eq!((both.weight, both.curve.len(), both.second.kind()), (0.3, 2, "rmls"));
+    assert_eq!(bm25(&both.first).bm25, bm25(&small().0).bm25);
+}
+
+#[test]
+fn every_flip_is_an_error() {
+    for model in models() {
+        let bytes = saved(&model, &small().1);
+        let mut changed = bytes.clone();
+        for at in 0..bytes.len() {
+            changed[at] = bytes[at] ^ 0x20;
+            assert!(loaded(&changed).is_err(), "{}: byte {at}", model.kind());
+            changed[at] = bytes[at];
+        }
+    }
+}
+
+#[test]
+fn files_that_contradict_themselves_are_refused() {
+    let bytes = saved(&latent(LatentKind::Rmls), &small().1);
+    let refusal = |from: &str, to: &str| refusal(&with_header(&bytes, from, to));
+    assert!(loaded(&with_header(&bytes, "rmls", "rmls")).is_ok());
+    assert!(refusal(r#"\"n_queries\":2"#, r#"\"n_queries\":3"#).contains("5 document features"));
+    assert!(refusal(r#""lx.values""#, r#""lx.Values""#).contains("lx.values"));
+    assert!(refusal(r#"\"click_weight\":1.0"#, r#"\"click_weight\":-.5"#).contains("features"));
+    assert!(refusal(r#""kind":"rmls""#, r#""kind":"rmlz""#).contains("knows: bm25, rmls, pls"));
+    let MatchingModel::Latent(mut broken) = latent(LatentKind::Pls) else { panic!() };
+    broken.inputs = Inputs::Rows(source());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    assert!(save(&path, &MatchingModel::Latent(broken), &Provenance::default()).is_err());
+}

@@ -1,0 +1,24 @@
+//! From a dataset to a model: features, the solver of core, and what the validation judgments say.
+//!
+//! | model | function |
+//! |---|---|
+//! | RMLS | [`train_rmls`] |
+//! | PLS | [`train_pls`] |
+//! | LSI of the documents' words, of the clicks | [`train_lsi_dt`], [`train_lsi_qd`] |
+//!
+//! BM25 and the random walk only count ([`TextBm25::of_dataset`](crate::matching::TextBm25::of_dataset),
+//! [`WalkModel`](crate::matching::WalkModel)); combinations are
+//! [tuned](crate::matching::Combination::tune).
+
+mod judge;
+mod rmls;
+mod singular;
+#[cfg(test)]
+mod tests;
+
+pub use rmls::train_rmls;
+pub use singular::{train_lsi_dt, train_lsi_qd, train_pls};
+
+fn plain<T: serde::Serialize>(params: &T) -> serde_json::Value {
+    serde_json::to_value(params).expect("parameters are plain data")
+}

@@ -1,0 +1,106 @@
+//! RMLS on a dataset, stopped by the validation judgments.
+
+use matchrank_core::matching::rmls::{IterationReport, RmlsParams, Verdict, fit};
+use matchrank_core::matching::{Bilinear, Factor};
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+
+use super::judge::Judge;
+use super::plain;
+use crate::dataset::{Clicks, Dataset};
+use crate::features::{FeatureParams, Features, click_graph};
+use crate::matching::{Inputs, IterationRow, LatentKind, LatentModel, Report};
+
+/// Iterations without a better validation figure after which training stops.
+const PATIENCE: usize = 2;
+
+/// Trains RMLS.
+///
+/// With validation judgments the iteration with the best NDCG@10 is kept, and training stops after two
+/// iterations that are not better; without them the last one is kept. `start` is a former model whose
+/// L_y is started from: its words are found by name, and its clicks where it was trained on this dataset.
+pub fn train_rmls(
+    params: &RmlsParams,
+    features: &FeatureParams,
+    dataset: &Dataset,
+    start: Option<&LatentModel>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<LatentModel> {
+    params.validate()?;
+    let features = Features::of_dataset(features, dataset)?;
+    let start = start.map(|former| warm_start(params, former, &features)).transpose()?;
+    let inputs = Inputs::Features(Box::new(features.clone()));
+    let clicks = Clicks::to_learn_from(dataset)?;
+    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
+
+    let mut rows: Vec<IterationRow> = Vec::new();
+    let mut kept: Option<(usize, Option<f64>, Bilinear)> = None;
+    fit(params, &graph, start.as_ref(), seed, progress, &mut |iteration| {
+        let number = iteration.report.number;
+        let mut validation = None;
+        if judge.can_measure() || number == params.iterations {
+            let model = iteration.model()?;
+            validation = judge.ndcg(&model, graph.y())?;
+            if kept.as_ref().is_none_or(|(_, best, _)| validation > *best) {
+                kept = Some((number, validation, model));
+            }
+        }
+        progress.note(&line(&iteration.report, validation));
+        rows.push(IterationRow { validation, report: iteration.report.clone() });
+        let best = kept.as_ref().map_or(number, |(best, ..)| *best);
+        Ok(if number >= best + PATIENCE { Verdict::Stop } else { Verdict::Continue })
+    })?;
+    let (best, validation, model) = kept.expect("there is at least one iteration");
+    let report = Report {
+        features: Some(statistics),
+        validation,
+        iterations: rows,
+        best: Some(best),
+        ..Report::default()
+    };
+    Ok(LatentModel { kind: LatentKind::Rmls, params: plain(params), inputs, model, report })
+}
+
+fn line(report: &IterationReport, validation: Option<f64>) -> String {
+    let IterationReport { number, objective, density_x, density_y, collapse_y, .. } = report;
+    let ndcg = validation.map_or(String::new(), |ndcg| format!(", validation NDCG@10 {ndcg:.4}"));
+    format!(
+        "iteration {number}: objective {objective:.6}{ndcg}, density {:.1} % and {:.1} %, mean row {:.3}, \
+         effective rank {:.1}, {:.0} % of the rows in one direction",
+        100.0 * density_x,
+        100.0 * density_y,
+        collapse_y.mean_row,
+        collapse_y.effective_rank,
+        100.0 * collapse_y.aligned
+    )
+}
+
+/// L_y of a former model for the features of this dataset.
+fn warm_start(params: &RmlsParams, former: &LatentModel, features: &Features) -> Result<Factor> {
+    let ly = former.model.ly();
+    let Inputs::Features(old) = &former.inputs else {
+        return Err(Error::Params(format!(
+            "a {} model knows no words and cannot be started from; give a model of rmls, pls or lsi-dt",
+            former.kind.name()
+        )));
+    };
+    if ly.d() != params.d {
+        return Err(Error::Params(format!(
+            "the model to start from has d = {}, and d = {} is asked for; they must be the same",
+            ly.d(),
+            params.d
+        )));
+    }
+    let vocabulary = &features.words().vocabulary;
+    let of_word =
+        |word| old.words().vocabulary.id(vocabulary.term(word)).map(|old| ly.row_of()[old as usize]);
+    let mut row_of: Vec<u32> =
+        (0..vocabulary.len() as u32).map(|word| of_word(word).unwrap_or(Factor::NONE)).collect();
+    if old.source() == features.source() && old.use_clicks() && features.use_clicks() {
+        row_of.extend_from_slice(&ly.row_of()[old.n_words()..]);
+    }
+    row_of.resize(features.d_y(), Factor::NONE);
+    Factor::new(ly.d(), row_of, ly.rows().clone())
+}

@@ -1,0 +1,158 @@
+//! How good a model is on the validation judgments, cheaply enough to ask after every iteration.
+//!
+//! Where most queries have documents that were judged irrelevant, the judged documents are ranked (the
+//! papers' protocol); otherwise, as with held-out clicks, the whole collection. The figure is NDCG@10.
+
+use std::hash::BuildHasher;
+
+use foldhash::HashMap;
+use foldhash::fast::FixedState;
+use matchrank_core::Result;
+use matchrank_core::data::qrels::{Judgment, Qrels};
+use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::progress::{Progress, Silent};
+use rayon::prelude::*;
+
+use crate::dataset::{Dataset, Holdout};
+use crate::matching::{Scorer, top_of};
+
+/// Most queries that are looked at.
+const QUERIES: usize = 1000;
+/// Most pairs of a query and a document that are scored where the collection is ranked.
+const PAIRS: u64 = 64_000_000;
+/// But never fewer queries than this.
+const FEWEST: usize = 10;
+
+/// Validation queries with their judgments.
+pub struct Validation {
+    texts: Vec<String>,
+    /// Judged documents of each query, as the scorer knows them, with their grades.
+    judged: Vec<Vec<(u32, f32)>>,
+    /// The documents that are ranked, by ascending rows; all of them if there is no list.
+    wanted: Option<Vec<u32>>,
+    n_documents: u32,
+}
+
+impl Validation {
+    /// The validation judgments of a dataset, if there are any; a note says what will be measured on them.
+    /// Which queries are taken, where there are too many, depends on the seed.
+    pub fn of(dataset: &Dataset, seed: u64, progress: &dyn Progress) -> Result<Option<Self>> {
+        let judgments = dataset.judgments(Holdout::Validation)?;
+        let lists: Vec<_> = judgments.chunk_by(|a, b| a.query == b.query).collect();
+        if lists.is_empty() {
+            return Ok(None);
+        }
+        let mixed = lists.iter().filter(|list| list.iter().any(|judged| judged.grade <= 0.0)).count();
+        let rank_judged = 2 * mixed > lists.len();
+        let n_documents = dataset.manifest.statistics.n_documents;
+        let most = if rank_judged {
+            QUERIES
+        } else {
+            QUERIES.min((PAIRS / n_documents.max(1)) as usize).max(FEWEST)
+        };
+        let hasher = FixedState::with_seed(seed);
+        let mut taken: Vec<usize> = (0..lists.len()).collect();
+        taken.sort_by_cached_key(|&i| (hasher.hash_one(lists[i][0].query), i));
+        taken.truncate(most);
+        taken.sort_unstable();
+
+        let rows: Vec<u32> = taken.iter().map(|&i| lists[i][0].query).collect();
+        let mut texts = dataset.query_texts_of(&rows)?;
+        let texts = rows.iter().map(|row| texts.remove(row).expect("judged queries exist")).collect();
+        let wanted = rank_judged.then(|| {
+            let mut rows: Vec<u32> =
+                taken.iter().flat_map(|&i| lists[i].iter().map(|judged| judged.document)).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            rows
+        });
+        let number = |row: u32| match &wanted {
+            Some(rows) => rows.binary_search(&row).expect("every judged document is wanted") as u32,
+            None => row,
+        };
+        let judged = taken
+            .iter()
+            .map(|&i| lists[i].iter().map(|judged| (number(judged.document), judged.grade)).collect())
+            .collect();
+        let n_documents = wanted.as_ref().map_or(n_documents, |wanted| wanted.len() as u64) as u32;
+        let of = if taken.len() < lists.len() { format!(" of {}", lists.len()) } else { String::new() };
+        progress.note(&format!(
+            "validation: NDCG@10 over {}{of} judged queries, {}",
+            taken.len(),
+            if rank_judged { "their judged documents ranked" } else { "the whole collection ranked" }
+        ));
+        Ok(Some(Self { texts, judged, wanted, n_documents }))
+    }
+
+    /// The texts of the queries.
+    pub fn queries(&self) -> Vec<&str> {
+        self.texts.iter().map(String::as_str).collect()
+    }
+
+    /// The documents that are ranked, by ascending rows of the dataset; `None` for all of them. The scorers
+    /// that are measured know the documents in this order.
+    pub fn wanted(&self) -> Option<&[u32]> {
+        self.wanted.as_deref()
+    }
+
+    /// Number of documents that are ranked.
+    pub fn n_documents(&self) -> u32 {
+        self.n_documents
+    }
+
+    /// NDCG@10 of a scorer begun with [`Validation::queries`].
+    pub fn ndcg(&self, scorer: &mut dyn Scorer) -> Result<f64> {
+        Ok(self.ndcgs(scorer)?[0])
+    }
+
+    /// The same of a scorer that has all the queries several times over, once for each of its variants.
+    pub(crate) fn ndcgs(&self, scorer: &mut dyn Scorer) -> Result<Vec<f64>> {
+        let rankings: Vec<Vec<(u32, f32)>> = if self.wanted.is_some() {
+            let list = |query: usize| {
+                let documents: Vec<u32> =
+                    self.judged[query % self.judged.len()].iter().map(|(document, _)| *document).collect();
+                let mut scores = vec![0.0; documents.len()];
+                scorer.list(query, &documents, &mut scores);
+                // No score counts as 0, as for all candidates.
+                let scores = scores.into_iter().map(|score| if score.is_nan() { 0.0 } else { score });
+                documents.into_iter().zip(scores).collect()
+            };
+            (0..scorer.n_queries()).into_par_iter().map(list).collect()
+        } else {
+            scorer.prepare();
+            let hits = top_of(scorer, self.n_documents, 10, &Silent);
+            hits.iter().map(|hits| hits.iter().map(|hit| (hit.document, hit.score)).collect()).collect()
+        };
+        rankings.chunks(self.judged.len()).map(|variant| self.evaluate(variant)).collect()
+    }
+
+    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<f64> {
+        let ids: Vec<String> = (0..rankings.len()).map(|query| query.to_string()).collect();
+        let mut documents: HashMap<u32, String> = HashMap::default();
+        for &(document, _) in rankings.iter().flatten().chain(self.judged.iter().flatten()) {
+            documents.entry(document).or_insert_with(|| document.to_string());
+        }
+        let judgments: Vec<Judgment<'_>> = ids
+            .iter()
+            .zip(&self.judged)
+            .flat_map(|(query, list)| {
+                list.iter().map(|&(document, grade)| Judgment {
+                    query,
+                    document: &documents[&document],
+                    grade,
+                })
+            })
+            .collect();
+        let rankings: Vec<(&str, Vec<(&str, f32)>)> = ids
+            .iter()
+            .zip(rankings)
+            .map(|(query, list)| {
+                let named = list.iter().map(|(document, score)| (documents[document].as_str(), *score));
+                (query.as_str(), named.collect())
+            })
+            .collect();
+        let measures: Vec<Measure> = Measure::parse_list("ndcg@10")?;
+        let conventions = Conventions::of(Dialect::Matchrank);
+        Ok(evaluate(&Qrels::new(&judgments)?, &rankings[..], &measures, &conventions)?.mean(0))
+    }
+}
