@@ -25,6 +25,7 @@ fn main() {
             let s = &fitted.singular_values;
             println!(
                 "PLS: {:.2} s, {} steps, residual {:.2e}, singular values {:.3e} to {:.3e}",
+                started.elapsed().as_secs_f64(),
                 fitted.steps,
                 fitted.residual,
                 s[0],
