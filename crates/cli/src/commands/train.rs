@@ -54,9 +54,9 @@ enum Model {
     /// best on the validation judgments is kept.
     ///
     /// Parameters for --set:
-    ///   d=300                latent dimensions
+    ///   d=1000               latent dimensions
     ///   iterations=5         iterations at most; two without a better figure end the training
-    ///   beta=0.5, gamma=0.5  thresholds of the rows of queries and of documents; 0 leaves rows dense
+    ///   beta=0.5, gamma=0.3  thresholds of the rows of queries and of documents; 0 leaves rows dense
     ///   threshold=relative   what they are measured in: relative (shares of the largest entry of a row),
     ///                        absolute (as in the papers), density (shares of the entries to leave)
     ///   theta_x=1, theta_y=1 lengths of the rows
@@ -81,9 +81,10 @@ enum Model {
     /// Partial least squares: the singular vectors of the covariance of queries and clicked documents.
     ///
     /// Parameters for --set:
-    ///   d=100                latent dimensions
+    ///   d=200                latent dimensions
     ///   center=true          subtract the means
-    ///   weight_power=0       a in (s / s_1)^a, the weight of a latent dimension by its singular value
+    ///   weight_power=0.5     a in (s / s_1)^a, the weight of a latent dimension by its singular value;
+    ///                        0 as in the papers
     ///   tolerance=0.001      residual, relative to the largest singular value, at which to stop
     ///   max_steps=300        products with the matrix at most
     ///

@@ -4,7 +4,8 @@
 //! **Objective** (section 3 of the papers): max tr(L_x' W L_y) subject to L_x'L_x = L_y'L_y = I, W the
 //! centered covariance of x and y' (the footnote on it; `operator` has the formula). **Solution**: the d
 //! largest singular vectors of W, L_x = U_d, L_y = V_d. The score may weigh the latent columns by powers of
-//! the singular values, f(x, y) = x' U diag((s / s_1)^a) V' y; a = 0 is the papers'.
+//! the singular values, f(x, y) = x' U diag((s / s_1)^a) V' y; a = 0 is the papers', and 1/2 the
+//! default, which does better on unseen queries (NFCorpus, validation).
 //!
 //! **Cost**: see `solve::svd`. W is not formed; the papers, who formed it and used the power method one
 //! vector after the other, report 945,382 s for one week of data at d = 1000.
@@ -17,7 +18,7 @@
 //! let identity = |n: u32| Csr::from_triples(n as usize, n as usize, (0..n).map(|i| (i, i, 1.0)));
 //! let clicks = Csr::from_triples(4, 2, [(0, 0, 1.0), (1, 0, 1.0), (2, 1, 1.0), (3, 1, 1.0)])?;
 //! let graph = ClickGraph::new(identity(4)?, identity(2)?, clicks)?;
-//! let fitted = pls::fit(&PlsParams { d: 1, ..Default::default() }, &graph, 1, &Silent)?;
+//! let fitted = pls::fit(&PlsParams { d: 1, weight_power: 0.0, ..Default::default() }, &graph, 1, &Silent)?;
 //! let score = |i, j| fitted.model.score(graph.x().row(i), graph.y().row(j));
 //! assert!(score(0, 0) > 0.35 && score(0, 1) < -0.35);
 //! assert!((fitted.singular_values[0] - 0.353553).abs() < 1e-6);
@@ -50,7 +51,7 @@ pub struct PlsParams {
 
 impl Default for PlsParams {
     fn default() -> Self {
-        Self { d: 100, center: true, weight_power: 0.0, tolerance: 1e-3, max_steps: 300 }
+        Self { d: 200, center: true, weight_power: 0.5, tolerance: 1e-3, max_steps: 300 }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureStatistics;
-use matchrank_engine::matching::{Combination, Inputs, LatentModel, MatchingModel, Report};
+use matchrank_engine::matching::{Combination, Inputs, IterationRow, LatentModel, MatchingModel, Report};
 use serde_json::{Value, json};
 
 use super::Place;
@@ -196,9 +196,11 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
 }
 
 fn is_collapsed(report: &Report) -> bool {
-    report
-        .kept()
-        .is_some_and(|row| row.report.collapse_x.is_collapsed() || row.report.collapse_y.is_collapsed())
+    report.kept().is_some_and(has_collapsed)
+}
+
+fn has_collapsed(row: &IterationRow) -> bool {
+    row.report.collapse_x.is_collapsed() || row.report.collapse_y.is_collapsed()
 }
 
 /// What a collapse means, for someone who has never heard of it.
@@ -208,5 +210,15 @@ the same score, whatever the query. Centering prevents it (--set center=true); i
 (--set iterations=1) help.";
 
 fn warning(report: &Report) -> Option<String> {
-    is_collapsed(report).then(|| COLLAPSED.to_owned())
+    if is_collapsed(report) {
+        return Some(COLLAPSED.to_owned());
+    }
+    let first = report.iterations.iter().find(|row| has_collapsed(row))?;
+    Some(format!(
+        "WARNING: training collapsed in iteration {}: almost all rows came to point in one direction, so every \
+         document would get nearly the same score, whatever the query. Iteration {} was kept, from before that. \
+         Centering prevents it (--set center=true).",
+        first.report.number,
+        report.best.unwrap_or_default()
+    ))
 }
