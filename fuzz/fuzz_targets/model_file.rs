@@ -1,9 +1,10 @@
 //! Arbitrary bytes as a model file, as they are and with the checksum made right: never a panic, and a model
-//! that is accepted gives finite scores and is the same after it was saved.
+//! that is accepted is the same after it was saved, and scores.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use matchrank_engine::model_file::{MatchingModel, load, save};
+use matchrank_engine::matching::{Inputs, MatchingModel};
+use matchrank_engine::model_file::{load, save};
 
 const KEY: &[u8] = br#""checksum":""#;
 
@@ -20,8 +21,32 @@ fuzz_target!(init: matchrank_fuzz::one_thread(), |bytes: &[u8]| {
     save(&path, &model, &provenance).expect("a loaded model can be saved");
     let (again, provenance_again) = load(&path).expect("a saved model can be loaded");
     assert!(provenance == provenance_again);
-    let (MatchingModel::Bm25(model), MatchingModel::Bm25(again)) = (model, again);
-    let document = vec!["running shoes on the table"; model.words.fields.len()];
-    let score = model.score("shoes table café", &document);
-    assert!(score.is_finite() && score == again.score("shoes table café", &document), "{score}");
+    same_scores(&model, &again);
 });
+
+fn same_scores(model: &MatchingModel, again: &MatchingModel) {
+    let (query, text) = ("shoes table café", "running shoes on the table");
+    match (model, again) {
+        (MatchingModel::Bm25(model), MatchingModel::Bm25(again)) => {
+            let document = vec![text; model.words.fields.len()];
+            let score = model.score(query, &document);
+            assert!(score.is_finite() && score == again.score(query, &document), "{score}");
+        }
+        (MatchingModel::Latent(model), MatchingModel::Latent(again)) => {
+            let score = |model: &matchrank_engine::matching::LatentModel| {
+                let Inputs::Features(features) = &model.inputs else { return 0.0 };
+                let document = vec![text; features.words().fields.len()];
+                let (x, y) = (features.query(query, None), features.document(&document, None));
+                model.model.score(x.row(), y.row())
+            };
+            assert_eq!(score(model).to_bits(), score(again).to_bits());
+        }
+        (MatchingModel::RandomWalk(model), MatchingModel::RandomWalk(again)) => assert!(model == again),
+        (MatchingModel::Combination(model), MatchingModel::Combination(again)) => {
+            assert!(model.weight == again.weight);
+            same_scores(&model.first, &again.first);
+            same_scores(&model.second, &again.second);
+        }
+        (model, again) => panic!("a {} model became a {} model", model.kind(), again.kind()),
+    }
+}
