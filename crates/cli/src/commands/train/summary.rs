@@ -50,6 +50,8 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
                 details.push(("features", json!(features.params())));
             }
             details.push(("report", json!(model.report)));
+            let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
+            details.push(("iteration_seconds", json!(seconds)));
             details.push(("collapsed", json!(is_collapsed(&model.report))));
             details
         }
@@ -177,6 +179,7 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
         "length of mean row",
         "effective rank",
         "in one direction",
+        "seconds",
     ];
     let rows = report.iterations.iter().map(|row| {
         let r = &row.report;
@@ -190,6 +193,7 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
             format!("{:.3}", r.collapse_y.mean_row),
             format!("{:.1}", r.collapse_y.effective_rank),
             format!("{:.0} %", 100.0 * r.collapse_y.aligned),
+            format!("{:.2}", row.seconds),
         ]
     });
     (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), format))
