@@ -65,11 +65,15 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
             ]
         }
         MatchingModel::Combination(model) => vec![
-            ("weight", json!(model.weight)),
+            ("weight", json!(shortest(model.weight))),
             ("of", json!([model.first.kind(), model.second.kind()])),
             (
                 "curve",
-                model.curve.iter().map(|(a, ndcg)| json!({ "a": a, "validation_ndcg@10": ndcg })).collect(),
+                model
+                    .curve
+                    .iter()
+                    .map(|(a, ndcg)| json!({ "a": shortest(*a), "validation_ndcg@10": ndcg }))
+                    .collect(),
             ),
         ],
     }
@@ -107,7 +111,9 @@ fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
                 vec![a.to_string(), format!("{ndcg:.4}"), mark.to_owned()]
             });
             let first = format!("weight of {}", first.kind());
-            more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), format));
+            if curve.len() > 0 {
+                more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), format));
+            }
         }
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();
@@ -197,6 +203,11 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
         ]
     });
     (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), format))
+}
+
+/// The number of f64 that is written as the one of f32 is.
+fn shortest(value: f32) -> f64 {
+    value.to_string().parse().expect("a number")
 }
 
 fn is_collapsed(report: &Report) -> bool {
