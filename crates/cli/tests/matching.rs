@@ -195,3 +195,29 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     refused("explain --model qd.model --data bare --query lid --document d1", "train it on this one");
     assert!(!folder.names().contains(&"x".to_owned()));
 }
+
+/// `train --help` names every parameter with the default that training uses.
+#[test]
+fn help_states_the_defaults() {
+    let folder = shop();
+    for model in MODELS {
+        let made = folder.json(&format!("train {model} --data shop --out {model}.model --format json"));
+        let help = folder.text(&format!("help train {model}"));
+        let mut params = made["params"].as_object().unwrap().clone();
+        if let Some(features) = made["features"].as_object() {
+            let words_only = features["click_weight"] == 0.0;
+            let known = |name: &str| !words_only || !name.starts_with("click_");
+            params.extend(features.clone().into_iter().filter(|(name, _)| known(name)));
+        }
+        assert!(!params.is_empty());
+        for (name, value) in params {
+            let value = match &value {
+                Value::String(text) => text.clone(),
+                // Written as people write it: 1, not 1.0.
+                Value::Number(number) => (number.as_f64().unwrap() as f32).to_string(),
+                other => other.to_string(),
+            };
+            assert!(help.contains(&format!("{name}={value}")), "{model}: {name}={value} is not in\n{help}");
+        }
+    }
+}
