@@ -162,6 +162,7 @@ fn training_says_what_it_did() {
     assert!(folder.text("inspect flat.model").contains("the model has collapsed"));
     let started = folder.json("train rmls --data shop --start rmls.model --out again.model --format json");
     assert_eq!(started["params"]["d"], 8, "taken over from the model it starts from");
+    assert_eq!(started["params"]["gamma"].to_string(), "0.3", "numbers as people write them");
     let curve = folder.text("train combination --data shop --of rmls.model flat.model --out both.model");
     assert!(curve.contains("0.9") && curve.contains("best"), "{curve}");
     // The same command gives the same file, whatever the number of threads.

@@ -20,10 +20,12 @@ fn main() {
         Some("rmls") => rmls(&graph, d, number(4, 10.0) as usize, number(5, 0.0) as f32),
         Some("pls") => {
             let params = PlsParams { d, tolerance: number(4, 1e-3), ..Default::default() };
+            let started = Instant::now();
             let fitted = pls::fit(&params, &graph, 1, &Silent).expect("a graph that can be learned from");
             let s = &fitted.singular_values;
             println!(
-                "PLS: {} steps, residual {:.2e}, singular values {:.3e} to {:.3e}",
+                "PLS: {:.2} s, {} steps, residual {:.2e}, singular values {:.3e} to {:.3e}",
+                started.elapsed().as_secs_f64(),
                 fitted.steps,
                 fitted.residual,
                 s[0],

@@ -1,6 +1,4 @@
-//! RMLS, PLS and their combinations with BM25 on NFCorpus: what is learned from training queries is worth
-//! something to test queries nobody has seen.
-#![allow(clippy::print_stderr)]
+//! Matching models on NFCorpus: what training from graded links is worth on queries nobody has seen.
 
 use matchrank_core::matching::{Bm25Params, PlsParams, RmlsParams};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
@@ -13,66 +11,57 @@ use matchrank_engine::ranking::rank_collection;
 use matchrank_engine::training::{train_pls, train_rmls};
 use matchrank_engine::validation::Validation;
 
-#[allow(dead_code, reason = "only the place of the data is needed here")]
 mod nfcorpus_data;
 
-fn dataset(folder: &std::path::Path, out: &std::path::Path) -> Dataset {
-    let files = |names: &[&str]| names.iter().map(|name| folder.join(name)).collect();
-    let params = IngestParams {
-        documents: files(&["dev.docs.gz", "test.docs.gz"]),
-        queries: files(&["train.titles.queries", "dev.titles.queries", "test.titles.queries"]),
-        responses: files(&["train.3-2-1.qrel.gz"]),
-        judgments: vec![
-            (Holdout::Validation, folder.join("dev.3-2-1.qrel.gz")),
-            (Holdout::Test, folder.join("test.3-2-1.qrel.gz")),
-        ],
-        ..IngestParams::default()
-    };
-    ingest(&params, out, false, &Silent).unwrap();
-    Dataset::open(out).unwrap()
-}
-
-/// NDCG@10 on the test queries, the whole collection ranked.
-fn ndcg(model: &MatchingModel, dataset: &Dataset, test: &HeldOut) -> f64 {
-    let rankings = rank_collection(model, dataset, &test.queries, 100, &Silent).unwrap();
-    let measures = Measure::parse_list("ndcg@10").unwrap();
-    let conventions = Conventions::of(Dialect::Matchrank);
-    evaluate(&test.qrels().unwrap(), &rankings[..], &measures, &conventions).unwrap().mean(0)
-}
-
+/// With every default, and with nothing chosen but on the validation queries: RMLS and PLS rank by
+/// themselves (0.20 at least), and raise BM25 (0.33) when combined with it (0.345 at least).
 #[test]
-fn clicks_teach_what_words_alone_do_not() {
+#[allow(clippy::print_stderr)]
+fn models_learn_what_words_do_not_say() {
     let Some(folder) = nfcorpus_data::folder() else {
         eprintln!("skipped: no NFCorpus; set MATCHRANK_DATA to the folder that has nfcorpus/");
         return;
     };
+    let file = |name: &str| folder.join(name);
+    let params = IngestParams {
+        documents: vec![file("dev.docs.gz"), file("test.docs.gz")],
+        queries: ["train", "dev", "test"].map(|part| file(&format!("{part}.titles.queries"))).to_vec(),
+        responses: vec![file("train.3-2-1.qrel.gz")],
+        judgments: vec![
+            (Holdout::Validation, file("dev.3-2-1.qrel.gz")),
+            (Holdout::Test, file("test.3-2-1.qrel.gz")),
+        ],
+        ..IngestParams::default()
+    };
     let temporary = tempfile::tempdir().unwrap();
-    let dataset = dataset(&folder, &temporary.path().join("data"));
+    let path = temporary.path().join("nfcorpus");
+    ingest(&params, &path, false, &Silent).unwrap();
+    let dataset = Dataset::open(&path).unwrap();
     let test = HeldOut::of(&dataset, Holdout::Test).unwrap();
-    assert_eq!(test.queries.len(), 325);
-    let validation = Validation::of(&dataset, 1, &Silent).unwrap().unwrap();
-    let features = FeatureParams::default();
-    let bm25 = TextBm25::of_dataset(&Bm25Params::default(), &dataset).unwrap();
-    let bm25 = MatchingModel::Bm25(bm25.into());
-    let words = ndcg(&bm25, &dataset, &test);
-    assert!(words > 0.325, "BM25 {words:.4}");
+    let measures = Measure::parse_list("ndcg@10").unwrap();
+    let ndcg = |model: &MatchingModel| {
+        let rankings = rank_collection(model, &dataset, &test.queries, 100, &Silent).unwrap();
+        let conventions = Conventions::of(Dialect::Matchrank);
+        evaluate(&test.qrels().unwrap(), &rankings[..], &measures, &conventions).unwrap().mean(0)
+    };
 
+    let bm25 = MatchingModel::Bm25(TextBm25::of_dataset(&Bm25Params::default(), &dataset).unwrap().into());
+    let features = FeatureParams::default();
     let rmls = train_rmls(&RmlsParams::default(), &features, &dataset, None, 1, &Silent).unwrap();
-    let kept = rmls.report.kept().unwrap().report.clone();
-    assert!(!kept.collapse_x.is_collapsed() && !kept.collapse_y.is_collapsed(), "{kept:?}");
     let pls = train_pls(&PlsParams::default(), &features, &dataset, 1, &Silent).unwrap();
-    for model in [rmls, pls] {
-        let model = MatchingModel::Latent(Box::new(model));
-        let alone = ndcg(&model, &dataset, &test);
-        assert!(alone >= 0.20, "{} {alone:.4}", model.kind());
-        let both = Combination::tune(bm25.clone(), model, &dataset, &validation, &Silent).unwrap();
-        let model = both.second.kind();
-        let both = ndcg(&MatchingModel::Combination(Box::new(both)), &dataset, &test);
-        assert!(both >= 0.355, "{model} with BM25 {both:.4}");
+    let validation = Validation::of(&dataset, 1, &Silent).unwrap().expect("validation judgments");
+    for model in [rmls, pls].map(|model| MatchingModel::Latent(model.into())) {
+        let alone = ndcg(&model);
+        assert!(alone >= 0.20, "{} alone: NDCG@10 {alone:.4}", model.kind());
+        let name = model.kind();
+        let both = Combination::tune(model, bm25.clone(), &dataset, &validation, &Silent).unwrap();
+        let combined = ndcg(&MatchingModel::Combination(both.into()));
+        assert!(combined >= 0.345, "{name} with BM25: NDCG@10 {combined:.4}");
     }
 
-    let uncentered = RmlsParams { center: false, ..RmlsParams::default() };
-    let model = train_rmls(&uncentered, &features, &dataset, None, 1, &Silent).unwrap();
-    let collapsed = model.report.iterations.iter().any(|row| row.report.collapse_y.is_collapsed());
-    assert!(collapsed, "{:?}", model.report.iterations);
+    let uncentered = RmlsParams { center: false, ..Default::default() };
+    let collapsed = train_rmls(&uncentered, &features, &dataset, None, 1, &Silent).unwrap();
+    let last = &collapsed.report.iterations.last().unwrap().report;
+    assert!(last.collapse_x.is_collapsed() && last.collapse_y.is_collapsed(), "{last:?}");
+    assert!(ndcg(&MatchingModel::Latent(collapsed.into())) < 0.20);
 }

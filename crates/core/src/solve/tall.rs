@@ -18,7 +18,7 @@ pub(crate) struct Tall {
 }
 
 /// Rows of a piece.
-const PIECE: usize = 2048;
+const PIECE: usize = 512;
 
 impl Tall {
     pub(crate) fn zeros(n: usize, room: usize) -> Self {
@@ -86,12 +86,14 @@ impl Tall {
     /// Replaces the first columns by their product with `e`, which must not have more columns than rows.
     pub(crate) fn rotate(&mut self, e: &Mat<f64>) {
         let e = single(e);
-        let room = self.room;
-        self.data.par_chunks_mut(PIECE * room.max(1)).for_each(|rows| {
-            let mut product = Mat::zeros(rows.len() / room, e.ncols());
-            matmul(product.as_mut(), Accum::Replace, view(rows, room, e.nrows()), e.as_ref(), 1.0, Par::Seq);
-            for (i, row) in rows.chunks_mut(room).enumerate() {
-                row.iter_mut().take(e.ncols()).enumerate().for_each(|(j, value)| *value = product[(i, j)]);
+        let (room, columns) = (self.room, e.ncols());
+        self.data.par_chunks_mut(PIECE * room.max(1)).for_each_init(Vec::new, |product, rows| {
+            let n = rows.len() / room;
+            product.resize(n * columns, 0.0);
+            let to = MatMut::from_row_major_slice_mut(product, n, columns);
+            matmul(to, Accum::Replace, view(rows, room, e.nrows()), e.as_ref(), 1.0, Par::Seq);
+            for (row, product) in rows.chunks_mut(room).zip(product.chunks(columns.max(1))) {
+                row[..columns].copy_from_slice(product);
             }
         });
     }

@@ -35,6 +35,9 @@ impl Report {
 pub struct IterationRow {
     /// NDCG@10 on the validation judgments, if there are any.
     pub validation: Option<f64>,
+    /// Seconds it took, validation not counted. Not kept in files: the same training makes the same file.
+    #[serde(skip)]
+    pub seconds: f64,
     /// What the iteration came to.
     #[serde(flatten)]
     pub report: IterationReport,

@@ -19,6 +19,8 @@ mod tests;
 pub use rmls::train_rmls;
 pub use singular::{train_lsi_dt, train_lsi_qd, train_pls};
 
+/// Parameters as plain data, through text: f32 would become the nearest f64, 0.30000001192092896 for 0.3.
 fn plain<T: serde::Serialize>(params: &T) -> serde_json::Value {
-    serde_json::to_value(params).expect("parameters are plain data")
+    let text = serde_json::to_string(params).expect("parameters are plain data");
+    serde_json::from_str(&text).expect("what was just written")
 }

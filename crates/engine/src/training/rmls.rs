@@ -1,5 +1,7 @@
 //! RMLS on a dataset, stopped by the validation judgments.
 
+use std::time::Instant;
+
 use matchrank_core::matching::rmls::{IterationReport, RmlsParams, Verdict, fit};
 use matchrank_core::matching::{Bilinear, Factor};
 use matchrank_core::progress::Progress;
@@ -35,9 +37,11 @@ pub fn train_rmls(
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
     let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
 
+    let mut clock = Instant::now();
     let mut rows: Vec<IterationRow> = Vec::new();
     let mut kept: Option<(usize, Option<f64>, Bilinear)> = None;
     fit(params, &graph, start.as_ref(), seed, progress, &mut |iteration| {
+        let seconds = clock.elapsed().as_secs_f64();
         let number = iteration.report.number;
         let mut validation = None;
         if judge.can_measure() || number == params.iterations {
@@ -47,9 +51,10 @@ pub fn train_rmls(
                 kept = Some((number, validation, model));
             }
         }
-        progress.note(&line(&iteration.report, validation));
-        rows.push(IterationRow { validation, report: iteration.report.clone() });
+        progress.note(&line(&iteration.report, seconds, validation));
+        rows.push(IterationRow { validation, seconds, report: iteration.report.clone() });
         let best = kept.as_ref().map_or(number, |(best, ..)| *best);
+        clock = Instant::now();
         Ok(if number >= best + PATIENCE { Verdict::Stop } else { Verdict::Continue })
     })?;
     let (best, validation, model) = kept.expect("there is at least one iteration");
@@ -63,11 +68,11 @@ pub fn train_rmls(
     Ok(LatentModel { kind: LatentKind::Rmls, params: plain(params), inputs, model, report })
 }
 
-fn line(report: &IterationReport, validation: Option<f64>) -> String {
+fn line(report: &IterationReport, seconds: f64, validation: Option<f64>) -> String {
     let IterationReport { number, objective, density_x, density_y, collapse_y, .. } = report;
     let ndcg = validation.map_or(String::new(), |ndcg| format!(", validation NDCG@10 {ndcg:.4}"));
     format!(
-        "iteration {number}: objective {objective:.6}{ndcg}, density {:.1} % and {:.1} %, mean row {:.3}, \
+        "iteration {number} ({seconds:.1} s): objective {objective:.6}{ndcg}, density {:.1} % and {:.1} %, mean row {:.3}, \
          effective rank {:.1}, {:.0} % of the rows in one direction",
         100.0 * density_x,
         100.0 * density_y,

@@ -1,4 +1,5 @@
 //! NFCorpus, read from the folder of real data when there is one.
+#![allow(dead_code, reason = "not every program uses all of it")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -48,7 +49,6 @@ pub(crate) fn read(folder: &std::path::Path, part: &str) -> NfCorpus {
 }
 
 /// NDCG@10 with gain 2^r - 1 and discount log2(1 + rank).
-#[allow(dead_code, reason = "not every program that reads NFCorpus ranks")]
 pub(crate) fn ndcg_at_10(ranking: impl IntoIterator<Item = u32>, grades: &HashMap<u32, u32>) -> f64 {
     let dcg = |grades: &mut dyn Iterator<Item = u32>| -> f64 {
         (2..)

@@ -8,7 +8,7 @@ use matchrank_engine::matching::{Combination, Inputs, IterationRow, LatentModel,
 use serde_json::{Value, json};
 
 use super::Place;
-use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table};
+use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table, to_json};
 
 pub(super) fn print(
     model: &MatchingModel,
@@ -47,9 +47,11 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
         MatchingModel::Latent(model) => {
             let mut details = vec![("params", model.params.clone())];
             if let Inputs::Features(features) = &model.inputs {
-                details.push(("features", json!(features.params())));
+                details.push(("features", to_json(features.params())));
             }
             details.push(("report", json!(model.report)));
+            let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
+            details.push(("iteration_seconds", json!(seconds)));
             details.push(("collapsed", json!(is_collapsed(&model.report))));
             details
         }
@@ -63,11 +65,15 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
             ]
         }
         MatchingModel::Combination(model) => vec![
-            ("weight", json!(model.weight)),
+            ("weight", to_json(&model.weight)),
             ("of", json!([model.first.kind(), model.second.kind()])),
             (
                 "curve",
-                model.curve.iter().map(|(a, ndcg)| json!({ "a": a, "validation_ndcg@10": ndcg })).collect(),
+                model
+                    .curve
+                    .iter()
+                    .map(|(a, ndcg)| json!({ "a": to_json(a), "validation_ndcg@10": ndcg }))
+                    .collect(),
             ),
         ],
     }
@@ -129,7 +135,7 @@ fn add_params(rows: &mut Vec<(String, String)>, params: &Value) {
 fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     add_params(rows, &model.params);
     if let Inputs::Features(features) = &model.inputs {
-        let mut params = json!(features.params());
+        let mut params = to_json(features.params());
         if !features.use_clicks() {
             params.as_object_mut().expect("a struct").retain(|name, _| name == "tf" || name == "idf");
         }
@@ -177,6 +183,7 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
         "length of mean row",
         "effective rank",
         "in one direction",
+        "seconds",
     ];
     let rows = report.iterations.iter().map(|row| {
         let r = &row.report;
@@ -190,6 +197,7 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
             format!("{:.3}", r.collapse_y.mean_row),
             format!("{:.1}", r.collapse_y.effective_rank),
             format!("{:.0} %", 100.0 * r.collapse_y.aligned),
+            format!("{:.2}", row.seconds),
         ]
     });
     (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), format))
