@@ -142,6 +142,12 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// Something as JSON, through text: f32 would become the nearest f64, 0.30000001192092896 for 0.3.
+pub(crate) fn to_json(value: &impl serde::Serialize) -> serde_json::Value {
+    let text = serde_json::to_string(value).expect("results are plain data");
+    serde_json::from_str(&text).expect("what was just written")
+}
+
 /// Rows under a header, as a table for people or as CSV. The first column is aligned left, columns whose
 /// cells are all numbers right; CSV has numbers without separators.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> String {

@@ -162,6 +162,7 @@ fn training_says_what_it_did() {
     assert!(folder.text("inspect flat.model").contains("the model has collapsed"));
     let started = folder.json("train rmls --data shop --start rmls.model --out again.model --format json");
     assert_eq!(started["params"]["d"], 8, "taken over from the model it starts from");
+    assert_eq!(started["params"]["gamma"].to_string(), "0.3", "numbers as people write them");
     let curve = folder.text("train combination --data shop --of rmls.model flat.model --out both.model");
     assert!(curve.contains("0.9") && curve.contains("best"), "{curve}");
     // The same command gives the same file, whatever the number of threads.
@@ -194,4 +195,30 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     folder.text("train lsi-qd --data shop --set d=2 --out qd.model");
     refused("explain --model qd.model --data bare --query lid --document d1", "train it on this one");
     assert!(!folder.names().contains(&"x".to_owned()));
+}
+
+/// `train --help` names every parameter with the default that training uses.
+#[test]
+fn help_states_the_defaults() {
+    let folder = shop();
+    for model in MODELS {
+        let made = folder.json(&format!("train {model} --data shop --out {model}.model --format json"));
+        let help = folder.text(&format!("help train {model}"));
+        let mut params = made["params"].as_object().unwrap().clone();
+        if let Some(features) = made["features"].as_object() {
+            let words_only = features["click_weight"] == 0.0;
+            let known = |name: &str| !words_only || !name.starts_with("click_");
+            params.extend(features.clone().into_iter().filter(|(name, _)| known(name)));
+        }
+        assert!(!params.is_empty());
+        for (name, value) in params {
+            let value = match &value {
+                Value::String(text) => text.clone(),
+                // Written as people write it: 1, not 1.0.
+                Value::Number(number) => (number.as_f64().unwrap() as f32).to_string(),
+                other => other.to_string(),
+            };
+            assert!(help.contains(&format!("{name}={value}")), "{model}: {name}={value} is not in\n{help}");
+        }
+    }
 }

@@ -4,9 +4,8 @@ use anyhow::bail;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
 use matchrank_engine::model_file;
-use serde_json::json;
 
-use crate::terminal::{self, Format, Terminal, table};
+use crate::terminal::{self, Format, Terminal, table, to_json};
 use crate::{Global, Outcome};
 
 /// Say why a document has its score for a query
@@ -62,7 +61,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     match args.format {
         Format::Json => {
             shorten(&mut explanation, args.top);
-            let mut json = json!(explanation);
+            let mut json = to_json(&explanation);
             json["model"] = model.kind().into();
             json["query"] = args.query.into();
             json["document"] = args.document.into();

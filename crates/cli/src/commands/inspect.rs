@@ -7,7 +7,7 @@ use matchrank_engine::model_file::{self, Provenance};
 use serde_json::{Value, json};
 
 use super::train::COLLAPSED;
-use crate::terminal::{self, Format, human, table};
+use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
 
 /// Look into a model: sizes, density, norms, spectrum, collapse, bounds, where it comes from
@@ -63,7 +63,7 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
             let mut json = json!(inspect(model)?);
             json["params"] = model.params.clone();
             if let Inputs::Features(features) = &model.inputs {
-                json["features"] = json!(features.params());
+                json["features"] = to_json(features.params());
                 json["n_words"] = features.n_words().into();
             }
             json["report"] = json!(model.report);
@@ -71,8 +71,8 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
         }
         MatchingModel::RandomWalk(model) => json!({ "params": model.params }),
         MatchingModel::Combination(model) => json!({
-            "weight": model.weight,
-            "curve": model.curve,
+            "weight": to_json(&model.weight),
+            "curve": to_json(&model.curve),
             "first": json_of(&model.first)?,
             "second": json_of(&model.second)?,
         }),

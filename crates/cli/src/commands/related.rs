@@ -5,7 +5,7 @@ use matchrank_engine::matching::{LatentModel, MatchingModel};
 use matchrank_engine::model_file;
 use serde_json::json;
 
-use crate::terminal::{self, Format, human, table};
+use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
 
 /// List the document words that a model finds nearest to a query word
@@ -50,7 +50,7 @@ pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
     let related = latent.related(&query, args.top, args.min_documents)?;
     match args.format {
         Format::Json => {
-            let json = json!({ "query": query, "model": latent.kind.name(), "related": related });
+            let json = json!({ "query": query, "model": latent.kind.name(), "related": to_json(&related) });
             terminal::print(&serde_json::to_string_pretty(&json)?)?;
         }
         format => {

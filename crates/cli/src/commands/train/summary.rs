@@ -8,7 +8,7 @@ use matchrank_engine::matching::{Combination, Inputs, IterationRow, LatentModel,
 use serde_json::{Value, json};
 
 use super::Place;
-use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table};
+use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table, to_json};
 
 pub(super) fn print(
     model: &MatchingModel,
@@ -47,7 +47,7 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
         MatchingModel::Latent(model) => {
             let mut details = vec![("params", model.params.clone())];
             if let Inputs::Features(features) = &model.inputs {
-                details.push(("features", json!(features.params())));
+                details.push(("features", to_json(features.params())));
             }
             details.push(("report", json!(model.report)));
             let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
@@ -65,14 +65,14 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
             ]
         }
         MatchingModel::Combination(model) => vec![
-            ("weight", json!(shortest(model.weight))),
+            ("weight", to_json(&model.weight)),
             ("of", json!([model.first.kind(), model.second.kind()])),
             (
                 "curve",
                 model
                     .curve
                     .iter()
-                    .map(|(a, ndcg)| json!({ "a": shortest(*a), "validation_ndcg@10": ndcg }))
+                    .map(|(a, ndcg)| json!({ "a": to_json(a), "validation_ndcg@10": ndcg }))
                     .collect(),
             ),
         ],
@@ -137,7 +137,7 @@ fn add_params(rows: &mut Vec<(String, String)>, params: &Value) {
 fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     add_params(rows, &model.params);
     if let Inputs::Features(features) = &model.inputs {
-        let mut params = json!(features.params());
+        let mut params = to_json(features.params());
         if !features.use_clicks() {
             params.as_object_mut().expect("a struct").retain(|name, _| name == "tf" || name == "idf");
         }
@@ -203,11 +203,6 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
         ]
     });
     (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), format))
-}
-
-/// The number of f64 that is written as the one of f32 is.
-fn shortest(value: f32) -> f64 {
-    value.to_string().parse().expect("a number")
 }
 
 fn is_collapsed(report: &Report) -> bool {
