@@ -33,7 +33,7 @@ impl Terminal {
         if !self.quiet {
             let memory =
                 peak_memory().map_or(String::new(), |bytes| format!(", peak memory {} MiB", bytes >> 20));
-            eprintln!("{what} in {:.1} s{memory}", started.elapsed().as_secs_f64());
+            say(&format!("{what} in {:.1} s{memory}", started.elapsed().as_secs_f64()));
         }
     }
 
@@ -95,10 +95,15 @@ impl Progress for Terminal {
             return;
         }
         match self.bar.lock().expect("no panic while a bar is drawn").as_ref() {
-            Some(bar) => bar.suspend(|| eprintln!("note: {message}")),
-            None => eprintln!("note: {message}"),
+            Some(bar) => bar.suspend(|| say(&format!("note: {message}"))),
+            None => say(&format!("note: {message}")),
         }
     }
+}
+
+/// A line to standard error. That nobody reads it is no reason to stop.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Writes a result to standard output; a closed pipe is an error that [`is_broken_pipe`] recognises.
@@ -121,7 +126,7 @@ pub(crate) fn print_error(error: &anyhow::Error) {
             text = format!("{text}: {cause}");
         }
     }
-    eprintln!("error: {text}");
+    say(&format!("error: {text}"));
 }
 
 /// Whether the reader of our output went away, as `head` does.

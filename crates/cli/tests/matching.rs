@@ -153,7 +153,7 @@ fn training_says_what_it_did() {
         err.contains("validation: NDCG@10 over 2 judged queries, their judged documents ranked"),
         "{err}"
     );
-    assert!(err.contains("iteration 1: objective"), "{err}");
+    assert!(err.contains("iteration 1 (") && err.contains(" s): objective"), "{err}");
     let made =
         folder.json("train rmls --data shop --set center=false --set d=8 --out flat.model --format json");
     assert_eq!(made["collapsed"], true, "{made}");

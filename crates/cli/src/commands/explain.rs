@@ -13,7 +13,7 @@ use crate::{Global, Outcome};
 /// The parts add up to the score: shared words for BM25; for RMLS, PLS and LSI pairs of a query feature and a
 /// document feature, each adding x * affinity * y. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
-/// ways over clicks, a combination both of its models.
+/// likeliest ways over clicks, which do not add up to its score; a combination both of its models.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -146,8 +146,9 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             });
             let rows: Vec<Vec<String>> = rows.chain([vec!["score".to_owned(), score]]).collect();
             format!(
-                "{kind}: {steps} steps, each staying with probability {self_transition}; ways from the document to \
-                 the query\n{}",
+                "{kind}: {steps} steps, each staying with probability {self_transition}; the likeliest ways from the \
+                 document to the query, from which the score is made together with all longer ones and the \
+                 probability of so many moves\n{}",
                 table(&["over", "probability"], rows, format)
             )
         }

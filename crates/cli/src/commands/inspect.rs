@@ -2,11 +2,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
-use matchrank_engine::matching::{Inputs, LatentModel, MatchingModel};
+use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel};
 use matchrank_engine::model_file::{self, Provenance};
 use serde_json::{Value, json};
 
-use super::train::COLLAPSED;
+use super::train::{COLLAPSED, EMPTY};
 use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
 
@@ -149,12 +149,16 @@ fn describe_latent(
     if let Some(ndcg) = model.report.validation {
         rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
     }
-    remarks.push(if x.collapse.is_collapsed() || y.collapse.is_collapsed() {
+    let collapsed = x.collapse.is_collapsed() || y.collapse.is_collapsed();
+    remarks.push(if x.collapse.effective_rank == 0.0 || y.collapse.effective_rank == 0.0 {
+        EMPTY.to_owned()
+    } else if collapsed && d > 2 && model.kind == LatentKind::Rmls {
         COLLAPSED.to_owned()
     } else {
         format!(
-            "No collapse: the rows of document features use about {:.0} of {d} directions (1 would be a collapse), \
+            "{}The rows of document features use about {:.0} of {d} directions (1 would be a collapse), \
              and {:.0} % of them point in the main one.",
+            if collapsed { "" } else { "No collapse. " },
             y.collapse.effective_rank,
             100.0 * y.collapse.aligned
         )

@@ -17,7 +17,7 @@ use matchrank_engine::validation::Validation;
 use serde_json::Value;
 
 use self::settings::{params_from, params_of_two, parse_setting};
-pub(crate) use self::summary::COLLAPSED;
+pub(crate) use self::summary::{COLLAPSED, EMPTY};
 use crate::terminal::{Format, Terminal};
 use crate::{Global, Outcome};
 

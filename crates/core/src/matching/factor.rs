@@ -108,6 +108,11 @@ impl Factor {
         &self.rows
     }
 
+    /// The rows, and the factor no more.
+    pub fn into_rows(self) -> Rows {
+        self.rows
+    }
+
     /// Numbers that are kept, zeros of dense rows included.
     pub fn n_values(&self) -> usize {
         match &self.rows {

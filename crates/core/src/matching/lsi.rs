@@ -65,13 +65,23 @@ pub fn fit(params: &LsiParams, matrix: &Csr, seed: u64, progress: &dyn Progress)
     let operator = Formed::new(matrix.clone(), None)?;
     let wanted = SvdParams { d: params.d, tolerance: params.tolerance, max_steps: params.max_steps };
     let found = svd(&operator, &wanted, seed, progress)?;
+    let mut has_entry = vec![false; matrix.n_columns()];
+    matrix.indices().iter().for_each(|&column| has_entry[column as usize] = true);
+    let rows = matrix.rows().map(|row| !row.indices().is_empty());
     Ok(LsiFit {
-        u: factor(&operator, Side::X, params.d, found.u)?,
-        v: factor(&operator, Side::Y, params.d, found.v)?,
+        u: known(factor(&operator, Side::X, params.d, found.u)?, rows)?,
+        v: known(factor(&operator, Side::Y, params.d, found.v)?, has_entry)?,
         singular_values: found.s,
         residual: found.residual,
         steps: found.steps,
     })
+}
+
+/// A row or column without an entry has rounding errors for a row: it gets none.
+fn known(factor: Factor, has_entry: impl IntoIterator<Item = bool>) -> Result<Factor> {
+    let entries = factor.row_of().iter().zip(has_entry);
+    let row_of = entries.map(|(&row, has_entry)| if has_entry { row } else { Factor::NONE }).collect();
+    Factor::new(factor.d(), row_of, factor.into_rows())
 }
 
 impl LsiFit {
@@ -127,6 +137,15 @@ mod tests {
 
     fn agree(found: f32, expected: f64) {
         assert!((f64::from(found) - expected).abs() <= 1e-5 * expected.abs().max(1.0), "{found} {expected}");
+    }
+
+    #[test]
+    fn words_of_no_document_have_no_row() {
+        let triples = (0..1000u32).flat_map(|i| (0..3).map(move |k| (i, (i * 7 + k * k) % 500, 1.0)));
+        let documents = Csr::from_triples(1000, 600, triples).unwrap();
+        let fitted = fit(&LsiParams { d: 20, ..Default::default() }, &documents, 1, &Silent).unwrap();
+        assert!(fitted.v.row_of()[..500].iter().all(|&row| row != Factor::NONE));
+        assert!(fitted.v.row_of()[500..].iter().all(|&row| row == Factor::NONE));
     }
 
     #[test]

@@ -59,15 +59,16 @@ pub(crate) fn svd(
     let (n_x, n_y) = (operator.n_rows(Side::X), operator.n_rows(Side::Y));
     let base = if n_x < n_y { Side::X } else { Side::Y };
     let n = n_x.min(n_y);
-    let d = params.d.min(n);
     let mut products = Products { operator, scratch: Scratch::default(), lanes: [Vec::new(), Vec::new()] };
-    let (mut mine, steps) = if n <= DENSE.max(2 * d) {
+    let (mut mine, steps) = if n <= DENSE.max(2 * params.d.min(n)) {
         let mut identity = Tall::zeros(n, n);
         (0..n).for_each(|i| identity.data_mut()[i * n + i] = 1.0);
         (identity, 0)
     } else {
-        krylov(&mut products, base, d, params, seed, progress)?
+        krylov(&mut products, base, params.d, params, seed, progress)?
     };
+    // Fewer, where the steps ended before there were as many.
+    let d = params.d.min(mine.room());
     // Rayleigh-Ritz: the eigenvectors of (W Q)'(W Q) are the best that the space of Q holds.
     let mut other = products.apply(base.other(), &mine);
     let (_, vectors) = eigen(&other.product(other.room(), &other, other.room()))?;
@@ -80,7 +81,10 @@ pub(crate) fn svd(
     let gram = other.product(d, &other, d);
     let lengths: Vec<f64> = (0..d).map(|i| gram[(i, i)].sqrt()).collect();
     let longest = lengths.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> = (0..d).filter(|&i| lengths[i] > ZERO * longest).collect();
+    if !longest.is_finite() {
+        return Err(Error::Diverged("the numbers are too large for f32; scale the responses down".into()));
+    }
+    let kept = independent(&gram, &lengths, longest);
     let rank = kept.len();
     let pick = |scale: &dyn Fn(usize) -> f64| {
         Mat::from_fn(d, rank, |i, j| if i == kept[j] { scale(i) } else { 0.0 })
@@ -116,6 +120,22 @@ pub(crate) fn svd(
     Ok(Svd { u, s, v, residual, steps })
 }
 
+/// The columns that are long enough to have a direction, and whose directions f32 can tell apart: what is
+/// left of the smallest singular values is rounding errors.
+fn independent(gram: &Mat<f64>, lengths: &[f64], longest: f64) -> Vec<usize> {
+    let mut zero = ZERO;
+    loop {
+        let kept: Vec<usize> = (0..lengths.len()).filter(|&i| lengths[i] > zero * longest).collect();
+        let cosine = |i: usize, j: usize| gram[(kept[i], kept[j])] / (lengths[kept[i]] * lengths[kept[j]]);
+        let cosines = Mat::from_fn(kept.len(), kept.len(), cosine);
+        let apart = |l: faer::MatRef<'_, f64>| (0..kept.len()).all(|i| l[(i, i)] > 0.1);
+        if kept.len() <= 1 || cosines.llt(faer::Side::Lower).is_ok_and(|cholesky| apart(cholesky.L())) {
+            return kept;
+        }
+        zero *= 3.0;
+    }
+}
+
 /// An orthonormal basis of d columns that holds the wanted vectors of a side.
 fn krylov(
     products: &mut Products<'_, impl Operator>,
@@ -145,6 +165,11 @@ fn krylov(
         m += b;
         products.square(side, &mut block);
         progress.advance(1);
+        if !block.data().iter().all(|value| value.is_finite()) {
+            return Err(Error::Diverged(
+                "the numbers are too large for f32; scale the responses down".into(),
+            ));
+        }
         // C Q_j = Q H + (what is new), made orthogonal twice.
         let mut h = basis.product(m, &block, b);
         block.subtract(&basis, &h);
@@ -183,7 +208,14 @@ fn krylov(
             m = keep;
         }
         let mut attempt = block.clone();
+        let mut n_attempts = 0;
         while attempt.orthonormalise(b).is_err() {
+            n_attempts += 1;
+            if n_attempts > 20 {
+                return Err(Error::Diverged(
+                    "no independent direction was found for the Krylov space".into(),
+                ));
+            }
             // Nothing new in some direction: any other direction will do.
             let size = block.data().iter().fold(0f32, |most, value| most.max(value.abs()));
             random(&mut block, 0.1 * size.max(f32::MIN_POSITIVE.sqrt()));

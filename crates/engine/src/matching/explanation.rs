@@ -16,7 +16,7 @@ pub struct Explanation {
 
 /// What a score is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "sum_of", rename_all = "snake_case")]
+#[serde(tag = "made_of", rename_all = "snake_case")]
 pub enum Why {
     /// BM25: the shared terms, the largest part first. Their sum is the score.
     Terms {

@@ -159,6 +159,11 @@ pub(super) struct Reader<'c> {
 
 impl Reader<'_> {
     /// Reads a model inside this one.
+    /// In how many models this one lies.
+    pub(super) fn depth(&self) -> usize {
+        self.prefix.matches('.').count()
+    }
+
     pub(super) fn inside(&self, name: &str) -> Reader<'_> {
         Reader { container: self.container, prefix: format!("{}{name}.", self.prefix) }
     }

@@ -129,6 +129,9 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
             MatchingModel::RandomWalk(model)
         }
         "combination" => {
+            if file.depth() >= 8 {
+                return Err(Error::Params("holds combinations of combinations, more than eight deep".into()));
+            }
             let weight: f32 = file.number("weight")?;
             if !(0.0..=1.0).contains(&weight) {
                 return Err(Error::Params(format!("the weight of a combination is {weight}")));

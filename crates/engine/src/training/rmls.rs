@@ -31,7 +31,7 @@ pub fn train_rmls(
 ) -> Result<LatentModel> {
     params.validate()?;
     let features = Features::of_dataset(features, dataset)?;
-    let start = start.map(|former| warm_start(params, former, &features)).transpose()?;
+    let start = start.map(|former| warm_start(params, former, &features, progress)).transpose()?;
     let inputs = Inputs::Features(Box::new(features.clone()));
     let clicks = Clicks::to_learn_from(dataset)?;
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
@@ -83,7 +83,12 @@ fn line(report: &IterationReport, seconds: f64, validation: Option<f64>) -> Stri
 }
 
 /// L_y of a former model for the features of this dataset.
-fn warm_start(params: &RmlsParams, former: &LatentModel, features: &Features) -> Result<Factor> {
+fn warm_start(
+    params: &RmlsParams,
+    former: &LatentModel,
+    features: &Features,
+    progress: &dyn Progress,
+) -> Result<Factor> {
     let ly = former.model.ly();
     let Inputs::Features(old) = &former.inputs else {
         return Err(Error::Params(format!(
@@ -107,5 +112,15 @@ fn warm_start(params: &RmlsParams, former: &LatentModel, features: &Features) ->
         row_of.extend_from_slice(&ly.row_of()[old.n_words()..]);
     }
     row_of.resize(features.d_y(), Factor::NONE);
+    let known = row_of.iter().filter(|&&row| row != Factor::NONE).count();
+    if known == 0 {
+        return Err(Error::Params(
+            "the model to start from shares no word with this dataset; train without a start".into(),
+        ));
+    }
+    progress.note(&format!(
+        "{known} of {} document features start from the former model, the others at random",
+        row_of.len()
+    ));
     Factor::new(ly.d(), row_of, ly.rows().clone())
 }

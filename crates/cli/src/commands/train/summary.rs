@@ -215,19 +215,27 @@ fn has_collapsed(row: &IterationRow) -> bool {
 
 /// What a collapse means, for someone who has never heard of it.
 pub(crate) const COLLAPSED: &str = "\
-WARNING: the model has collapsed: almost all of its rows point in one direction, so every document gets nearly \
-the same score, whatever the query. Centering prevents it (--set center=true); if it is on, fewer iterations \
+WARNING: the model has collapsed: its rows point in one direction, so documents come in nearly the same order, \
+whatever the query. Centering prevents it (--set center=true); if it is on, fewer iterations \
 (--set iterations=1) help.";
 
+/// What a model without rows means.
+pub(crate) const EMPTY: &str = "\
+WARNING: the model is empty: every row is zero, so it scores nothing. The thresholds leave nothing (lower beta and \
+gamma, or use --set threshold=relative), or there are too few queries to learn from.";
+
 fn warning(report: &Report) -> Option<String> {
+    if report.kept().is_some_and(|row| row.report.density_x == 0.0 || row.report.density_y == 0.0) {
+        return Some(EMPTY.to_owned());
+    }
     if is_collapsed(report) {
         return Some(COLLAPSED.to_owned());
     }
     let first = report.iterations.iter().find(|row| has_collapsed(row))?;
     Some(format!(
-        "WARNING: training collapsed in iteration {}: almost all rows came to point in one direction, so every \
-         document would get nearly the same score, whatever the query. Iteration {} was kept, from before that. \
-         Centering prevents it (--set center=true).",
+        "WARNING: training collapsed in iteration {}: the rows came to point in one direction, so documents would \
+         come in nearly the same order, whatever the query. Iteration {} was kept. Centering prevents it \
+         (--set center=true).",
         first.report.number,
         report.best.unwrap_or_default()
     ))

@@ -138,6 +138,33 @@ fn fewer_directions_than_wanted_are_filled_up_with_zeros() {
 }
 
 #[test]
+fn few_steps_give_few_directions_and_large_numbers_an_error() {
+    let graph = large(1500);
+    let params = PlsParams { d: 100, max_steps: 1, ..Default::default() };
+    let fitted = fit(&params, &graph, 7, &Silent).unwrap();
+    assert_eq!((fitted.steps, fitted.singular_values.len()), (1, 100));
+    assert!(fitted.singular_values[..32].iter().all(|&s| s > 0.0) && fitted.singular_values[32] == 0.0);
+    let huge = graph.r().rows().enumerate().flat_map(|(i, row)| {
+        row.iter().map(move |(j, value)| (i as u32, j, value * 1e30)).collect::<Vec<_>>()
+    });
+    let r = Csr::from_triples(1500, 1500, huge).unwrap();
+    let graph = ClickGraph::new(graph.x().clone(), graph.y().clone(), r).unwrap();
+    let message =
+        fit(&PlsParams { d: 100, ..Default::default() }, &graph, 7, &Silent).unwrap_err().to_string();
+    assert!(message.contains("too large"), "{message}");
+}
+
+#[test]
+fn all_directions_of_a_large_graph() {
+    // More than there are: the smallest singular values are rounding errors, and become zero.
+    let graph = large(600);
+    let fitted = fit(&PlsParams { d: 700, ..Default::default() }, &graph, 7, &Silent).unwrap();
+    assert!(fitted.residual < 1e-4, "{}", fitted.residual);
+    let s = &fitted.singular_values;
+    assert!(s[300] > 0.0 && s[699] == 0.0, "{:?}", &s[290..310]);
+}
+
+#[test]
 fn weights_are_powers_of_the_spectrum() {
     let graph = large(300);
     let fitted =

@@ -118,11 +118,11 @@ impl Candidates {
                     (row_columns, columns) = columns.split_at_mut(n);
                     (row_values, values) = values.split_at_mut(n);
                     let mut places = row_columns.iter_mut().zip(row_values.iter_mut());
-                    for (first, block) in (0..).step_by(WIDTH).zip(&blocks) {
+                    for (first, block) in (0u32..).step_by(WIDTH).zip(&blocks) {
                         for at in block.row(row) {
                             if block.values[at].abs() > thresholds[row] {
                                 let (column, value) = places.next().expect("as many as were counted");
-                                *column = first + u16::from(block.columns[at]);
+                                *column = (first + u32::from(block.columns[at])) as u16;
                                 *value = block.values[at];
                             }
                         }

@@ -36,6 +36,10 @@ impl Collapse {
             return Self { mean_row: 0.0, effective_rank: 0.0, aligned: 0.0 };
         }
         let d = rows[0].len();
+        if d <= 2 {
+            // One or two numbers cannot but share a direction; that is no collapse.
+            return Self { mean_row: 0.0, effective_rank: d as f64, aligned: 0.0 };
+        }
         let mut mean = vec![0f32; d];
         rows.iter()
             .for_each(|row| mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / n as f32));

@@ -90,7 +90,7 @@ impl Cursor {
         Self { from: starts.clone(), to: starts }
     }
 
-    /// Moves on to the next block, whose columns end before `end`.
+    /// Moves on to the next block, whose columns start with `first`.
     pub(super) fn advance<'a>(&'a mut self, rows: &'a SparseRows, first: usize) -> SparseBlock<'a> {
         std::mem::swap(&mut self.from, &mut self.to);
         let end = first + WIDTH;
@@ -165,8 +165,8 @@ impl Latent {
 pub(super) enum Start<'a> {
     /// Independent uniform numbers from -1 to 1, made when a block is needed and never stored.
     Random { seed: u64 },
-    /// The rows of a factor; features it does not have start at zero.
-    Given(&'a Factor),
+    /// The rows of a factor; features without a row start as at random, at a length of about 1.
+    Given { factor: &'a Factor, seed: u64 },
 }
 
 impl Start<'_> {
@@ -176,29 +176,44 @@ impl Start<'_> {
         let width = WIDTH.min(d - block * WIDTH);
         match self {
             Self::Random { seed } => {
-                let seed = mix(seed ^ mix(block as u64));
                 out.par_iter_mut().zip(features).with_min_len(4096).for_each(|(lanes, &feature)| {
-                    let mut state = mix(seed ^ u64::from(feature));
-                    for pair in lanes.0.chunks_exact_mut(2) {
-                        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                        let bits = mix(state);
-                        pair[0] = (bits as i32) as f32 / (1u32 << 31) as f32;
-                        pair[1] = ((bits >> 32) as i32) as f32 / (1u32 << 31) as f32;
-                    }
-                    lanes.0[width..].fill(0.0);
+                    *lanes = random_row(*seed, block, feature, width);
                 });
             }
-            Self::Given(factor) => {
-                let mut row = vec![0.0; factor.d()];
-                for (lanes, &feature) in out.iter_mut().zip(features) {
-                    row.fill(0.0);
-                    factor.add(feature, 1.0, &mut row);
-                    *lanes = Lanes::ZERO;
-                    lanes.0[..width].copy_from_slice(&row[block * WIDTH..][..width]);
-                }
+            Self::Given { factor, seed } => {
+                let size = (3.0 / d as f32).sqrt();
+                let work = || vec![0.0; factor.d()];
+                out.par_iter_mut().zip(features).with_min_len(4096).for_each_init(
+                    work,
+                    |row, (lanes, &feature)| {
+                        if factor.row_of()[feature as usize] == Factor::NONE {
+                            *lanes = random_row(*seed, block, feature, width);
+                            lanes.0.iter_mut().for_each(|value| *value *= size);
+                        } else {
+                            row.fill(0.0);
+                            factor.add(feature, 1.0, row);
+                            *lanes = Lanes::ZERO;
+                            lanes.0[..width].copy_from_slice(&row[block * WIDTH..][..width]);
+                        }
+                    },
+                );
             }
         }
     }
+}
+
+/// Numbers that (seed, block, feature) name.
+fn random_row(seed: u64, block: usize, feature: u32, width: usize) -> Lanes {
+    let mut state = mix(mix(seed ^ mix(block as u64)) ^ u64::from(feature));
+    let mut lanes = Lanes::ZERO;
+    for pair in lanes.0.chunks_exact_mut(2) {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let bits = mix(state);
+        pair[0] = (bits as i32) as f32 / (1u32 << 31) as f32;
+        pair[1] = ((bits >> 32) as i32) as f32 / (1u32 << 31) as f32;
+    }
+    lanes.0[width..].fill(0.0);
+    lanes
 }
 
 /// The output function of SplitMix64.

@@ -134,8 +134,8 @@ impl RmlsParams {
             }
         }
         for (name, theta) in [("theta_x", self.theta_x), ("theta_y", self.theta_y)] {
-            if !(theta > 0.0 && theta.is_finite()) {
-                return wrong(format!("{name} must be above 0, not {theta}"));
+            if !(1e-6..=1e6).contains(&theta) {
+                return wrong(format!("{name} must be from 0.000001 to 1000000, not {theta}"));
             }
         }
         Ok(())
@@ -240,7 +240,7 @@ fn iterate(
             operator.features(Side::Y).1
         )));
     }
-    let start = start.map_or(Start::Random { seed }, Start::Given);
+    let start = start.map_or(Start::Random { seed }, |factor| Start::Given { factor, seed });
     let threshold = params.threshold;
     let rule_x = Rule { threshold, amount: params.beta as f32, theta: params.theta_x as f32 };
     let rule_y = Rule { threshold, amount: params.gamma as f32, theta: params.theta_y as f32 };

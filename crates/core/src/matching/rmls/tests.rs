@@ -331,6 +331,18 @@ fn density_is_reached_and_objectives_fall() {
 }
 
 #[test]
+fn a_start_that_knows_little_is_filled_up_at_random() {
+    let graph = checkerboard();
+    let params = RmlsParams { d: 40, iterations: 1, ..Default::default() };
+    let none = Factor::new(40, vec![Factor::NONE; 40], crate::matching::Rows::Dense(Vec::new())).unwrap();
+    fit(&params, &graph, Some(&none), 3, &Silent, &mut |iteration| {
+        assert!(iteration.report.density_x > 0.0 && iteration.report.density_y > 0.0);
+        Ok(Verdict::Stop)
+    })
+    .unwrap();
+}
+
+#[test]
 fn triples_are_another_way_to_say_it() {
     let golden = golden();
     let start = Factor::dense(3, golden.Ly0.concat()).unwrap();
