@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::Subcommand;
 use matchrank_core::matching::{Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
+use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
@@ -55,7 +56,8 @@ enum Model {
     ///
     /// Parameters for --set:
     ///   d=1000               latent dimensions
-    ///   iterations=5         iterations at most; two without a better figure end the training
+    ///   iterations=5         iterations at most; two without a better figure end the training. Without
+    ///                        validation judgments to stop by, 1
     ///   beta=0.5, gamma=0.3  thresholds of the rows of queries and of documents; 0 leaves rows dense
     ///   threshold=relative   what they are measured in: relative (shares of the largest entry of a row),
     ///                        absolute (as in the papers), density (shares of the entries to leave)
@@ -81,7 +83,7 @@ enum Model {
     /// Partial least squares: the singular vectors of the covariance of queries and clicked documents.
     ///
     /// Parameters for --set:
-    ///   d=200                latent dimensions
+    ///   d=300                latent dimensions
     ///   center=true          subtract the means
     ///   weight_power=0.5     a in (s / s_1)^a, the weight of a latent dimension by its singular value;
     ///                        0 as in the papers
@@ -126,14 +128,17 @@ enum Model {
     /// Combination of two models: a * first + (1 - a) * second
     ///
     /// The scores of both are standardised for each query over the documents that are ranked. The weight a
-    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10. A combination
-    /// may be combined again.
+    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10, or as given. A
+    /// combination may be combined again.
     Combination {
         #[command(flatten)]
         place: Place,
         /// The two model files
         #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"], required = true)]
         of: Vec<PathBuf>,
+        /// a, the weight of the first model, from 0 to 1 [default: tuned on validation]
+        #[arg(long, value_name = "A")]
+        weight: Option<f32>,
     },
 }
 
@@ -178,9 +183,17 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             {
                 settings.push(("d".into(), former.model.d().into()));
             }
-            let (params, features): (RmlsParams, FeatureParams) = params_of_two(&settings)?;
+            let (mut params, features): (RmlsParams, FeatureParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
+            let chosen = settings.iter().any(|(name, _)| name == "iterations");
+            if dataset.manifest.statistics.n_judged_queries[0] == 0 && !chosen {
+                params.iterations = 1;
+                terminal.note(
+                    "there are no validation judgments to stop by, so one iteration is made, which is often the \
+                     best (--set iterations=N for more)",
+                );
+            }
             let model = train_rmls(&params, &features, &dataset, start.as_ref(), seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
@@ -212,11 +225,18 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let content_hash = dataset.manifest.content_hash.clone();
             (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
         }
-        Model::Combination { place, of } => {
+        Model::Combination { place, of, weight } => {
+            if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
+                bail!("--weight must be from 0 to 1");
+            }
             let [first, second] = [&of[0], &of[1]].map(|path| model_file::load(path).map(|(model, _)| model));
+            let (first, second) = (first?, second?);
             let dataset = Dataset::open(&place.data)?;
-            let model = combine(first?, second?, &dataset, global, &terminal)?;
-            (place, MatchingModel::Combination(Box::new(model)), dataset, true)
+            let model = match weight {
+                Some(weight) => Combination { weight, first, second, curve: Vec::new() },
+                None => combine(first, second, &dataset, global, &terminal)?,
+            };
+            (place, MatchingModel::Combination(Box::new(model)), dataset, weight.is_none())
         }
     };
     model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;
@@ -235,7 +255,7 @@ pub(crate) fn combine(
 ) -> anyhow::Result<Combination> {
     let Some(validation) = Validation::of(dataset, global.seed, terminal)? else {
         bail!(
-            "{}: there are no validation judgments to find the weight with; ingest with --judgments validation=QRELS or --split",
+            "{}: there are no validation judgments to find the weight with; give --weight, or ingest with --judgments validation=QRELS or --split",
             dataset.folder().display()
         );
     };

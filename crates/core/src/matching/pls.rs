@@ -42,7 +42,7 @@ pub struct PlsParams {
     /// Whether W is centered.
     pub center: bool,
     /// a in (s / s_1)^a, the weights of the latent columns.
-    pub weight_power: f32,
+    pub weight_power: f64,
     /// The residual, relative to the largest singular value, at which to stop.
     pub tolerance: f64,
     /// Products with W'W at most, whatever the residual then is.
@@ -51,7 +51,7 @@ pub struct PlsParams {
 
 impl Default for PlsParams {
     fn default() -> Self {
-        Self { d: 200, center: true, weight_power: 0.5, tolerance: 1e-3, max_steps: 300 }
+        Self { d: 300, center: true, weight_power: 0.5, tolerance: 1e-3, max_steps: 300 }
     }
 }
 
@@ -102,9 +102,7 @@ pub fn fit(params: &PlsParams, graph: &ClickGraph, seed: u64, progress: &dyn Pro
     let lx = factor(&operator, Side::X, params.d, u)?;
     let ly = factor(&operator, Side::Y, params.d, v)?;
     let weights = (params.weight_power > 0.0).then(|| {
-        s.iter()
-            .map(|value| (value / s[0].max(f64::MIN_POSITIVE)).powf(params.weight_power.into()) as f32)
-            .collect()
+        s.iter().map(|value| (value / s[0].max(f64::MIN_POSITIVE)).powf(params.weight_power) as f32).collect()
     });
     Ok(PlsFit { model: Bilinear::new(lx, ly, weights)?, singular_values: s, residual, steps })
 }

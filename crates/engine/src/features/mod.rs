@@ -163,7 +163,7 @@ impl Features {
         if length > 0.0 {
             let n_words = self.n_words() as u32;
             row.indices.extend(clicks.indices().iter().map(|number| n_words + number));
-            let scale = f64::from(self.params.click_weight) / length;
+            let scale = self.params.click_weight / length;
             row.values.extend(clicks.values().iter().map(|&count| (weigh(count) * scale) as f32));
             row.scale_to_unit();
         }

@@ -24,7 +24,7 @@ pub struct FeatureParams {
     /// What the count of clicks becomes. Default: `log`.
     pub click_tf: ClickTf,
     /// Length of the block of clicks, where the block of words has length 1; 0: no clicks. Default: 1.
-    pub click_weight: f32,
+    pub click_weight: f64,
 }
 
 impl Default for FeatureParams {

@@ -122,7 +122,7 @@ fn without_clicks_there_are_words_only() {
     assert_eq!(features.document(&["hat"], None), features.query("hat", None));
     assert_close(&entries(graph.y().row(1)), &[(0, 2.0 / 5f64.sqrt()), (1, 1.0 / 5f64.sqrt())]);
     assert!(FeatureParams { click_weight: -1.0, ..Default::default() }.validate().is_err());
-    assert!(FeatureParams { click_weight: f32::NAN, ..Default::default() }.validate().is_err());
+    assert!(FeatureParams { click_weight: f64::NAN, ..Default::default() }.validate().is_err());
 }
 
 #[test]

@@ -19,8 +19,6 @@ mod tests;
 pub use rmls::train_rmls;
 pub use singular::{train_lsi_dt, train_lsi_qd, train_pls};
 
-/// Parameters as plain data, through text: f32 would become the nearest f64, 0.30000001192092896 for 0.3.
 fn plain<T: serde::Serialize>(params: &T) -> serde_json::Value {
-    let text = serde_json::to_string(params).expect("parameters are plain data");
-    serde_json::from_str(&text).expect("what was just written")
+    serde_json::to_value(params).expect("parameters are plain data")
 }

@@ -176,7 +176,7 @@ fn a_former_model_is_started_from_by_its_words() {
 #[test]
 fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     let (folder, dataset) = checkerboard(true);
-    let features = FeatureParams { click_weight: f32::NAN, ..Default::default() };
+    let features = FeatureParams { click_weight: f64::NAN, ..Default::default() };
     assert!(train_pls(&PlsParams::default(), &features, &dataset, 1, &Silent).is_err());
     assert!(
         train_pls(&PlsParams { d: 0, ..Default::default() }, &Default::default(), &dataset, 1, &Silent)

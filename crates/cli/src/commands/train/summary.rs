@@ -111,7 +111,9 @@ fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
                 vec![a.to_string(), format!("{ndcg:.4}"), mark.to_owned()]
             });
             let first = format!("weight of {}", first.kind());
-            more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), format));
+            if curve.len() > 0 {
+                more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), format));
+            }
         }
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();

@@ -4,6 +4,7 @@
 //! sparse row gathers from is either there as a whole or not at all, and a block of 200,000 rows (26 MB)
 //! still lies in a large cache. Rows to come are fetched ahead, because the order in which they are needed
 //! is known and the hardware cannot guess it.
+#![allow(clippy::needless_range_loop, reason = "loops over lanes, which the compiler turns into vectors")]
 
 use rayon::prelude::*;
 

@@ -22,6 +22,9 @@ pub(super) struct SparseRows {
     pub(super) values: Vec<f32>,
 }
 
+/// Rows to be written: the first row, offsets, columns and values.
+pub(super) type Piece<'a> = (usize, &'a [u64], &'a mut [u16], &'a mut [f32]);
+
 impl SparseRows {
     /// Rows from pieces that were made side by side; `offsets` of a piece are the ends of its rows.
     pub(super) fn concatenate(pieces: Vec<Self>) -> Self {
@@ -53,8 +56,8 @@ impl SparseRows {
         Self { offsets, columns: vec![0; end as usize], values: vec![0.0; end as usize] }
     }
 
-    /// Pieces of so many rows: the first row, offsets, and the columns and values to be written.
-    pub(super) fn pieces(&mut self, n: usize) -> Vec<(usize, &[u64], &mut [u16], &mut [f32])> {
+    /// Pieces of so many rows.
+    pub(super) fn pieces(&mut self, n: usize) -> Vec<Piece<'_>> {
         let n_rows = self.offsets.len() - 1;
         let (mut columns, mut values) = (&mut self.columns[..], &mut self.values[..]);
         let mut pieces = Vec::new();

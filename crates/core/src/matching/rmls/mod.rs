@@ -78,15 +78,15 @@ pub struct RmlsParams {
     /// Iterations at most.
     pub iterations: usize,
     /// Threshold of the rows of query features; 0 leaves rows dense.
-    pub beta: f32,
+    pub beta: f64,
     /// Threshold of the rows of document features; 0 leaves rows dense.
-    pub gamma: f32,
+    pub gamma: f64,
     /// What beta and gamma are measured in.
     pub threshold: Threshold,
     /// Length of the rows of query features.
-    pub theta_x: f32,
+    pub theta_x: f64,
     /// Length of the rows of document features.
-    pub theta_y: f32,
+    pub theta_y: f64,
     /// Whether W is centered.
     pub center: bool,
     /// How W is multiplied with.
@@ -242,8 +242,8 @@ fn iterate(
     }
     let start = start.map_or(Start::Random { seed }, Start::Given);
     let threshold = params.threshold;
-    let rule_x = Rule { threshold, amount: params.beta, theta: params.theta_x };
-    let rule_y = Rule { threshold, amount: params.gamma, theta: params.theta_y };
+    let rule_x = Rule { threshold, amount: params.beta as f32, theta: params.theta_x as f32 };
+    let rule_y = Rule { threshold, amount: params.gamma as f32, theta: params.theta_y as f32 };
     let entries = |side| (operator.n_rows(side) * d).max(1) as f64;
     let mut scratch = Scratch::default();
     let (mut lx, mut ly) = (None, None);

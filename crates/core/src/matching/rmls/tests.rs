@@ -22,10 +22,10 @@ struct Golden {
 #[derive(Deserialize)]
 struct GoldenRmls {
     center: bool,
-    beta: f32,
-    gamma: f32,
-    theta_x: f32,
-    theta_y: f32,
+    beta: f64,
+    gamma: f64,
+    theta_x: f64,
+    theta_y: f64,
     iterations: Vec<GoldenIteration>,
 }
 
@@ -133,7 +133,7 @@ fn golden_rmls() {
             {
                 for (row, expected) in rows(factor).iter().zip(expected) {
                     for (&found, &expected) in row.iter().zip(expected) {
-                        close(f64::from(found), expected, f64::from(theta), "row");
+                        close(f64::from(found), expected, theta, "row");
                     }
                 }
             }
@@ -203,8 +203,8 @@ fn slow(params: &RmlsParams, graph: &ClickGraph, start: &[Vec<f32>]) -> (Vec<Vec
     let mut ly: Vec<Vec<f64>> = start.iter().map(|row| row.iter().map(|&v| f64::from(v)).collect()).collect();
     let mut lx = Vec::new();
     for _ in 0..params.iterations {
-        lx = step(&w, &ly, params.beta.into(), params.theta_x.into());
-        ly = step(&transposed, &lx, params.gamma.into(), params.theta_y.into());
+        lx = step(&w, &ly, params.beta, params.theta_x);
+        ly = step(&transposed, &lx, params.gamma, params.theta_y);
     }
     (lx, ly)
 }
@@ -218,7 +218,7 @@ proptest! {
     fn agrees_with_the_algorithm_as_written(
         graph in arbitrary_graph(),
         center in any::<bool>(),
-        beta in prop::sample::select(vec![0.0f32, 0.3, 0.6]),
+        beta in prop::sample::select(vec![0.0f64, 0.3, 0.6]),
         values in prop::collection::vec(-1f32..1.0, 11 * 40),
     ) {
         let params = RmlsParams { d: 40, iterations: 1, beta, gamma: beta, center, ..Default::default() };
@@ -245,7 +245,7 @@ proptest! {
     }
 
     #[test]
-    fn same_bits_for_any_number_of_threads(graph in arbitrary_graph(), beta in 0.0f32..0.9) {
+    fn same_bits_for_any_number_of_threads(graph in arbitrary_graph(), beta in 0.0f64..0.9) {
         let params = RmlsParams { d: 50, iterations: 2, beta, gamma: beta, ..Default::default() };
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -355,7 +355,7 @@ fn bad_parameters_and_empty_graphs_are_errors() {
     assert!(check(|p| p.d = 0).contains("d must be"));
     assert!(check(|p| p.iterations = 0).contains("iterations"));
     assert!(check(|p| p.beta = 1.0).contains("beta must be from 0 to below 1"));
-    assert!(check(|p| p.gamma = f32::NAN).contains("gamma"));
+    assert!(check(|p| p.gamma = f64::NAN).contains("gamma"));
     assert!(check(|p| p.theta_x = 0.0).contains("theta_x"));
     assert!(check(|p| (p.threshold, p.beta) = (Threshold::Density, 0.0)).contains("beta must be above 0"));
     let empty = ClickGraph::new(

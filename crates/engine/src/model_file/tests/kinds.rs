@@ -11,7 +11,7 @@ fn source() -> Source {
     Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
 }
 
-fn features(click_weight: f32) -> Features {
+fn features(click_weight: f64) -> Features {
     let words = BagOfWords {
         analyser: Analyser::new(&AnalyserParams::default()).unwrap(),
         vocabulary: Vocabulary::with_query_terms(3, [("shoe", 2, 3), ("tabl", 1, 1), ("sneaker", 0, 0)])
