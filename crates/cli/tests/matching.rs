@@ -149,6 +149,7 @@ fn training_says_what_it_did() {
     for expected in ["click_weight", "0.5", "iteration", "validation NDCG@10", "kept iteration", "density"] {
         assert!(out.contains(expected), "{expected}: {out}");
     }
+    assert!(!out.contains("collapsed"), "two groups are no collapse: {out}");
     assert!(
         err.contains("validation: NDCG@10 over 2 judged queries, their judged documents ranked"),
         "{err}"

@@ -182,16 +182,17 @@ fn krylov(
                 t[(m - b + column, row)] = h[(row, column)];
             }
         }
+        let left = block.product(b, &block, b);
+        let left_over = (0..b).map(|i| left[(i, i)]).sum::<f64>().sqrt();
         let full = m + b > room;
         let last = step >= params.max_steps;
         if full || last {
             let (values, mut vectors) = eigen(&t.submatrix(0, 0, m, m).to_owned())?;
             // C v - lambda v = (what is new) e, e the last rows of the eigenvector.
-            let gram = block.product(b, &block, b);
             let worst = (0..d.min(m))
                 .map(|i| {
                     let e = vectors.col(i).subrows(m - b, b).to_owned();
-                    let square: f64 = e.transpose() * &gram * &e;
+                    let square: f64 = e.transpose() * &left * &e;
                     square.max(0.0).sqrt() / (values[i].max(0.0) * values[0].max(0.0)).sqrt()
                 })
                 .filter(|residual| residual.is_finite())
@@ -226,8 +227,9 @@ fn krylov(
             attempt = block.clone();
         }
         block = attempt;
-        if full {
-            // Rotating has left rounding errors between the kept vectors and the block.
+        if full || left_over < 1e-3 * h.norm_l2() {
+            // Rotating leaves rounding errors between the kept vectors and the block, and so does making
+            // long what was short.
             let h = basis.product(m, &block, b);
             block.subtract(&basis, &h);
             block.orthonormalise(b)?;

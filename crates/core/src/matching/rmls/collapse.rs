@@ -67,9 +67,10 @@ impl Collapse {
         }
     }
 
-    /// Whether the rows say hardly more than one number.
+    /// Whether the rows say hardly more than one number, and that of one sign. (Two groups of rows that point
+    /// away from each other use one direction as well, and tell two groups of documents apart.)
     pub fn is_collapsed(&self) -> bool {
-        self.aligned > 0.9 || (self.effective_rank > 0.0 && self.effective_rank < 2.0)
+        self.mean_row > 0.5 && (self.aligned > 0.9 || self.effective_rank < 2.0)
     }
 }
 
@@ -84,6 +85,9 @@ mod tests {
         assert!(collapse.is_collapsed());
         assert!((collapse.mean_row - 1.0).abs() < 1e-6 && (collapse.effective_rank - 1.0).abs() < 1e-6);
         assert_eq!(collapse.aligned, 1.0);
+        let opposite: Vec<Vec<f32>> =
+            (0..20).map(|i| vec![if i % 2 == 0 { 1.0 } else { -2.0 }, 0.0]).collect();
+        assert!(!Collapse::of(&opposite).is_collapsed());
         let basis: Vec<Vec<f32>> =
             (0..16).map(|i| (0..16).map(|j| f32::from(u8::from(i == j))).collect()).collect();
         let collapse = Collapse::of(&basis);
