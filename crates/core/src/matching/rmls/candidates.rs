@@ -94,40 +94,40 @@ impl Candidates {
             _ => bar.share,
         };
         let thresholds: Vec<f32> = largest.iter().map(|largest| (share * largest).max(bar.floor)).collect();
-        // Counted first, so that every row can be written to its place at once.
-        let counts: Vec<u32> = thresholds
-            .par_iter()
-            .enumerate()
-            .with_min_len(PIECE)
-            .map(|(row, &threshold)| {
-                let passing = |block: &CandidateBlock| {
-                    block.values[block.row(row)].iter().filter(|value| value.abs() > threshold).count()
-                };
-                blocks.iter().map(passing).sum::<usize>() as u32
-            })
-            .collect();
+        // Counted first, so that every row can be written to its place at once. Block by block within a
+        // piece of rows, so that memory is read in its order.
+        let mut counts = vec![0u32; largest.len()];
+        counts.par_chunks_mut(PIECE).enumerate().for_each(|(piece, counts)| {
+            for block in &blocks {
+                for (row, count) in (piece * PIECE..).zip(counts.iter_mut()) {
+                    let threshold = thresholds[row];
+                    let entries = &block.values[block.row(row)];
+                    *count += entries.iter().filter(|value| value.abs() > threshold).count() as u32;
+                }
+            }
+        });
         let mut rows = SparseRows::of_counts(&counts);
         let halves: Vec<Half> = rows
             .pieces(PIECE)
             .into_par_iter()
-            .map(|(first, offsets, mut columns, mut values)| {
-                let mut half = Half::default();
-                for (row, ends) in (first..).zip(offsets.windows(2)) {
-                    let n = (ends[1] - ends[0]) as usize;
-                    let (row_columns, row_values);
-                    (row_columns, columns) = columns.split_at_mut(n);
-                    (row_values, values) = values.split_at_mut(n);
-                    let mut places = row_columns.iter_mut().zip(row_values.iter_mut());
-                    for (first, block) in (0u32..).step_by(WIDTH).zip(&blocks) {
+            .map(|(first_row, offsets, columns, values)| {
+                let begin = offsets[0];
+                let mut next: Vec<usize> = offsets.iter().map(|offset| (offset - begin) as usize).collect();
+                for (first, block) in (0u32..).step_by(WIDTH).zip(&blocks) {
+                    for (row, next) in (first_row..).zip(next[..offsets.len() - 1].iter_mut()) {
                         for at in block.row(row) {
                             if block.values[at].abs() > thresholds[row] {
-                                let (column, value) = places.next().expect("as many as were counted");
-                                *column = (first + u32::from(block.columns[at])) as u16;
-                                *value = block.values[at];
+                                columns[*next] = (first + u32::from(block.columns[at])) as u16;
+                                values[*next] = block.values[at];
+                                *next += 1;
                             }
                         }
                     }
-                    shrink(row_values, thresholds[row], rule.theta, &mut half);
+                }
+                let mut half = Half::default();
+                for (row, ends) in (first_row..).zip(offsets.windows(2)) {
+                    let values = &mut values[(ends[0] - begin) as usize..(ends[1] - begin) as usize];
+                    shrink(values, thresholds[row], rule.theta, &mut half);
                 }
                 half
             })

@@ -20,7 +20,7 @@ const PIECE: usize = 1024;
 const ROOM: f64 = 1.5e9;
 
 /// Whether this is faster than blocks of columns, and fits into memory. A gathered block row of 32 numbers
-/// costs about as much as two entries here.
+/// costs about as much as four entries here.
 pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
     let nnz = |matrix: &Csr| matrix.nnz() as f64;
     let other = |matrix: Option<&Csr>| matrix.map_or(0.0, nnz);
@@ -34,7 +34,7 @@ pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
     let work = row * nnz(chain.first) + work + second * nnz(chain.third.0) + first * other(chain.third.1);
     let all = nnz(chain.first) + nnz(chain.second.0) + nnz(chain.third.0);
     let all = all + other(chain.second.1) + other(chain.third.1);
-    work < d as f64 * all / 16.0 && images * 6.0 < ROOM
+    work < d as f64 * all / 8.0 && images * 6.0 < ROOM
 }
 
 /// All rows of one side from the sparse rows of the other.
