@@ -81,11 +81,6 @@ impl Csr {
         self.indices.len()
     }
 
-    /// Bytes the matrix holds.
-    pub fn bytes(&self) -> usize {
-        self.offsets.len() * 8 + self.nnz() * 8
-    }
-
     /// A row.
     pub fn row(&self, i: usize) -> SparseRow<'_> {
         let at = self.offsets[i]..self.offsets[i + 1];

@@ -74,6 +74,13 @@ impl Factor {
         Ok(Self { d, row, rows })
     }
 
+    /// A factor of `n_features`, whose rows are those of the features named, in their order.
+    pub(crate) fn of_features(d: usize, features: &[u32], n_features: usize, rows: Rows) -> Result<Self> {
+        let mut row_of = vec![Self::NONE; n_features];
+        features.iter().zip(0..).for_each(|(&feature, row)| row_of[feature as usize] = row);
+        Self::new(d, row_of, rows)
+    }
+
     /// A factor in which every feature has its own dense row.
     pub fn dense(d: usize, values: Vec<f32>) -> Result<Self> {
         let n = values.len() / d.max(1);
@@ -111,13 +118,6 @@ impl Factor {
     /// The rows, and the factor no more.
     pub fn into_rows(self) -> Rows {
         self.rows
-    }
-
-    /// Numbers that are kept, zeros of dense rows included.
-    pub fn n_values(&self) -> usize {
-        match &self.rows {
-            Rows::Dense(values) | Rows::Sparse { values, .. } => values.len(),
-        }
     }
 
     /// Adds `weight * l_u` to `sum`, d numbers. An unknown feature adds nothing.
@@ -168,7 +168,7 @@ mod tests {
         let x = SparseRow::new(&[0, 1, 2, 7], &[1.0, 5.0, 3.0, 4.0]).unwrap();
         assert_eq!(dense.map(x), [3.0, 0.5, -3.0]);
         assert_eq!(sparse.map(x), dense.map(x));
-        assert_eq!((sparse.n_values(), dense.n_values(), dense.n_rows()), (3, 6, 2));
+        assert_eq!((sparse.n_rows(), dense.n_rows()), (2, 2));
     }
 
     #[test]

@@ -110,9 +110,7 @@ pub fn fit(params: &PlsParams, graph: &ClickGraph, seed: u64, progress: &dyn Pro
 /// The rows of a side as a factor of all its features.
 pub(super) fn factor(operator: &impl Operator, side: Side, d: usize, rows: Vec<f32>) -> Result<Factor> {
     let (features, n_features) = operator.features(side);
-    let mut row_of = vec![Factor::NONE; n_features];
-    features.iter().zip(0..).for_each(|(&feature, row)| row_of[feature as usize] = row);
-    Factor::new(d, row_of, Rows::Dense(rows))
+    Factor::of_features(d, features, n_features, Rows::Dense(rows))
 }
 
 #[cfg(test)]

@@ -145,8 +145,6 @@ impl Latent {
 
     /// As a factor: `features` names the feature of each row, of `n_features`.
     pub(super) fn to_factor(&self, d: usize, features: &[u32], n_features: usize) -> Result<Factor> {
-        let mut row_of = vec![Factor::NONE; n_features];
-        features.iter().zip(0..).for_each(|(&feature, row)| row_of[feature as usize] = row);
         let rows = match self {
             Self::Dense { .. } => {
                 let mut values = vec![0.0; features.len() * d];
@@ -157,7 +155,7 @@ impl Latent {
                 Rows::Sparse { offsets: offsets.clone(), columns: columns.clone(), values: values.clone() }
             }
         };
-        Factor::new(d, row_of, rows)
+        Factor::of_features(d, features, n_features, rows)
     }
 }
 
