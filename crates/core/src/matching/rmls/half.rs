@@ -86,7 +86,11 @@ pub(super) fn half(
     let scaled = operator.scaled(to, scale);
     let mut source = Source {
         input,
-        cursor: sparse_rows.map(|rows| (rows, Cursor::new(rows))),
+        sparse: sparse_rows.map(|rows| Sparse {
+            rows,
+            cursor: Cursor::new(rows),
+            expand: rows.columns.len() as f64 > EXPAND * (operator.n_rows(to.other()) * d) as f64,
+        }),
         made: Vec::new(),
         features: operator.features(to.other()).0,
         d,
@@ -121,21 +125,36 @@ pub(super) fn half(
 /// The blocks of an input, one after the other.
 struct Source<'a> {
     input: &'a Input<'a>,
-    cursor: Option<(&'a SparseRows, Cursor)>,
+    sparse: Option<Sparse<'a>>,
     made: Vec<Lanes>,
     features: &'a [u32],
     d: usize,
 }
 
+/// Where more than this share of the entries is not zero, it is faster to gather zeros as well.
+const EXPAND: f64 = 0.02;
+
+struct Sparse<'a> {
+    rows: &'a SparseRows,
+    cursor: Cursor,
+    expand: bool,
+}
+
 impl Source<'_> {
     fn block(&mut self, block: usize) -> Block<'_> {
-        match (self.input, &mut self.cursor) {
+        match (self.input, &mut self.sparse) {
             (Input::Latent(Latent::Dense { blocks, .. }), _) => Block::Dense(&blocks[block]),
             (Input::Start(start), _) => {
                 start.block(block, self.d, self.features, &mut self.made);
                 Block::Dense(&self.made)
             }
-            (_, Some((rows, cursor))) => Block::Sparse(cursor.advance(rows, block * WIDTH)),
+            (_, Some(Sparse { rows, cursor, expand: true })) => {
+                cursor.advance_dense(rows, block * WIDTH, &mut self.made);
+                Block::Dense(&self.made)
+            }
+            (_, Some(Sparse { rows, cursor, expand: false })) => {
+                Block::Sparse(cursor.advance(rows, block * WIDTH))
+            }
             (Input::Latent(Latent::Sparse(_)), None) => unreachable!("sparse rows have a cursor"),
         }
     }

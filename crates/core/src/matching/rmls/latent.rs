@@ -5,6 +5,10 @@ use rayon::prelude::*;
 use crate::Result;
 use crate::matching::operator::{Lanes, SparseBlock, WIDTH};
 use crate::matching::{Factor, Rows};
+use crate::simd::vectorised;
+
+/// Rows of one piece of work.
+const PIECE: usize = 4096;
 
 /// Rows of one side.
 pub(super) enum Latent {
@@ -22,8 +26,8 @@ pub(super) struct SparseRows {
     pub(super) values: Vec<f32>,
 }
 
-/// Rows to be written: the first row, offsets, columns and values.
-pub(super) type Piece<'a> = (usize, &'a [u64], &'a mut [u16], &'a mut [f32]);
+/// Rows to be written: offsets, columns and values.
+pub(super) type Piece<'a> = (&'a [u64], &'a mut [u16], &'a mut [f32]);
 
 impl SparseRows {
     /// Rows from pieces that were made side by side; `offsets` of a piece are the ends of its rows.
@@ -56,20 +60,19 @@ impl SparseRows {
         Self { offsets, columns: vec![0; end as usize], values: vec![0.0; end as usize] }
     }
 
-    /// Pieces of so many rows.
-    pub(super) fn pieces(&mut self, n: usize) -> Vec<Piece<'_>> {
-        let n_rows = self.offsets.len() - 1;
+    /// Pieces of so many rows each.
+    pub(super) fn pieces(&mut self, n_rows: &[usize]) -> Vec<Piece<'_>> {
         let (mut columns, mut values) = (&mut self.columns[..], &mut self.values[..]);
-        let mut pieces = Vec::new();
-        for first in (0..n_rows).step_by(n) {
-            let offsets = &self.offsets[first..=(first + n).min(n_rows)];
-            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
-            let (piece_columns, piece_values);
-            (piece_columns, columns) = columns.split_at_mut(length);
-            (piece_values, values) = values.split_at_mut(length);
-            pieces.push((first, offsets, piece_columns, piece_values));
-        }
-        pieces
+        let mut first = 0;
+        let piece = |&n: &usize| {
+            let offsets = &self.offsets[first..=first + n];
+            first += n;
+            let length = (offsets[n] - offsets[0]) as usize;
+            let checked = "room for every entry";
+            let columns = columns.split_off_mut(..length).expect(checked);
+            (offsets, columns, values.split_off_mut(..length).expect(checked))
+        };
+        n_rows.iter().map(piece).collect()
     }
 
     pub(super) fn row(&self, row: usize) -> (&[u16], &[f32]) {
@@ -109,6 +112,26 @@ impl Cursor {
             values: &rows.values,
             first: first as u16,
         }
+    }
+
+    /// The same with its zeros, in `out`.
+    pub(super) fn advance_dense(&mut self, rows: &SparseRows, first: usize, out: &mut Vec<Lanes>) {
+        out.resize(self.to.len(), Lanes::ZERO);
+        let end = first + WIDTH;
+        let ends = &rows.offsets[1..];
+        self.to.par_chunks_mut(PIECE).zip(ends.par_chunks(PIECE)).zip(out.par_chunks_mut(PIECE)).for_each(
+            |((to, ends), out)| {
+                for ((to, &row_end), lanes) in to.iter_mut().zip(ends).zip(out) {
+                    *lanes = Lanes::ZERO;
+                    let (from, row_end) = (*to as usize, row_end as usize);
+                    let entries = rows.columns[from..row_end].iter().zip(&rows.values[from..row_end]);
+                    for (&column, &value) in entries.take_while(|(column, _)| usize::from(**column) < end) {
+                        lanes.0[usize::from(column) % WIDTH] = value;
+                        *to += 1;
+                    }
+                }
+            },
+        );
     }
 }
 
@@ -172,46 +195,43 @@ impl Start<'_> {
     pub(super) fn block(&self, block: usize, d: usize, features: &[u32], out: &mut Vec<Lanes>) {
         out.resize(features.len(), Lanes::ZERO);
         let width = WIDTH.min(d - block * WIDTH);
-        match self {
-            Self::Random { seed } => {
-                out.par_iter_mut().zip(features).with_min_len(4096).for_each(|(lanes, &feature)| {
-                    *lanes = random_row(*seed, block, feature, width);
-                });
+        let (Self::Random { seed } | Self::Given { seed, .. }) = *self;
+        let size = (3.0 / d as f32).sqrt();
+        out.par_chunks_mut(PIECE).zip(features.par_chunks(PIECE)).for_each(|(out, features)| {
+            random_rows(seed, block, features, out);
+            if let Self::Given { factor, .. } = self {
+                let mut row = vec![0.0; d];
+                for (lanes, &feature) in out.iter_mut().zip(features) {
+                    if factor.row_of()[feature as usize] == Factor::NONE {
+                        lanes.0.iter_mut().for_each(|value| *value *= size);
+                    } else {
+                        row.fill(0.0);
+                        factor.add(feature, 1.0, &mut row);
+                        lanes.0[..width].copy_from_slice(&row[block * WIDTH..][..width]);
+                    }
+                }
             }
-            Self::Given { factor, seed } => {
-                let size = (3.0 / d as f32).sqrt();
-                let work = || vec![0.0; factor.d()];
-                out.par_iter_mut().zip(features).with_min_len(4096).for_each_init(
-                    work,
-                    |row, (lanes, &feature)| {
-                        if factor.row_of()[feature as usize] == Factor::NONE {
-                            *lanes = random_row(*seed, block, feature, width);
-                            lanes.0.iter_mut().for_each(|value| *value *= size);
-                        } else {
-                            row.fill(0.0);
-                            factor.add(feature, 1.0, row);
-                            *lanes = Lanes::ZERO;
-                            lanes.0[..width].copy_from_slice(&row[block * WIDTH..][..width]);
-                        }
-                    },
-                );
-            }
-        }
+            out.iter_mut().for_each(|lanes| lanes.0[width..].fill(0.0));
+        });
     }
 }
 
-/// Numbers that (seed, block, feature) name.
-fn random_row(seed: u64, block: usize, feature: u32, width: usize) -> Lanes {
-    let mut state = mix(mix(seed ^ mix(block as u64)) ^ u64::from(feature));
-    let mut lanes = Lanes::ZERO;
-    for pair in lanes.0.chunks_exact_mut(2) {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let bits = mix(state);
-        pair[0] = (bits as i32) as f32 / (1u32 << 31) as f32;
-        pair[1] = ((bits >> 32) as i32) as f32 / (1u32 << 31) as f32;
+vectorised! {
+    /// Numbers that (seed, block, feature) name, for one feature after the other.
+    fn random_rows(seed: u64, block: usize, features: &[u32], out: &mut [Lanes]) {
+        let seed = mix(seed ^ mix(block as u64));
+        for (lanes, &feature) in out.iter_mut().zip(features) {
+            let state = mix(seed ^ u64::from(feature));
+            let (low, high) = (state as u32, (state >> 32) as u32);
+            for lane in 0..WIDTH {
+                let mut z = low.wrapping_add((lane as u32).wrapping_mul(0x9E37_79B9));
+                z = (z ^ (z >> 16)).wrapping_mul(0x85EB_CA6B) ^ high;
+                z = (z ^ (z >> 13)).wrapping_mul(0xC2B2_AE35);
+                z ^= z >> 16;
+                lanes.0[lane] = z as i32 as f32 * (1.0 / (1u32 << 31) as f32);
+            }
+        }
     }
-    lanes.0[width..].fill(0.0);
-    lanes
 }
 
 /// The output function of SplitMix64.

@@ -52,7 +52,9 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
                 last.sum(row, work);
                 last.fill(row, work);
                 let entries: Vec<f32> = work.sums.iter().map(|&sum| sum as f32).collect();
-                counts.add(&entries, entries.iter().fold(0f32, |most, entry| most.max(entry.abs())));
+                let largest = entries.iter().fold(0f32, |most, entry| most.max(entry.abs()));
+                counts.add_row(largest);
+                counts.add(&entries, largest);
             });
             (ShareCounts::share(counts, rule.amount, d).max(least_share(rule.amount, d)), 0.0)
         }
