@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::Threshold;
 use super::half::{Half, Rule};
-use super::latent::{Latent, SparseRows};
+use super::latent::Latent;
+use crate::matching::SparseRows;
 use crate::matching::operator::{Lanes, WIDTH};
 use crate::simd::vectorised;
 
@@ -95,7 +96,8 @@ impl Candidates {
                 let mut counts = vec![0u32; thresholds.len()];
                 for (_, block) in self.piece(piece) {
                     for ((at, threshold), count) in block.rows().zip(*thresholds).zip(&mut counts) {
-                        *count += block.values[at].iter().filter(|value| value.abs() > *threshold).count() as u32;
+                        *count +=
+                            block.values[at].iter().filter(|value| value.abs() > *threshold).count() as u32;
                     }
                 }
                 counts
@@ -129,7 +131,7 @@ impl Candidates {
                 half
             })
             .collect();
-        (Latent::Sparse(rows), Half::sum(halves))
+        (Latent::Sparse(rows.into()), Half::sum(halves))
     }
 }
 

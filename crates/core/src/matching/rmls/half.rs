@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use super::Threshold;
 use super::candidates::{Candidates, select};
-use super::latent::{Cursor, Latent, SparseRows, Start};
+use super::latent::{Cursor, Latent, Start};
 use super::sparse;
+use crate::matching::SparseRows;
 use crate::matching::operator::{Block, Lanes, Operator, Scratch, Side, WIDTH, add_squares};
 
 /// What half an iteration is made from.
@@ -99,10 +100,10 @@ pub(super) fn half(
     if dense {
         let mut blocks = match former {
             Some(Latent::Dense { blocks, .. }) => blocks,
-            _ => (0..n_blocks).into_par_iter().map(|_| vec![Lanes::ZERO; n_rows]).collect(),
+            _ => (0..n_blocks * n_rows).into_par_iter().with_min_len(4096).map(|_| Lanes::ZERO).collect(),
         };
         let mut squares = vec![0f64; n_rows];
-        for (block, out) in blocks.iter_mut().enumerate() {
+        for (block, out) in blocks.chunks_exact_mut(n_rows.max(1)).enumerate() {
             operator.multiply(&scaled, source.block(block), scratch, Some(out), &mut squares, add_squares);
             advance(1);
         }
@@ -143,7 +144,9 @@ struct Sparse<'a> {
 impl Source<'_> {
     fn block(&mut self, block: usize) -> Block<'_> {
         match (self.input, &mut self.sparse) {
-            (Input::Latent(Latent::Dense { blocks, .. }), _) => Block::Dense(&blocks[block]),
+            (Input::Latent(Latent::Dense { blocks, scale }), _) => {
+                Block::Dense(&blocks[block * scale.len()..][..scale.len()])
+            }
             (Input::Start(start), _) => {
                 start.block(block, self.d, self.features, &mut self.made);
                 Block::Dense(&self.made)
@@ -161,7 +164,7 @@ impl Source<'_> {
 }
 
 /// l_u = theta o_u / |o_u|.
-fn normalise(blocks: Vec<Vec<Lanes>>, squares: &[f64], theta: f32, d: usize) -> (Latent, Half) {
+fn normalise(blocks: Vec<Lanes>, squares: &[f64], theta: f32, d: usize) -> (Latent, Half) {
     let norm = |square: &f64| square.sqrt();
     let scale: Vec<f32> = squares
         .iter()

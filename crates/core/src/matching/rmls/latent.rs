@@ -1,29 +1,25 @@
 //! L of one side while it is learned: blocks of latent columns, dense or sparse.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
-use crate::Result;
 use crate::matching::operator::{Lanes, SparseBlock, WIDTH};
-use crate::matching::{Factor, Rows};
+use crate::matching::{Factor, Rows, SparseRow, SparseRows};
 use crate::simd::vectorised;
 
 /// Rows of one piece of work.
 const PIECE: usize = 4096;
+/// Rows that are put together from their blocks at once.
+const TILE: usize = 64;
 
 /// Rows of one side.
 pub(super) enum Latent {
-    /// By blocks of columns; row i is `scale[i]` times what the blocks hold.
-    Dense { blocks: Vec<Vec<Lanes>>, scale: Vec<f32> },
+    /// Block of columns after block of columns; row i is `scale[i]` times what the blocks hold. One piece of
+    /// memory, which goes back to the system as soon as it is no longer needed.
+    Dense { blocks: Vec<Lanes>, scale: Vec<f32> },
     /// Row after row, what is not zero.
-    Sparse(SparseRows),
-}
-
-/// Rows with few entries: those of row i lie at `offsets[i]..offsets[i + 1]`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct SparseRows {
-    pub(super) offsets: Vec<u64>,
-    pub(super) columns: Vec<u16>,
-    pub(super) values: Vec<f32>,
+    Sparse(Arc<SparseRows>),
 }
 
 /// Rows to be written: offsets, columns and values.
@@ -73,11 +69,6 @@ impl SparseRows {
             (offsets, columns, values.split_off_mut(..length).expect(checked))
         };
         n_rows.iter().map(piece).collect()
-    }
-
-    pub(super) fn row(&self, row: usize) -> (&[u16], &[f32]) {
-        let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
-        (&self.columns[at.clone()], &self.values[at])
     }
 }
 
@@ -153,7 +144,7 @@ impl Latent {
     fn row_into(&self, row: usize, values: &mut [f32]) {
         match self {
             Self::Dense { blocks, scale } => {
-                for (part, block) in values.chunks_mut(WIDTH).zip(blocks) {
+                for (part, block) in values.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
                     for (value, lane) in part.iter_mut().zip(block[row].0) {
                         *value = lane * scale[row];
                     }
@@ -166,19 +157,51 @@ impl Latent {
         }
     }
 
-    /// As a factor: `features` names the feature of each row, of `n_features`.
-    pub(super) fn to_factor(&self, d: usize, features: &[u32], n_features: usize) -> Result<Factor> {
-        let rows = match self {
-            Self::Dense { .. } => {
-                let mut values = vec![0.0; features.len() * d];
-                values.par_chunks_mut(d).enumerate().for_each(|(row, values)| self.row_into(row, values));
+    /// L'x; `row_of` names the row of each feature.
+    pub(super) fn map_into(&self, row_of: &[u32], x: SparseRow<'_>, image: &mut [f32]) {
+        image.fill(0.0);
+        for (feature, weight) in x.iter() {
+            let Some(&row) = row_of.get(feature as usize).filter(|&&row| row != Factor::NONE) else {
+                continue;
+            };
+            let row = row as usize;
+            match self {
+                Self::Dense { blocks, scale } => {
+                    let weight = weight * scale[row];
+                    for (part, block) in image.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
+                        part.iter_mut().zip(block[row].0).for_each(|(sum, lane)| *sum += weight * lane);
+                    }
+                }
+                Self::Sparse(rows) => {
+                    let (columns, values) = rows.row(row);
+                    columns.iter().zip(values).for_each(|(&column, value)| {
+                        image[usize::from(column)] += weight * value;
+                    });
+                }
+            }
+        }
+    }
+
+    /// As the rows of a factor: dense rows are copied, sparse ones shared.
+    pub(super) fn to_rows(&self, d: usize) -> Rows {
+        match self {
+            Self::Dense { blocks, scale } => {
+                let mut values = vec![0.0; scale.len() * d];
+                // Few rows at a time, so that they stay in the cache while they are put together.
+                values.par_chunks_mut(TILE * d).enumerate().for_each(|(tile, values)| {
+                    for (n, block) in blocks.chunks_exact(scale.len()).enumerate() {
+                        let width = WIDTH.min(d - n * WIDTH);
+                        for (row, values) in (tile * TILE..).zip(values.chunks_exact_mut(d)) {
+                            let lanes = &block[row].0[..width];
+                            let part = &mut values[n * WIDTH..][..width];
+                            part.iter_mut().zip(lanes).for_each(|(value, lane)| *value = lane * scale[row]);
+                        }
+                    }
+                });
                 Rows::Dense(values)
             }
-            Self::Sparse(SparseRows { offsets, columns, values }) => {
-                Rows::Sparse { offsets: offsets.clone(), columns: columns.clone(), values: values.clone() }
-            }
-        };
-        Factor::of_features(d, features, n_features, rows)
+            Self::Sparse(rows) => Rows::Sparse(Arc::clone(rows)),
+        }
     }
 }
 

@@ -10,9 +10,9 @@ use rayon::prelude::*;
 use super::Threshold;
 use super::candidates::{ShareCounts, least_share, shrink};
 use super::half::{Half, Rule};
-use super::latent::{Latent, SparseRows};
-use crate::matching::Csr;
+use super::latent::Latent;
 use crate::matching::operator::Chain;
+use crate::matching::{Csr, SparseRows};
 
 /// Rows of one piece of work.
 const PIECE: usize = 1024;
@@ -68,7 +68,7 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
         made.offsets.push(made.columns.len() as u64);
     });
     let (rows, halves): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
-    (Latent::Sparse(SparseRows::concatenate(rows)), Half::sum(halves))
+    (Latent::Sparse(SparseRows::concatenate(rows).into()), Half::sum(halves))
 }
 
 type Terms<'a> = Vec<(&'a Csr, &'a SparseRows)>;

@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 use serde::Deserialize;
 
-use super::latent::SparseRows;
 use super::*;
 use crate::matching::SparseRow;
 use crate::matching::operator::{Block, Chain, Lanes, Scaled};
@@ -259,11 +258,11 @@ proptest! {
 
 fn last(params: &RmlsParams, graph: &ClickGraph) -> Bilinear {
     let mut model = None;
-    fit(params, graph, None, 3, &Silent, &mut |iteration| {
+    let learned = fit(params, graph, None, 3, &Silent, &mut |iteration| {
         model = Some(iteration.model()?);
         Ok(Verdict::Continue)
-    })
-    .unwrap();
+    });
+    assert_eq!(learned.unwrap().into_model().ok(), model);
     model.unwrap()
 }
 
@@ -425,7 +424,7 @@ proptest! {
         let operator = Factored::new(&graph, center).unwrap();
         let n = operator.n_rows(to.other());
         let rows = Csr::from_triples(9.max(n), 80, entries).unwrap();
-        let rows = SparseRows {
+        let rows = crate::matching::SparseRows {
             offsets: rows.offsets()[..=n].iter().map(|&offset| offset as u64).collect(),
             columns: rows.indices()[..rows.offsets()[n]].iter().map(|&column| column as u16).collect(),
             values: rows.values()[..rows.offsets()[n]].to_vec(),
@@ -433,7 +432,7 @@ proptest! {
         let amount = if threshold == Threshold::Absolute { 1e-3 } else { 0.2 };
         let rule = Rule { threshold, amount, theta: 1.0 };
         let (found, figures) = sparse::half(&operator.chain(to).unwrap(), &rows, 80, &rule);
-        let input = Latent::Sparse(rows.clone());
+        let input = Latent::Sparse(rows.clone().into());
         let (expected, expected_figures) = half(
             &Blocks(&operator), to, 80, &Input::Latent(&input), &rule, &mut Scratch::default(), None, &|_| (),
         );
