@@ -14,6 +14,7 @@ const PIECE: usize = 4096;
 const TILE: usize = 64;
 
 /// Rows of one side.
+#[derive(Debug)]
 pub(super) enum Latent {
     /// Block of columns after block of columns; row i is `scale[i]` times what the blocks hold. One piece of
     /// memory, which goes back to the system as soon as it is no longer needed.

@@ -208,6 +208,7 @@ pub enum Verdict {
 }
 
 /// The rows of the last iteration.
+#[derive(Debug)]
 pub struct Learned {
     d: usize,
     lx: Latent,
