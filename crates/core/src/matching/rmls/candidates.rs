@@ -189,6 +189,8 @@ vectorised! {
             }
             block.ends.push(block.columns.len() as u32);
         }
+        block.columns.shrink_to_fit();
+        block.values.shrink_to_fit();
         block
     }
 }

@@ -17,7 +17,7 @@ use crate::matching::{Csr, SparseRows};
 /// Rows of one piece of work.
 const PIECE: usize = 1024;
 /// Intermediate images may take this many bytes.
-const ROOM: f64 = 1.5e9;
+const ROOM: f64 = 4e9;
 
 /// Whether this is faster than blocks of columns, and fits into memory. A gathered block row of 32 numbers
 /// costs about as much as four entries here.
