@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use matchrank_core::matching::rmls::{self, RmlsParams, Verdict};
-use matchrank_core::matching::{Bilinear, ClickGraph, Csr};
+use matchrank_core::matching::{ClickGraph, Csr};
 use matchrank_core::progress::Silent;
 
 /// (query, feature, x), (document, feature, y), (query, document, clicks).
@@ -45,23 +45,16 @@ fn main() -> matchrank_core::Result<()> {
     let w = Csr::from_triples(FEATURES, FEATURES, triples)?;
 
     let params = RmlsParams { d: 8, iterations: 2, ..Default::default() };
-    let mut summed: Option<Bilinear> = None;
-    rmls::fit_formed(&params, w, Some((x_mean, y_mean)), None, 1, &Silent, &mut |iteration| {
-        summed = Some(iteration.model()?);
-        Ok(Verdict::Continue)
-    })?;
+    let means = Some((x_mean, y_mean));
+    let summed = rmls::fit_formed(&params, w, means, None, 1, &Silent, &mut |_| Ok(Verdict::Continue))?;
 
     let graph = ClickGraph::new(
         Csr::from_triples(4, FEATURES, X)?,
         Csr::from_triples(3, FEATURES, Y)?,
         Csr::from_triples(4, 3, R)?,
     )?;
-    let mut logged: Option<Bilinear> = None;
-    rmls::fit(&params, &graph, None, 1, &Silent, &mut |iteration| {
-        logged = Some(iteration.model()?);
-        Ok(Verdict::Continue)
-    })?;
-    let (summed, logged) = (summed.expect("two iterations"), logged.expect("two iterations"));
+    let logged = rmls::fit(&params, &graph, None, 1, &Silent, &mut |_| Ok(Verdict::Continue))?;
+    let (summed, logged) = (summed.into_model()?, logged.into_model()?);
     println!("query document  from sums  from the log");
     for (i, x) in graph.x().rows().enumerate() {
         for (j, y) in graph.y().rows().enumerate() {

@@ -1,5 +1,5 @@
 //! Times RMLS or PLS on a click graph in a folder of raw arrays (`bench/matching/README.md` says how to
-//! make one): `matching_speed FOLDER rmls [D] [ITERATIONS] [BETA]`, `matching_speed FOLDER pls [D] [TOLERANCE]`.
+//! make one): `matching_speed FOLDER rmls [D] [ITERATIONS] [BETA] [GAMMA]`, `matching_speed FOLDER pls [D] [TOLERANCE]`.
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
@@ -17,7 +17,7 @@ fn main() {
     let started = Instant::now();
     let d = number(3, 1000.0) as usize;
     match arguments.get(2).map(String::as_str) {
-        Some("rmls") => rmls(&graph, d, number(4, 10.0) as usize, number(5, 0.0)),
+        Some("rmls") => rmls(&graph, d, number(4, 10.0) as usize, (number(5, 0.5), number(6, 0.3))),
         Some("pls") => {
             let params = PlsParams { d, tolerance: number(4, 1e-3), ..Default::default() };
             let started = Instant::now();
@@ -39,8 +39,8 @@ fn main() {
     println!("d = {d}: {:.2} s in all; {peak}", started.elapsed().as_secs_f64());
 }
 
-fn rmls(graph: &ClickGraph, d: usize, iterations: usize, beta: f64) {
-    let params = RmlsParams { d, iterations, beta, gamma: beta, ..Default::default() };
+fn rmls(graph: &ClickGraph, d: usize, iterations: usize, (beta, gamma): (f64, f64)) {
+    let params = RmlsParams { d, iterations, beta, gamma, ..Default::default() };
     let mut before = Instant::now();
     rmls::fit(&params, graph, None, 1, &Silent, &mut |iteration| {
         let report = &iteration.report;

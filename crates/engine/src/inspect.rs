@@ -96,9 +96,7 @@ fn side(factor: &Factor) -> Side {
         .map(|row| {
             let values = match factor.rows() {
                 Rows::Dense(values) => &values[row * d..][..d],
-                Rows::Sparse { offsets, values, .. } => {
-                    &values[offsets[row] as usize..offsets[row + 1] as usize]
-                }
+                Rows::Sparse(rows) => rows.row(row).1,
             };
             let sum = |of: fn(f64) -> f64| values.iter().map(|&value| of(f64::from(value))).sum::<f64>();
             let nonzero = values.iter().filter(|&&value| value != 0.0).count();

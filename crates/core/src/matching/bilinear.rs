@@ -27,6 +27,18 @@ use serde::Serialize;
 use crate::matching::{Factor, SparseRow, dot};
 use crate::{Error, Result};
 
+/// Queries and documents mapped into one latent space, where dot products are scores.
+pub trait Mapping: Sync {
+    /// Latent dimension.
+    fn d(&self) -> usize;
+
+    /// The image of a query, written over `image`.
+    fn map_query_into(&self, x: SparseRow<'_>, image: &mut [f32]);
+
+    /// The image of a document, written over `image`.
+    fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]);
+}
+
 /// A bilinear model; see the [module](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bilinear {
@@ -93,8 +105,8 @@ impl Bilinear {
     /// diag(w) L_x' x: the image of a query. Its dot product with [`map_document`](Self::map_document) is
     /// the score.
     pub fn map_query(&self, x: SparseRow<'_>) -> Vec<f32> {
-        let mut image = self.lx.map(x);
-        self.weigh(&mut image);
+        let mut image = vec![0.0; self.d()];
+        self.map_query_into(x, &mut image);
         image
     }
 
@@ -132,10 +144,26 @@ impl Bilinear {
         pairs
     }
 
+    /// diag(w) v.
     fn weigh(&self, image: &mut [f32]) {
         if let Some(weights) = &self.weights {
             image.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
         }
+    }
+}
+
+impl Mapping for Bilinear {
+    fn d(&self) -> usize {
+        self.lx.d()
+    }
+
+    fn map_query_into(&self, x: SparseRow<'_>, image: &mut [f32]) {
+        self.lx.map_into(x, image);
+        self.weigh(image);
+    }
+
+    fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]) {
+        self.ly.map_into(y, image);
     }
 }
 

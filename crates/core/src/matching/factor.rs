@@ -1,5 +1,9 @@
 //! The mapping of one side into the latent space: a vector for every feature.
 
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
 use crate::matching::SparseRow;
 use crate::{Error, Result};
 
@@ -19,15 +23,27 @@ pub struct Factor {
 pub enum Rows {
     /// `d` numbers for each row.
     Dense(Vec<f32>),
-    /// Only what is not zero; row i lies at `offsets[i]..offsets[i + 1]`, columns ascending.
-    Sparse {
-        /// Where each row starts, and the end of the last.
-        offsets: Vec<u64>,
-        /// Latent columns.
-        columns: Vec<u16>,
-        /// Values.
-        values: Vec<f32>,
-    },
+    /// Only what is not zero. Shared, so that a model may be kept while the next one is learned from it.
+    Sparse(Arc<SparseRows>),
+}
+
+/// Rows with few entries: row i lies at `offsets[i]..offsets[i + 1]`, columns ascending.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SparseRows {
+    /// Where each row starts, and the end of the last.
+    pub offsets: Vec<u64>,
+    /// Latent columns.
+    pub columns: Vec<u16>,
+    /// Values.
+    pub values: Vec<f32>,
+}
+
+impl SparseRows {
+    /// Columns and values of a row.
+    pub fn row(&self, row: usize) -> (&[u16], &[f32]) {
+        let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
+        (&self.columns[at.clone()], &self.values[at])
+    }
 }
 
 impl Factor {
@@ -43,7 +59,8 @@ impl Factor {
         let n_rows = match &rows {
             Rows::Dense(values) if values.len() % d != 0 => return wrong("d numbers for every row"),
             Rows::Dense(values) => values.len() / d,
-            Rows::Sparse { offsets, columns, values } => {
+            Rows::Sparse(rows) => {
+                let SparseRows { offsets, columns, values } = &**rows;
                 let ends = (offsets.first(), offsets.last());
                 if ends != (Some(&0), Some(&(columns.len() as u64))) || columns.len() != values.len() {
                     return wrong("offsets, columns and values of sparse rows");
@@ -66,9 +83,11 @@ impl Factor {
             return wrong("a feature with a row that does not exist");
         }
         let values = match &rows {
-            Rows::Dense(values) | Rows::Sparse { values, .. } => values,
+            Rows::Dense(values) => values,
+            Rows::Sparse(rows) => &rows.values,
         };
-        if !values.iter().all(|value| value.is_finite()) {
+        let finite = |part: &[f32]| part.iter().filter(|value| value.is_finite()).count() == part.len();
+        if !values.par_chunks(1 << 16).all(finite) {
             return wrong("a value that is not finite");
         }
         Ok(Self { d, row, rows })
@@ -76,9 +95,14 @@ impl Factor {
 
     /// A factor of `n_features`, whose rows are those of the features named, in their order.
     pub(crate) fn of_features(d: usize, features: &[u32], n_features: usize, rows: Rows) -> Result<Self> {
+        Self::new(d, Self::rows_of(features, n_features), rows)
+    }
+
+    /// The row of each of `n_features`, where the rows are those of the features named.
+    pub(crate) fn rows_of(features: &[u32], n_features: usize) -> Vec<u32> {
         let mut row_of = vec![Self::NONE; n_features];
         features.iter().zip(0..).for_each(|(&feature, row)| row_of[feature as usize] = row);
-        Self::new(d, row_of, rows)
+        row_of
     }
 
     /// A factor in which every feature has its own dense row.
@@ -101,7 +125,7 @@ impl Factor {
     pub fn n_rows(&self) -> usize {
         match &self.rows {
             Rows::Dense(values) => values.len() / self.d,
-            Rows::Sparse { offsets, .. } => offsets.len() - 1,
+            Rows::Sparse(rows) => rows.offsets.len() - 1,
         }
     }
 
@@ -135,9 +159,9 @@ impl Factor {
                 let row = &values[row * self.d..][..self.d];
                 sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
             }
-            Rows::Sparse { offsets, columns, values } => {
-                let at = offsets[row] as usize..offsets[row + 1] as usize;
-                for (&column, value) in columns[at.clone()].iter().zip(&values[at]) {
+            Rows::Sparse(rows) => {
+                let (columns, values) = rows.row(row);
+                for (&column, value) in columns.iter().zip(values) {
                     sum[usize::from(column)] += weight * value;
                 }
             }
@@ -168,8 +192,8 @@ mod tests {
             Factor::new(3, vec![1, Factor::NONE, 0, 1], Rows::Dense(vec![1.0, 0.0, -1.0, 0.0, 0.5, 0.0]))
                 .unwrap();
         let rows =
-            Rows::Sparse { offsets: vec![0, 2, 3], columns: vec![0, 2, 1], values: vec![1.0, -1.0, 0.5] };
-        let sparse = Factor::new(3, dense.row_of().to_vec(), rows).unwrap();
+            SparseRows { offsets: vec![0, 2, 3], columns: vec![0, 2, 1], values: vec![1.0, -1.0, 0.5] };
+        let sparse = Factor::new(3, dense.row_of().to_vec(), Rows::Sparse(rows.into())).unwrap();
         let x = SparseRow::new(&[0, 1, 2, 7], &[1.0, 5.0, 3.0, 4.0]).unwrap();
         assert_eq!(dense.map(x), [3.0, 0.5, -3.0]);
         assert_eq!(sparse.map(x), dense.map(x));
@@ -184,8 +208,8 @@ mod tests {
         assert!(Factor::new(2, vec![0], Rows::Dense(vec![1.0, f32::NAN])).is_err());
         let sparse = |offsets: &[u64], columns: &[u16]| {
             let values = vec![1.0; columns.len()];
-            let rows = Rows::Sparse { offsets: offsets.to_vec(), columns: columns.to_vec(), values };
-            Factor::new(2, vec![0], rows)
+            let rows = SparseRows { offsets: offsets.to_vec(), columns: columns.to_vec(), values };
+            Factor::new(2, vec![0], Rows::Sparse(rows.into()))
         };
         assert!(sparse(&[0, 2], &[0, 1]).is_ok());
         assert!(sparse(&[0, 2], &[1, 0]).is_err());

@@ -26,12 +26,12 @@ pub mod rmls;
 mod sparse_row;
 pub mod tf_idf;
 
-pub use bilinear::{Bilinear, PairContribution};
+pub use bilinear::{Bilinear, Mapping, PairContribution};
 pub use bm25::{Bm25, Bm25Params};
 pub use click_graph::ClickGraph;
 pub use csr::{Csr, CsrBuilder};
 pub use dots::{dot, dots};
-pub use factor::{Factor, Rows};
+pub use factor::{Factor, Rows, SparseRows};
 pub use lsi::LsiParams;
 pub use pls::PlsParams;
 pub use random_walk::{RandomWalk, RandomWalkParams, Walker};

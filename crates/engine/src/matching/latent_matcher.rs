@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use matchrank_core::Result;
-use matchrank_core::matching::{Bilinear, Csr, Factor, SparseRow, dot, dots};
+use matchrank_core::matching::{Csr, Factor, Mapping, SparseRow, dot, dots};
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
@@ -143,7 +143,7 @@ fn strongest(row: SparseRow<'_>, factor: &Factor, other: &[f32], weights: Option
 
 /// Scores documents by their features for queries that have been mapped.
 pub struct LatentScorer<'a> {
-    model: &'a Bilinear,
+    model: &'a dyn Mapping,
     y: &'a Csr,
     /// d numbers for each query.
     images: Vec<f32>,
@@ -157,10 +157,16 @@ thread_local! {
 
 impl<'a> LatentScorer<'a> {
     /// Maps queries, to score the documents whose features are the rows of `y`.
-    pub fn new(model: &'a Bilinear, queries: &[FeatureRow], y: &'a Csr) -> Self {
-        let mapped: Vec<Vec<f32>> = queries.par_iter().map(|query| model.map_query(query.row())).collect();
-        let known = mapped.iter().map(|image| image.iter().any(|&value| value != 0.0)).collect();
-        Self { model, y, images: mapped.concat(), known }
+    pub fn new(model: &'a dyn Mapping, queries: &[FeatureRow], y: &'a Csr) -> Self {
+        let mut images = vec![0.0; queries.len() * model.d()];
+        let mapped = images.par_chunks_exact_mut(model.d()).zip(queries);
+        let known = mapped
+            .map(|(image, query)| {
+                model.map_query_into(query.row(), image);
+                image.iter().any(|&value| value != 0.0)
+            })
+            .collect();
+        Self { model, y, images, known }
     }
 
     fn image(&self, query: usize) -> &[f32] {
@@ -180,7 +186,7 @@ impl Scorer for LatentScorer<'_> {
         let query = self.image(query);
         let mut image = vec![0.0; self.model.d()];
         for (score, &document) in scores.iter_mut().zip(documents) {
-            self.model.ly().map_into(self.y.row(document as usize), &mut image);
+            self.model.map_document_into(self.y.row(document as usize), &mut image);
             *score = dot(query, &image);
         }
     }
@@ -190,7 +196,7 @@ impl Scorer for LatentScorer<'_> {
         let mut images = IMAGES.take();
         images.resize(n * d, 0.0);
         for (image, document) in images.chunks_exact_mut(d).zip(documents) {
-            self.model.ly().map_into(self.y.row(document as usize), image);
+            self.model.map_document_into(self.y.row(document as usize), image);
         }
         dots(d, &self.images, &images, scores);
         for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {

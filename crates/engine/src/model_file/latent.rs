@@ -1,7 +1,7 @@
 //! Bilinear models over text as arrays and metadata.
 
 use matchrank_core::Result;
-use matchrank_core::matching::{Bilinear, Factor, Rows};
+use matchrank_core::matching::{Bilinear, Factor, Rows, SparseRows};
 
 use super::container::{Reader, Writer};
 use super::words;
@@ -53,10 +53,10 @@ fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
     file.put_array("row", factor.row_of());
     match factor.rows() {
         Rows::Dense(values) => file.put_array("values", values.as_slice()),
-        Rows::Sparse { offsets, columns, values } => {
-            file.put_array("offsets", offsets.as_slice());
-            file.put_array("columns", columns.as_slice());
-            file.put_array("values", values.as_slice());
+        Rows::Sparse(rows) => {
+            file.put_array("offsets", rows.offsets.as_slice());
+            file.put_array("columns", rows.columns.as_slice());
+            file.put_array("values", rows.values.as_slice());
         }
     }
 }
@@ -64,7 +64,8 @@ fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
 fn factor(file: &Reader<'_>, d: usize) -> Result<Factor> {
     let values = file.array("values")?;
     let rows = if file.has_array("offsets") {
-        Rows::Sparse { offsets: file.array("offsets")?, columns: file.array("columns")?, values }
+        let (offsets, columns) = (file.array("offsets")?, file.array("columns")?);
+        Rows::Sparse(SparseRows { offsets, columns, values }.into())
     } else {
         Rows::Dense(values)
     };

@@ -1,5 +1,5 @@
 use matchrank_core::Result;
-use matchrank_core::matching::{Bilinear, Csr, CsrBuilder};
+use matchrank_core::matching::{Csr, CsrBuilder, Mapping};
 use matchrank_core::progress::Progress;
 
 use crate::dataset::{Clicks, Dataset};
@@ -33,7 +33,7 @@ impl Judge {
     }
 
     /// NDCG@10 of a model on the validation judgments; `y` has the features of all documents.
-    pub(super) fn ndcg(&self, model: &Bilinear, y: &Csr) -> Result<Option<f64>> {
+    pub(super) fn ndcg(&self, model: &dyn Mapping, y: &Csr) -> Result<Option<f64>> {
         let Some((validation, rows)) = &self.validation else { return Ok(None) };
         let Some(wanted) = validation.wanted() else {
             return validation.ndcg(&mut LatentScorer::new(model, rows, y)).map(Some);

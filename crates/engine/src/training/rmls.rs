@@ -39,15 +39,15 @@ pub fn train_rmls(
 
     let mut clock = Instant::now();
     let mut rows: Vec<IterationRow> = Vec::new();
-    let mut kept: Option<(usize, Option<f64>, Bilinear)> = None;
-    fit(params, &graph, start.as_ref(), seed, progress, &mut |iteration| {
+    let mut kept: Option<(usize, Option<f64>, Option<Bilinear>)> = None;
+    let last = fit(params, &graph, start.as_ref(), seed, progress, &mut |iteration| {
         let seconds = clock.elapsed().as_secs_f64();
         let number = iteration.report.number;
         let mut validation = None;
         if judge.can_measure() || number == params.iterations {
-            let model = iteration.model()?;
-            validation = judge.ndcg(&model, graph.y())?;
+            validation = judge.ndcg(iteration, graph.y())?;
             if kept.as_ref().is_none_or(|(_, best, _)| validation > *best) {
+                let model = iteration.is_shared().then(|| iteration.model()).transpose()?;
                 kept = Some((number, validation, model));
             }
         }
@@ -58,6 +58,18 @@ pub fn train_rmls(
         Ok(if number >= best + PATIENCE { Verdict::Stop } else { Verdict::Continue })
     })?;
     let (best, validation, model) = kept.expect("there is at least one iteration");
+    let model = match model {
+        Some(model) => model,
+        None if best == rows.len() => last.into_model()?,
+        None => {
+            // A copy of dense rows would have taken as much memory again. Training does the same again.
+            drop(last);
+            progress.note(&format!("iteration {best} was the best; training up to it again"));
+            let params = RmlsParams { iterations: best, ..*params };
+            fit(&params, &graph, start.as_ref(), seed, progress, &mut |_| Ok(Verdict::Continue))?
+                .into_model()?
+        }
+    };
     let report = Report {
         features: Some(statistics),
         validation,

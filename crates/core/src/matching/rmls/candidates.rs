@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::Threshold;
 use super::half::{Half, Rule};
-use super::latent::{Latent, SparseRows};
+use super::latent::Latent;
+use crate::matching::SparseRows;
 use crate::matching::operator::{Lanes, WIDTH};
 use crate::simd::vectorised;
 
@@ -19,31 +20,30 @@ pub(super) struct Bar {
     floor: f32,
 }
 
-/// Entries that may pass the threshold of their row, block by block.
+/// Entries that may pass the threshold of their row.
 pub(super) struct Candidates {
-    blocks: Vec<CandidateBlock>,
+    /// Block after block, cut into the same pieces of rows.
+    blocks: Vec<Vec<CandidatePiece>>,
     /// The largest absolute entry of each row so far.
     pub(super) largest: Vec<f32>,
     pub(super) bar: Bar,
 }
 
-/// Candidates of one block of columns: those of row i end at `ends[i]`.
+/// Candidates of some rows in one block of columns: those of the i-th row end at `ends[i]`.
 #[derive(Default)]
-pub(super) struct CandidateBlock {
+pub(super) struct CandidatePiece {
     ends: Vec<u32>,
     columns: Vec<u8>,
     values: Vec<f32>,
 }
 
-impl CandidateBlock {
-    fn row(&self, row: usize) -> std::ops::Range<usize> {
-        let from = if row == 0 { 0 } else { self.ends[row - 1] };
-        from as usize..self.ends[row] as usize
+impl CandidatePiece {
+    /// Where the candidates of each row lie.
+    fn rows(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let mut from = 0;
+        self.ends.iter().map(move |&to| std::mem::replace(&mut from, to as usize)..to as usize)
     }
 }
-
-/// Rows of one piece of work.
-const PIECE: usize = 2048;
 
 impl Candidates {
     pub(super) fn new(n_rows: usize, d: usize, rule: &Rule) -> Self {
@@ -56,68 +56,67 @@ impl Candidates {
     }
 
     /// Takes what [`select`] found in the rows of the next block.
-    pub(super) fn push(&mut self, pieces: Vec<CandidateBlock>) {
-        let n: usize = pieces.iter().map(|piece| piece.columns.len()).sum();
-        let mut block = CandidateBlock {
-            ends: Vec::with_capacity(self.largest.len()),
-            columns: Vec::with_capacity(n),
-            values: Vec::with_capacity(n),
-        };
-        for piece in pieces {
-            let before = block.columns.len() as u32;
-            block.ends.extend(piece.ends.iter().map(|end| before + end));
-            block.columns.extend_from_slice(&piece.columns);
-            block.values.extend_from_slice(&piece.values);
-        }
-        self.blocks.push(block);
+    pub(super) fn push(&mut self, pieces: Vec<CandidatePiece>) {
+        self.blocks.push(pieces);
+    }
+
+    /// The candidates of one piece of rows, block by block, with the first column of the block.
+    fn piece(&self, piece: usize) -> impl Iterator<Item = (u16, &CandidatePiece)> {
+        (0u16..).step_by(WIDTH).zip(self.blocks.iter().map(move |block| &block[piece]))
     }
 
     /// l_u = theta S(o_u, t_u) / |S(o_u, t_u)| of what is left of the candidates.
     pub(super) fn finish(self, d: usize, rule: &Rule) -> (Latent, Half) {
-        let Self { blocks, largest, bar } = self;
+        let cuts: Vec<usize> = self.blocks[0].iter().map(|piece| piece.ends.len()).collect();
         let share = match rule.threshold {
             Threshold::Density => {
-                let pieces = largest.par_chunks(PIECE).enumerate().map(|(piece, largest)| {
+                let counts = pieces_of(&cuts, &self.largest).into_par_iter().enumerate();
+                let counts = counts.map(|(piece, largest)| {
                     let mut counts = ShareCounts::default();
-                    let mut row = Vec::new();
-                    for (row_number, &largest) in (piece * PIECE..).zip(largest) {
-                        row.clear();
-                        blocks
-                            .iter()
-                            .for_each(|block| row.extend_from_slice(&block.values[block.row(row_number)]));
-                        counts.add(&row, largest);
+                    largest.iter().for_each(|largest| counts.add_row(*largest));
+                    for (_, block) in self.piece(piece) {
+                        for (at, &largest) in block.rows().zip(largest) {
+                            counts.add(&block.values[at], largest);
+                        }
                     }
                     counts
                 });
-                ShareCounts::share(pieces.collect(), rule.amount, d).max(bar.share)
+                ShareCounts::share(counts.collect(), rule.amount, d).max(self.bar.share)
             }
-            _ => bar.share,
+            _ => self.bar.share,
         };
-        let thresholds: Vec<f32> = largest.iter().map(|largest| (share * largest).max(bar.floor)).collect();
-        // Counted first, so that every row can be written to its place at once. Block by block within a
-        // piece of rows, so that memory is read in its order.
-        let mut counts = vec![0u32; largest.len()];
-        counts.par_chunks_mut(PIECE).enumerate().for_each(|(piece, counts)| {
-            for block in &blocks {
-                for (row, count) in (piece * PIECE..).zip(counts.iter_mut()) {
-                    let threshold = thresholds[row];
-                    let entries = &block.values[block.row(row)];
-                    *count += entries.iter().filter(|value| value.abs() > threshold).count() as u32;
+        let thresholds: Vec<f32> =
+            self.largest.iter().map(|largest| (share * largest).max(self.bar.floor)).collect();
+        let thresholds = pieces_of(&cuts, &thresholds);
+        // Counted first, so that every row can be written to its place at once.
+        let counts: Vec<Vec<u32>> = thresholds
+            .par_iter()
+            .enumerate()
+            .map(|(piece, thresholds)| {
+                let mut counts = vec![0u32; thresholds.len()];
+                for (_, block) in self.piece(piece) {
+                    for ((at, threshold), count) in block.rows().zip(*thresholds).zip(&mut counts) {
+                        *count +=
+                            block.values[at].iter().filter(|value| value.abs() > *threshold).count() as u32;
+                    }
                 }
-            }
-        });
-        let mut rows = SparseRows::of_counts(&counts);
+                counts
+            })
+            .collect();
+        let mut rows = SparseRows::of_counts(&counts.concat());
         let halves: Vec<Half> = rows
-            .pieces(PIECE)
+            .pieces(&cuts)
             .into_par_iter()
-            .map(|(first_row, offsets, columns, values)| {
+            .zip(&thresholds)
+            .enumerate()
+            .map(|(piece, ((offsets, columns, values), thresholds))| {
                 let begin = offsets[0];
                 let mut next: Vec<usize> = offsets.iter().map(|offset| (offset - begin) as usize).collect();
-                for (first, block) in (0u32..).step_by(WIDTH).zip(&blocks) {
-                    for (row, next) in (first_row..).zip(next[..offsets.len() - 1].iter_mut()) {
-                        for at in block.row(row) {
-                            if block.values[at].abs() > thresholds[row] {
-                                columns[*next] = (first + u32::from(block.columns[at])) as u16;
+                for (first, block) in self.piece(piece) {
+                    for ((at, threshold), next) in block.rows().zip(*thresholds).zip(&mut next) {
+                        for at in at {
+                            if block.values[at].abs() > *threshold {
+                                columns[*next] = first + u16::from(block.columns[at]);
                                 values[*next] = block.values[at];
                                 *next += 1;
                             }
@@ -125,15 +124,20 @@ impl Candidates {
                     }
                 }
                 let mut half = Half::default();
-                for (row, ends) in (first_row..).zip(offsets.windows(2)) {
+                for (ends, threshold) in offsets.windows(2).zip(*thresholds) {
                     let values = &mut values[(ends[0] - begin) as usize..(ends[1] - begin) as usize];
-                    shrink(values, thresholds[row], rule.theta, &mut half);
+                    shrink(values, *threshold, rule.theta, &mut half);
                 }
                 half
             })
             .collect();
-        (Latent::Sparse(rows), Half::sum(halves))
+        (Latent::Sparse(rows.into()), Half::sum(halves))
     }
+}
+
+/// Cuts what has an entry for every row.
+fn pieces_of<'a>(cuts: &[usize], mut all: &'a [f32]) -> Vec<&'a [f32]> {
+    cuts.iter().map(|&n| all.split_off(..n).expect("as many entries as rows")).collect()
 }
 
 /// Entries o of one row that exceed the threshold become theta S(o, t) / |S(o, t)|.
@@ -158,8 +162,13 @@ pub(super) fn shrink(row: &mut [f32], threshold: f32, theta: f32, half: &mut Hal
 
 vectorised! {
     /// Entries of a piece of rows that may pass; the largest of each row so far is kept up to date.
-    pub(super) fn select(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidateBlock {
-        let mut block = CandidateBlock { ends: Vec::with_capacity(rows.len()), ..Default::default() };
+    pub(super) fn select(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
+        let room = 2 * rows.len();
+        let mut block = CandidatePiece {
+            ends: Vec::with_capacity(rows.len()),
+            columns: Vec::with_capacity(room),
+            values: Vec::with_capacity(room),
+        };
         for (largest, row) in largest.iter_mut().zip(rows) {
             let most = row.largest();
             if most > *largest {
@@ -180,6 +189,8 @@ vectorised! {
             }
             block.ends.push(block.columns.len() as u32);
         }
+        block.columns.shrink_to_fit();
+        block.values.shrink_to_fit();
         block
     }
 }
@@ -215,11 +226,15 @@ impl Default for ShareCounts {
 impl ShareCounts {
     const BINS: usize = 1 << 12;
 
-    /// Counts the entries of a row.
-    pub(super) fn add(&mut self, row: &[f32], largest: f32) {
+    /// Counts a row.
+    pub(super) fn add_row(&mut self, largest: f32) {
+        self.n_rows += u64::from(largest > 0.0);
+    }
+
+    /// Counts entries of a row.
+    pub(super) fn add(&mut self, entries: &[f32], largest: f32) {
         if largest > 0.0 {
-            self.n_rows += 1;
-            for value in row {
+            for value in entries {
                 let bin = (value.abs() / largest * Self::BINS as f32) as usize;
                 self.counts[bin.min(Self::BINS - 1)] += 1;
             }

@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use super::Threshold;
 use super::candidates::{Candidates, select};
-use super::latent::{Cursor, Latent, SparseRows, Start};
+use super::latent::{Cursor, Latent, Start};
 use super::sparse;
+use crate::matching::SparseRows;
 use crate::matching::operator::{Block, Lanes, Operator, Scratch, Side, WIDTH, add_squares};
 
 /// What half an iteration is made from.
@@ -86,7 +87,11 @@ pub(super) fn half(
     let scaled = operator.scaled(to, scale);
     let mut source = Source {
         input,
-        cursor: sparse_rows.map(|rows| (rows, Cursor::new(rows))),
+        sparse: sparse_rows.map(|rows| Sparse {
+            rows,
+            cursor: Cursor::new(rows),
+            expand: rows.columns.len() as f64 > EXPAND * (operator.n_rows(to.other()) * d) as f64,
+        }),
         made: Vec::new(),
         features: operator.features(to.other()).0,
         d,
@@ -95,10 +100,10 @@ pub(super) fn half(
     if dense {
         let mut blocks = match former {
             Some(Latent::Dense { blocks, .. }) => blocks,
-            _ => (0..n_blocks).into_par_iter().map(|_| vec![Lanes::ZERO; n_rows]).collect(),
+            _ => (0..n_blocks * n_rows).into_par_iter().with_min_len(4096).map(|_| Lanes::ZERO).collect(),
         };
         let mut squares = vec![0f64; n_rows];
-        for (block, out) in blocks.iter_mut().enumerate() {
+        for (block, out) in blocks.chunks_exact_mut(n_rows.max(1)).enumerate() {
             operator.multiply(&scaled, source.block(block), scratch, Some(out), &mut squares, add_squares);
             advance(1);
         }
@@ -121,28 +126,45 @@ pub(super) fn half(
 /// The blocks of an input, one after the other.
 struct Source<'a> {
     input: &'a Input<'a>,
-    cursor: Option<(&'a SparseRows, Cursor)>,
+    sparse: Option<Sparse<'a>>,
     made: Vec<Lanes>,
     features: &'a [u32],
     d: usize,
 }
 
+/// Where more than this share of the entries is not zero, it is faster to gather zeros as well.
+const EXPAND: f64 = 0.02;
+
+struct Sparse<'a> {
+    rows: &'a SparseRows,
+    cursor: Cursor,
+    expand: bool,
+}
+
 impl Source<'_> {
     fn block(&mut self, block: usize) -> Block<'_> {
-        match (self.input, &mut self.cursor) {
-            (Input::Latent(Latent::Dense { blocks, .. }), _) => Block::Dense(&blocks[block]),
+        match (self.input, &mut self.sparse) {
+            (Input::Latent(Latent::Dense { blocks, scale }), _) => {
+                Block::Dense(&blocks[block * scale.len()..][..scale.len()])
+            }
             (Input::Start(start), _) => {
                 start.block(block, self.d, self.features, &mut self.made);
                 Block::Dense(&self.made)
             }
-            (_, Some((rows, cursor))) => Block::Sparse(cursor.advance(rows, block * WIDTH)),
+            (_, Some(Sparse { rows, cursor, expand: true })) => {
+                cursor.advance_dense(rows, block * WIDTH, &mut self.made);
+                Block::Dense(&self.made)
+            }
+            (_, Some(Sparse { rows, cursor, expand: false })) => {
+                Block::Sparse(cursor.advance(rows, block * WIDTH))
+            }
             (Input::Latent(Latent::Sparse(_)), None) => unreachable!("sparse rows have a cursor"),
         }
     }
 }
 
 /// l_u = theta o_u / |o_u|.
-fn normalise(blocks: Vec<Vec<Lanes>>, squares: &[f64], theta: f32, d: usize) -> (Latent, Half) {
+fn normalise(blocks: Vec<Lanes>, squares: &[f64], theta: f32, d: usize) -> (Latent, Half) {
     let norm = |square: &f64| square.sqrt();
     let scale: Vec<f32> = squares
         .iter()

@@ -1,29 +1,30 @@
 //! L of one side while it is learned: blocks of latent columns, dense or sparse.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
-use crate::Result;
 use crate::matching::operator::{Lanes, SparseBlock, WIDTH};
-use crate::matching::{Factor, Rows};
+use crate::matching::{Factor, Rows, SparseRow, SparseRows};
+use crate::simd::vectorised;
+
+/// Rows of one piece of work.
+const PIECE: usize = 4096;
+/// Rows that are put together from their blocks at once.
+const TILE: usize = 64;
 
 /// Rows of one side.
+#[derive(Debug)]
 pub(super) enum Latent {
-    /// By blocks of columns; row i is `scale[i]` times what the blocks hold.
-    Dense { blocks: Vec<Vec<Lanes>>, scale: Vec<f32> },
+    /// Block of columns after block of columns; row i is `scale[i]` times what the blocks hold. One piece of
+    /// memory, which goes back to the system as soon as it is no longer needed.
+    Dense { blocks: Vec<Lanes>, scale: Vec<f32> },
     /// Row after row, what is not zero.
-    Sparse(SparseRows),
+    Sparse(Arc<SparseRows>),
 }
 
-/// Rows with few entries: those of row i lie at `offsets[i]..offsets[i + 1]`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct SparseRows {
-    pub(super) offsets: Vec<u64>,
-    pub(super) columns: Vec<u16>,
-    pub(super) values: Vec<f32>,
-}
-
-/// Rows to be written: the first row, offsets, columns and values.
-pub(super) type Piece<'a> = (usize, &'a [u64], &'a mut [u16], &'a mut [f32]);
+/// Rows to be written: offsets, columns and values.
+pub(super) type Piece<'a> = (&'a [u64], &'a mut [u16], &'a mut [f32]);
 
 impl SparseRows {
     /// Rows from pieces that were made side by side; `offsets` of a piece are the ends of its rows.
@@ -56,25 +57,19 @@ impl SparseRows {
         Self { offsets, columns: vec![0; end as usize], values: vec![0.0; end as usize] }
     }
 
-    /// Pieces of so many rows.
-    pub(super) fn pieces(&mut self, n: usize) -> Vec<Piece<'_>> {
-        let n_rows = self.offsets.len() - 1;
+    /// Pieces of so many rows each.
+    pub(super) fn pieces(&mut self, n_rows: &[usize]) -> Vec<Piece<'_>> {
         let (mut columns, mut values) = (&mut self.columns[..], &mut self.values[..]);
-        let mut pieces = Vec::new();
-        for first in (0..n_rows).step_by(n) {
-            let offsets = &self.offsets[first..=(first + n).min(n_rows)];
-            let length = (offsets[offsets.len() - 1] - offsets[0]) as usize;
-            let (piece_columns, piece_values);
-            (piece_columns, columns) = columns.split_at_mut(length);
-            (piece_values, values) = values.split_at_mut(length);
-            pieces.push((first, offsets, piece_columns, piece_values));
-        }
-        pieces
-    }
-
-    pub(super) fn row(&self, row: usize) -> (&[u16], &[f32]) {
-        let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
-        (&self.columns[at.clone()], &self.values[at])
+        let mut first = 0;
+        let piece = |&n: &usize| {
+            let offsets = &self.offsets[first..=first + n];
+            first += n;
+            let length = (offsets[n] - offsets[0]) as usize;
+            let checked = "room for every entry";
+            let columns = columns.split_off_mut(..length).expect(checked);
+            (offsets, columns, values.split_off_mut(..length).expect(checked))
+        };
+        n_rows.iter().map(piece).collect()
     }
 }
 
@@ -110,6 +105,26 @@ impl Cursor {
             first: first as u16,
         }
     }
+
+    /// The same with its zeros, in `out`.
+    pub(super) fn advance_dense(&mut self, rows: &SparseRows, first: usize, out: &mut Vec<Lanes>) {
+        out.resize(self.to.len(), Lanes::ZERO);
+        let end = first + WIDTH;
+        let ends = &rows.offsets[1..];
+        self.to.par_chunks_mut(PIECE).zip(ends.par_chunks(PIECE)).zip(out.par_chunks_mut(PIECE)).for_each(
+            |((to, ends), out)| {
+                for ((to, &row_end), lanes) in to.iter_mut().zip(ends).zip(out) {
+                    *lanes = Lanes::ZERO;
+                    let (from, row_end) = (*to as usize, row_end as usize);
+                    let entries = rows.columns[from..row_end].iter().zip(&rows.values[from..row_end]);
+                    for (&column, &value) in entries.take_while(|(column, _)| usize::from(**column) < end) {
+                        lanes.0[usize::from(column) % WIDTH] = value;
+                        *to += 1;
+                    }
+                }
+            },
+        );
+    }
 }
 
 impl Latent {
@@ -130,7 +145,7 @@ impl Latent {
     fn row_into(&self, row: usize, values: &mut [f32]) {
         match self {
             Self::Dense { blocks, scale } => {
-                for (part, block) in values.chunks_mut(WIDTH).zip(blocks) {
+                for (part, block) in values.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
                     for (value, lane) in part.iter_mut().zip(block[row].0) {
                         *value = lane * scale[row];
                     }
@@ -143,19 +158,51 @@ impl Latent {
         }
     }
 
-    /// As a factor: `features` names the feature of each row, of `n_features`.
-    pub(super) fn to_factor(&self, d: usize, features: &[u32], n_features: usize) -> Result<Factor> {
-        let rows = match self {
-            Self::Dense { .. } => {
-                let mut values = vec![0.0; features.len() * d];
-                values.par_chunks_mut(d).enumerate().for_each(|(row, values)| self.row_into(row, values));
+    /// L'x; `row_of` names the row of each feature.
+    pub(super) fn map_into(&self, row_of: &[u32], x: SparseRow<'_>, image: &mut [f32]) {
+        image.fill(0.0);
+        for (feature, weight) in x.iter() {
+            let Some(&row) = row_of.get(feature as usize).filter(|&&row| row != Factor::NONE) else {
+                continue;
+            };
+            let row = row as usize;
+            match self {
+                Self::Dense { blocks, scale } => {
+                    let weight = weight * scale[row];
+                    for (part, block) in image.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
+                        part.iter_mut().zip(block[row].0).for_each(|(sum, lane)| *sum += weight * lane);
+                    }
+                }
+                Self::Sparse(rows) => {
+                    let (columns, values) = rows.row(row);
+                    columns.iter().zip(values).for_each(|(&column, value)| {
+                        image[usize::from(column)] += weight * value;
+                    });
+                }
+            }
+        }
+    }
+
+    /// As the rows of a factor: dense rows are copied, sparse ones shared.
+    pub(super) fn to_rows(&self, d: usize) -> Rows {
+        match self {
+            Self::Dense { blocks, scale } => {
+                let mut values = vec![0.0; scale.len() * d];
+                // Few rows at a time, so that they stay in the cache while they are put together.
+                values.par_chunks_mut(TILE * d).enumerate().for_each(|(tile, values)| {
+                    for (n, block) in blocks.chunks_exact(scale.len()).enumerate() {
+                        let width = WIDTH.min(d - n * WIDTH);
+                        for (row, values) in (tile * TILE..).zip(values.chunks_exact_mut(d)) {
+                            let lanes = &block[row].0[..width];
+                            let part = &mut values[n * WIDTH..][..width];
+                            part.iter_mut().zip(lanes).for_each(|(value, lane)| *value = lane * scale[row]);
+                        }
+                    }
+                });
                 Rows::Dense(values)
             }
-            Self::Sparse(SparseRows { offsets, columns, values }) => {
-                Rows::Sparse { offsets: offsets.clone(), columns: columns.clone(), values: values.clone() }
-            }
-        };
-        Factor::of_features(d, features, n_features, rows)
+            Self::Sparse(rows) => Rows::Sparse(Arc::clone(rows)),
+        }
     }
 }
 
@@ -172,46 +219,43 @@ impl Start<'_> {
     pub(super) fn block(&self, block: usize, d: usize, features: &[u32], out: &mut Vec<Lanes>) {
         out.resize(features.len(), Lanes::ZERO);
         let width = WIDTH.min(d - block * WIDTH);
-        match self {
-            Self::Random { seed } => {
-                out.par_iter_mut().zip(features).with_min_len(4096).for_each(|(lanes, &feature)| {
-                    *lanes = random_row(*seed, block, feature, width);
-                });
+        let (Self::Random { seed } | Self::Given { seed, .. }) = *self;
+        let size = (3.0 / d as f32).sqrt();
+        out.par_chunks_mut(PIECE).zip(features.par_chunks(PIECE)).for_each(|(out, features)| {
+            random_rows(seed, block, features, out);
+            if let Self::Given { factor, .. } = self {
+                let mut row = vec![0.0; d];
+                for (lanes, &feature) in out.iter_mut().zip(features) {
+                    if factor.row_of()[feature as usize] == Factor::NONE {
+                        lanes.0.iter_mut().for_each(|value| *value *= size);
+                    } else {
+                        row.fill(0.0);
+                        factor.add(feature, 1.0, &mut row);
+                        lanes.0[..width].copy_from_slice(&row[block * WIDTH..][..width]);
+                    }
+                }
             }
-            Self::Given { factor, seed } => {
-                let size = (3.0 / d as f32).sqrt();
-                let work = || vec![0.0; factor.d()];
-                out.par_iter_mut().zip(features).with_min_len(4096).for_each_init(
-                    work,
-                    |row, (lanes, &feature)| {
-                        if factor.row_of()[feature as usize] == Factor::NONE {
-                            *lanes = random_row(*seed, block, feature, width);
-                            lanes.0.iter_mut().for_each(|value| *value *= size);
-                        } else {
-                            row.fill(0.0);
-                            factor.add(feature, 1.0, row);
-                            *lanes = Lanes::ZERO;
-                            lanes.0[..width].copy_from_slice(&row[block * WIDTH..][..width]);
-                        }
-                    },
-                );
-            }
-        }
+            out.iter_mut().for_each(|lanes| lanes.0[width..].fill(0.0));
+        });
     }
 }
 
-/// Numbers that (seed, block, feature) name.
-fn random_row(seed: u64, block: usize, feature: u32, width: usize) -> Lanes {
-    let mut state = mix(mix(seed ^ mix(block as u64)) ^ u64::from(feature));
-    let mut lanes = Lanes::ZERO;
-    for pair in lanes.0.chunks_exact_mut(2) {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let bits = mix(state);
-        pair[0] = (bits as i32) as f32 / (1u32 << 31) as f32;
-        pair[1] = ((bits >> 32) as i32) as f32 / (1u32 << 31) as f32;
+vectorised! {
+    /// Numbers that (seed, block, feature) name, for one feature after the other.
+    fn random_rows(seed: u64, block: usize, features: &[u32], out: &mut [Lanes]) {
+        let seed = mix(seed ^ mix(block as u64));
+        for (lanes, &feature) in out.iter_mut().zip(features) {
+            let state = mix(seed ^ u64::from(feature));
+            let (low, high) = (state as u32, (state >> 32) as u32);
+            for lane in 0..WIDTH {
+                let mut z = low.wrapping_add((lane as u32).wrapping_mul(0x9E37_79B9));
+                z = (z ^ (z >> 16)).wrapping_mul(0x85EB_CA6B) ^ high;
+                z = (z ^ (z >> 13)).wrapping_mul(0xC2B2_AE35);
+                z ^= z >> 16;
+                lanes.0[lane] = z as i32 as f32 * (1.0 / (1u32 << 31) as f32);
+            }
+        }
     }
-    lanes.0[width..].fill(0.0);
-    lanes
 }
 
 /// The output function of SplitMix64.

@@ -40,7 +40,7 @@ use half::{Half, Input, Rule, half};
 use latent::{Latent, Start};
 
 use crate::matching::operator::{Factored, Formed, Operator, Scratch, Side, WIDTH};
-use crate::matching::{Bilinear, ClickGraph, Csr, Factor};
+use crate::matching::{Bilinear, ClickGraph, Csr, Factor, Mapping, SparseRow};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -166,15 +166,35 @@ pub struct Iteration<'a> {
     d: usize,
     lx: &'a Latent,
     ly: &'a Latent,
-    features_x: (&'a [u32], usize),
-    features_y: (&'a [u32], usize),
+    /// The row of each feature.
+    row_of: &'a [Vec<u32>; 2],
 }
 
 impl Iteration<'_> {
-    /// The model as it is now.
+    /// The model as it is now. Dense rows are copied, sparse ones are shared with the iterations to come.
     pub fn model(&self) -> Result<Bilinear> {
-        let factor = |latent: &Latent, (features, n): (&[u32], usize)| latent.to_factor(self.d, features, n);
-        Bilinear::new(factor(self.lx, self.features_x)?, factor(self.ly, self.features_y)?, None)
+        let factor =
+            |row_of: &[u32], latent: &Latent| Factor::new(self.d, row_of.to_vec(), latent.to_rows(self.d));
+        Bilinear::new(factor(&self.row_of[0], self.lx)?, factor(&self.row_of[1], self.ly)?, None)
+    }
+
+    /// Whether [`model`](Self::model) takes hardly any memory of its own.
+    pub fn is_shared(&self) -> bool {
+        matches!((self.lx, self.ly), (Latent::Sparse(_), Latent::Sparse(_)))
+    }
+}
+
+impl Mapping for Iteration<'_> {
+    fn d(&self) -> usize {
+        self.d
+    }
+
+    fn map_query_into(&self, x: SparseRow<'_>, image: &mut [f32]) {
+        self.lx.map_into(&self.row_of[0], x, image);
+    }
+
+    fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]) {
+        self.ly.map_into(&self.row_of[1], y, image);
     }
 }
 
@@ -187,8 +207,28 @@ pub enum Verdict {
     Stop,
 }
 
-/// Learns L_x and L_y from a click graph. `start` gives the rows L_y starts with (random otherwise);
-/// `observe` sees every iteration, may keep its [model](Iteration::model), and says whether to go on.
+/// The rows of the last iteration.
+#[derive(Debug)]
+pub struct Learned {
+    d: usize,
+    lx: Latent,
+    ly: Latent,
+    row_of: [Vec<u32>; 2],
+}
+
+impl Learned {
+    /// The model.
+    pub fn into_model(self) -> Result<Bilinear> {
+        // Dense rows leave their blocks one side after the other, which takes half the memory again.
+        let [row_of_x, row_of_y] = self.row_of;
+        let factor = |row_of, latent: Latent| Factor::new(self.d, row_of, latent.to_rows(self.d));
+        Bilinear::new(factor(row_of_x, self.lx)?, factor(row_of_y, self.ly)?, None)
+    }
+}
+
+/// Learns L_x and L_y from a click graph and returns those of the last iteration. `start` gives the rows
+/// L_y starts with (random otherwise); `observe` sees every iteration, may measure it or keep its
+/// [model](Iteration::model), and says whether to go on.
 pub fn fit(
     params: &RmlsParams,
     graph: &ClickGraph,
@@ -196,7 +236,7 @@ pub fn fit(
     seed: u64,
     progress: &dyn Progress,
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
-) -> Result<()> {
+) -> Result<Learned> {
     params.validate()?;
     match params.route {
         Route::Factored => {
@@ -216,7 +256,7 @@ pub fn fit_formed(
     seed: u64,
     progress: &dyn Progress,
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
-) -> Result<()> {
+) -> Result<Learned> {
     params.validate()?;
     if params.center && means.is_none() {
         return Err(Error::Params(
@@ -236,7 +276,7 @@ fn iterate(
     seed: u64,
     progress: &dyn Progress,
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
-) -> Result<()> {
+) -> Result<Learned> {
     let d = params.d;
     if let Some(start) = start
         && (start.d(), start.n_features()) != (d, operator.features(Side::Y).1)
@@ -254,6 +294,10 @@ fn iterate(
     let rule_y = Rule { threshold, amount: params.gamma as f32, theta: params.theta_y as f32 };
     let entries = |side| (operator.n_rows(side) * d).max(1) as f64;
     let mut scratch = Scratch::default();
+    let row_of = [Side::X, Side::Y].map(|side| {
+        let (features, n) = operator.features(side);
+        Factor::rows_of(features, n)
+    });
     let (mut lx, mut ly) = (None, None);
     for number in 1..=params.iterations {
         let n_blocks = d.div_ceil(WIDTH) as u64;
@@ -280,12 +324,12 @@ fn iterate(
             collapse_x: Collapse::of_sample(operator.n_rows(Side::X), |row| x.row(row, d)),
             collapse_y: Collapse::of_sample(operator.n_rows(Side::Y), |row| y.row(row, d)),
         };
-        let (features_x, features_y) = (operator.features(Side::X), operator.features(Side::Y));
-        let iteration = Iteration { report, d, lx: &x, ly: &y, features_x, features_y };
-        if observe(&iteration)? == Verdict::Stop {
+        let verdict = observe(&Iteration { report, d, lx: &x, ly: &y, row_of: &row_of })?;
+        (lx, ly) = (Some(x), Some(y));
+        if verdict == Verdict::Stop {
             break;
         }
-        (lx, ly) = (Some(x), Some(y));
     }
-    Ok(())
+    let (lx, ly) = lx.zip(ly).expect("there is at least one iteration");
+    Ok(Learned { d, lx, ly, row_of })
 }

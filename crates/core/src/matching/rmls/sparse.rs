@@ -10,14 +10,14 @@ use rayon::prelude::*;
 use super::Threshold;
 use super::candidates::{ShareCounts, least_share, shrink};
 use super::half::{Half, Rule};
-use super::latent::{Latent, SparseRows};
-use crate::matching::Csr;
+use super::latent::Latent;
 use crate::matching::operator::Chain;
+use crate::matching::{Csr, SparseRows};
 
 /// Rows of one piece of work.
 const PIECE: usize = 1024;
 /// Intermediate images may take this many bytes.
-const ROOM: f64 = 1.5e9;
+const ROOM: f64 = 4e9;
 
 /// Whether this is faster than blocks of columns, and fits into memory. A gathered block row of 32 numbers
 /// costs about as much as four entries here.
@@ -52,7 +52,9 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
                 last.sum(row, work);
                 last.fill(row, work);
                 let entries: Vec<f32> = work.sums.iter().map(|&sum| sum as f32).collect();
-                counts.add(&entries, entries.iter().fold(0f32, |most, entry| most.max(entry.abs())));
+                let largest = entries.iter().fold(0f32, |most, entry| most.max(entry.abs()));
+                counts.add_row(largest);
+                counts.add(&entries, largest);
             });
             (ShareCounts::share(counts, rule.amount, d).max(least_share(rule.amount, d)), 0.0)
         }
@@ -66,7 +68,7 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
         made.offsets.push(made.columns.len() as u64);
     });
     let (rows, halves): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
-    (Latent::Sparse(SparseRows::concatenate(rows)), Half::sum(halves))
+    (Latent::Sparse(SparseRows::concatenate(rows).into()), Half::sum(halves))
 }
 
 type Terms<'a> = Vec<(&'a Csr, &'a SparseRows)>;

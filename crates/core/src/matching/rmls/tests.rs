@@ -34,11 +34,11 @@ fn dense(operator: &impl Operator, to: Side) -> Vec<Vec<f64>> {
 
 fn last(params: &RmlsParams, graph: &ClickGraph) -> Bilinear {
     let mut model = None;
-    fit(params, graph, None, 3, &Silent, &mut |iteration| {
+    let learned = fit(params, graph, None, 3, &Silent, &mut |iteration| {
         model = Some(iteration.model()?);
         Ok(Verdict::Continue)
-    })
-    .unwrap();
+    });
+    assert_eq!(learned.unwrap().into_model().ok(), model);
     model.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! A small file of every kind stays in the tree, keeps its bytes and keeps its scores.
 
-use matchrank_core::matching::{Bilinear, Factor, RandomWalkParams, Rows, SparseRow};
+use matchrank_core::matching::{Bilinear, Factor, RandomWalkParams, Rows, SparseRow, SparseRows};
 use serde_json::json;
 
 use super::*;
@@ -28,12 +28,12 @@ fn latent(kind: LatentKind) -> MatchingModel {
     let (inputs, model) = match kind {
         LatentKind::Rmls => {
             let rows = |row: Vec<u32>| {
-                let rows = Rows::Sparse {
+                let rows = SparseRows {
                     offsets: vec![0, 1, 3],
                     columns: vec![1, 0, 1],
                     values: vec![1.0, 0.6, -0.8],
                 };
-                Factor::new(2, row, rows).unwrap()
+                Factor::new(2, row, Rows::Sparse(rows.into())).unwrap()
             };
             let none = Factor::NONE;
             let model =

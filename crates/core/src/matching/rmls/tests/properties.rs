@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::super::latent::SparseRows;
 use super::super::sparse;
 use super::*;
 use crate::matching::operator::{Chain, Scaled};
@@ -158,7 +157,7 @@ proptest! {
         let operator = Factored::new(&graph, center).unwrap();
         let n = operator.n_rows(to.other());
         let rows = Csr::from_triples(9.max(n), 80, entries).unwrap();
-        let rows = SparseRows {
+        let rows = crate::matching::SparseRows {
             offsets: rows.offsets()[..=n].iter().map(|&offset| offset as u64).collect(),
             columns: rows.indices()[..rows.offsets()[n]].iter().map(|&column| column as u16).collect(),
             values: rows.values()[..rows.offsets()[n]].to_vec(),
@@ -166,7 +165,7 @@ proptest! {
         let amount = if threshold == Threshold::Absolute { 1e-3 } else { 0.2 };
         let rule = Rule { threshold, amount, theta: 1.0 };
         let (found, figures) = sparse::half(&operator.chain(to).unwrap(), &rows, 80, &rule);
-        let input = Latent::Sparse(rows.clone());
+        let input = Latent::Sparse(rows.clone().into());
         let (expected, expected_figures) = half(
             &Blocks(&operator), to, 80, &Input::Latent(&input), &rule, &mut Scratch::default(), None, &|_| (),
         );
