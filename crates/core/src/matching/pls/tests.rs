@@ -125,11 +125,11 @@ fn it_ends_with_the_last_direction_and_says_so() {
     let fitted = fit(&PlsParams { d: 200, ..params }, &graph, 1, &Silent).unwrap();
     assert_eq!(fitted.singular_values.len(), 64, "{:?}", fitted.singular_values);
     assert!(fitted.residual < 2e-5 && fitted.steps < 10, "{} {}", fitted.residual, fitted.steps);
-    // A matrix of zeros.
+    // Every query has the same answer: centered, nothing is left but rounding errors.
     let clicks = Csr::from_triples(900, 900, (0..900).map(|i| (i, 0, 1.0))).unwrap();
     let graph = ClickGraph::new(identity(900), identity(900), clicks).unwrap();
     let fitted = fit(&params, &graph, 1, &Silent).unwrap();
-    assert_eq!((fitted.singular_values.as_slice(), fitted.model.d()), (&[0.0][..], 1));
+    assert!(fitted.model.d() == 1 && fitted.singular_values[0] < 1e-6, "{:?}", fitted.singular_values);
 }
 
 #[test]
