@@ -160,8 +160,8 @@ fn training_says_what_it_did() {
         err.contains("validation: NDCG@10 over 2 judged queries, their judged documents ranked"),
         "{err}"
     );
-    // Sizes that are not those of `ingest`, and why.
-    assert!(out.contains("`ingest` counted d_y = 15: only") && out.contains("stay without a row"), "{out}");
+    // Sizes that are not those of `ingest` (13 words, 4 of the 7 queries have clicks), and why.
+    assert!(out.contains("`ingest` counted d_y = 17: only") && out.contains("stay without a row"), "{out}");
     assert!(err.contains("iteration 1 (") && err.contains(" s): objective"), "{err}");
     let made =
         folder.json("train rmls --data shop --set center=false --set d=8 --out flat.model --format json");
@@ -253,14 +253,15 @@ fn what_a_combination_is_tuned_on_can_be_chosen_and_is_said() {
 #[test]
 fn more_dimensions_than_the_data_has_are_not_made_up() {
     let folder = shop();
+    // Two kinds of titles and six models: 2 + 6 - 1 directions.
     let (code, out, err) = folder.run("train lsi-dt --data shop --out dt.model");
     assert_eq!(code, 0, "{err}");
     assert!(
-        err.contains("d = 100 was asked for, but 8 latent dimensions are all that the data has"),
+        err.contains("d = 100 was asked for, but 7 latent dimensions are all that the data has"),
         "{err}"
     );
     assert!(out.contains("latent dimensions found"), "{out}");
-    assert_eq!(folder.json("inspect dt.model --format json")["d"], 8);
+    assert_eq!(folder.json("inspect dt.model --format json")["d"], 7);
     folder.text("rank --model dt.model --data shop --out x.run");
 }
 
