@@ -111,7 +111,8 @@ fn describe(
     if let MatchingModel::Combination(model) = model {
         rows.push(row(&format!("{prefix}weight of the first"), model.weight.to_string()));
         if let Some(ranked) = model.tuned_on {
-            rows.push(row(&format!("{prefix}tuned on the validation queries,"), ranked.describe()));
+            let value = format!("validation queries, {}", ranked.describe());
+            rows.push(row(&format!("{prefix}tuned on"), value));
         }
         describe(&model.first, &format!("{prefix}first: "), rows, remarks)?;
         describe(&model.second, &format!("{prefix}second: "), rows, remarks)?;

@@ -109,7 +109,7 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
                 rows.push((format!("weight of {}", part.kind()), weight.to_string()));
             }
             if let Some(ranked) = tuned_on {
-                rows.push(("tuned on the validation queries,".into(), ranked.describe().to_owned()));
+                rows.push(("tuned on".into(), format!("validation queries, {}", ranked.describe())));
             }
             let curve = curve.iter().map(|(a, ndcg)| {
                 let mark = if a == weight { "best" } else { "" };
