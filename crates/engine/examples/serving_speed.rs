@@ -42,7 +42,7 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     };
     let all = clicks.queries().len();
     let texts: Vec<&str> =
-        clicks.queries().map(|(_, text)| text).step_by(all.div_ceil(QUERIES).max(1)).collect();
+        clicks.queries().map(|(_, text)| text).step_by((all / QUERIES).max(1)).take(QUERIES).collect();
     println!("{} with d = {}, {} queries:", model.kind.name(), model.model.d(), texts.len());
     for (clicks, name) in [(Some(clicks), "seen, with clicks"), (None, "unseen, words only")] {
         let made = median(&texts, |text| {
@@ -55,7 +55,8 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
         println!("  {name}: text to features {made:.1} us, features to vector {mapped:.1} us");
     }
     let n = dataset.manifest.statistics.n_documents as usize;
-    let wanted: Vec<u32> = (0..n).step_by(n.div_ceil(DOCUMENTS).max(1)).map(|row| row as u32).collect();
+    let wanted: Vec<u32> =
+        (0..n).step_by((n / DOCUMENTS).max(1)).take(DOCUMENTS).map(|row| row as u32).collect();
     let y = document_rows(features, dataset, Some(clicks), Some(&wanted), &Silent).expect("documents");
     let rows: Vec<_> = texts.iter().map(|text| model.inputs.query(text, Some(clicks))).collect();
     let scorer = LatentScorer::new(&model.model, &rows, &y);
