@@ -22,6 +22,7 @@ struct Cli {
 
 /// Flags every command takes.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Threads to use, at most 256; 0 means all cores
     #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(..=256))]

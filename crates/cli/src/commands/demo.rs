@@ -1,3 +1,5 @@
+mod look;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,8 +15,10 @@ use matchrank_engine::matching::{MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
 use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
+use matchrank_engine::validation::Ranked;
 use serde::Serialize;
 
+use self::look::Look;
 use super::rank::{held_out, judged_candidates, write_run};
 use super::simulate;
 use super::train::{combine, provenance};
@@ -50,14 +54,8 @@ struct Report {
     judged: Vec<Row>,
     /// The whole collection ranked.
     collection: Vec<Row>,
-    /// The test query with the most training clicks, and the best document for it by the last model.
-    example: Example,
-}
-
-#[derive(Default, Serialize)]
-struct Example {
-    query: String,
-    document: String,
+    /// What `explain`, `related` and `inspect` say of the RMLS model.
+    look: Look,
 }
 
 #[derive(Serialize)]
@@ -94,7 +92,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Format::Csv => terminal::print(&csv(&report))?,
         Format::Table => {
             terminal::print(&tables(&report))?;
-            terminal::print(&next(out, &report.example))?;
+            terminal::print(&format!("\n{}", report.look.text()))?;
+            terminal::print(&next(out, &report.look))?;
             terminal.done("demo", started);
         }
     }
@@ -164,16 +163,18 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     let candidates = judged_candidates(&test);
     let mut judged = rows(&test, "random order", &random_order(&test))?;
     let mut collection = Vec::new();
-    let mut example = Example::default();
+    let mut look = None;
     for (name, model) in &models {
         let ranked = rank_candidates(model, &dataset, &test.queries, &candidates, &Silent)?;
         judged.extend(rows(&test, name, &ranked)?);
         let ranked = rank_collection(model, &dataset, &test.queries, 1000, &Silent)?;
         write_run(&out.join(format!("{name}.run")), &ranked, name)?;
         collection.extend(rows(&test, name, &ranked)?);
-        let clicked = (0..).zip(&ranked).filter(|(_, (_, list))| !list.is_empty());
-        if let Some((i, (_, list))) = clicked.max_by(|a, b| test.clicks[a.0].total_cmp(&test.clicks[b.0])) {
-            example = Example { query: test.queries[i].text.clone(), document: list[0].0.clone() };
+        if *name == "rmls" {
+            let clicked = (0..).zip(&ranked).filter(|(_, (_, list))| !list.is_empty());
+            let most = clicked.max_by(|a, b| test.clicks[a.0].total_cmp(&test.clicks[b.0]));
+            let (i, (_, list)) = most.context("the RMLS model ranked nothing")?;
+            look = Some(Look::new(model, &dataset, &test.queries[i].text, &list[0].0)?);
         }
     }
     let (n_queries, n_pairs) = (human(test.queries.len() as u64), human(s.n_judgments[1]));
@@ -181,7 +182,8 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
         "rank, evaluate",
         format!("{n_queries} test queries, {n_pairs} judged pairs, {documents} documents, gain 2^grade - 1"),
     );
-    Ok(Report { seed: global.seed, steps, judged, collection, example })
+    let look = look.expect("RMLS is among the models");
+    Ok(Report { seed: global.seed, steps, judged, collection, look })
 }
 
 /// The models of the demo, in the order they are trained, and what the step is called.
@@ -207,7 +209,7 @@ fn train(
         let [first, second] = [first, second]
             .map(|part| &former.iter().find(|(name, _)| *name == part).expect("it was trained before").1);
         let silent = Terminal::new(true);
-        let both = combine(first.clone(), second.clone(), dataset, global, &silent)?;
+        let both = combine(first.clone(), second.clone(), Ranked::All, dataset, global, &silent)?;
         return Ok(MatchingModel::Combination(Box::new(both)));
     }
     let (seed, features) = (global.seed, FeatureParams::default());
@@ -309,20 +311,19 @@ fn tables(report: &Report) -> String {
     };
     format!(
         "{}\n\nThe judged documents of each test query, ranked (the papers' protocol):\n{}\n\n\
-         The whole collection, ranked (documents nobody judged count as irrelevant):\n{}",
+         The whole collection, ranked (documents nobody judged count as irrelevant):\n{}\n\
+         `seen` queries have clicks in the training log, `unseen` ones do not.",
         table(&["step", "result", "seconds"], steps, Format::Table),
         figures(&report.judged),
         figures(&report.collection)
     )
 }
 
-fn next(out: &Path, example: &Example) -> String {
+fn next(out: &Path, look: &Look) -> String {
     let out = out.display();
-    let Example { query, document } = example;
-    let word = query.split(' ').next().unwrap_or_default();
+    let Look { query, document, word, .. } = look;
     format!(
-        "\n`seen` queries have clicks in the training log, `unseen` ones do not.\n\
-         Next, on what was made here:\n  \
+        "\nNext, on what was made here:\n  \
          matchrank eval --qrels {out}/log/test.qrels --run {out}/bm25.run {out}/rmls+bm25.run\n  \
          matchrank inspect {out}/rmls.model\n  \
          matchrank related {word} --model {out}/rmls.model\n  \

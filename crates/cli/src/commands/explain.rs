@@ -44,12 +44,12 @@ Examples:
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
+    if args.query.trim().is_empty() {
+        bail!("--query is empty; give the text of a query");
+    }
     let (model, _) = model_file::load(&args.model)?;
     let dataset = Dataset::open(&args.data)?;
-    let Some(row) = dataset.document_ids()?.iter().position(|id| *id == args.document) else {
-        bail!("{}: there is no document {}", args.data.display(), args.document);
-    };
-    let row = [row as u32];
+    let row = [row_of(&dataset, &args.document)?];
     // A combination is standardised over the whole collection; for the others one document will do.
     let (wanted, document) = match model {
         MatchingModel::Combination(_) => (None, row[0]),
@@ -59,21 +59,29 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let mut explanation = matcher.explain(&args.query, document)?;
     terminal.finish();
     match args.format {
-        Format::Json => {
+        Format::Table => terminal::print(&text(model.kind(), &explanation, args.top))?,
+        format => {
             shorten(&mut explanation, args.top);
             let mut json = to_json(&explanation);
             json["model"] = model.kind().into();
             json["query"] = args.query.into();
             json["document"] = args.document.into();
-            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+            terminal::print_data(&json, format)?;
         }
-        format => terminal::print(&text(model.kind(), &explanation, args.top, format))?,
     }
     Ok(Outcome::Clean)
 }
 
+/// The row of a document in a dataset.
+pub(crate) fn row_of(dataset: &Dataset, document: &str) -> anyhow::Result<u32> {
+    let Some(row) = dataset.document_ids()?.iter().position(|id| id == document) else {
+        bail!("{}: there is no document '{document}'", dataset.folder().display());
+    };
+    Ok(row as u32)
+}
+
 /// Leaves the largest parts.
-fn shorten(explanation: &mut Explanation, top: usize) {
+pub(crate) fn shorten(explanation: &mut Explanation, top: usize) {
     match &mut explanation.why {
         Why::Terms { terms } => terms.truncate(top),
         Why::Pairs { pairs, others } => {
@@ -84,7 +92,7 @@ fn shorten(explanation: &mut Explanation, top: usize) {
     }
 }
 
-fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> String {
+pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String {
     let Some(score) = explanation.score else {
         return format!("{kind}: no score; {}", silence(&explanation.why));
     };
@@ -112,7 +120,7 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             }
             rows.push(line(6, "score", score));
             let header = ["word", "in query", "in document", "idf", "saturation", "adds"];
-            format!("{kind}: the score is the sum over shared words\n{}", table(&header, rows, format))
+            format!("{kind}: the score is the sum over shared words\n{}", table(&header, rows, Format::Table))
         }
         Why::Pairs { pairs, others } => {
             let mut rows: Vec<Vec<String>> = pairs
@@ -132,7 +140,7 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             let header = ["query feature", "document feature", "x", "affinity", "y", "adds"];
             format!(
                 "{kind}: the score is the sum over pairs of features of x * affinity * y\n{}",
-                table(&header, rows, format)
+                table(&header, rows, Format::Table)
             )
         }
         Why::Paths { self_transition, steps, paths } => {
@@ -149,7 +157,7 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
                 "{kind}: {steps} steps, each staying with probability {self_transition}; the likeliest ways from the \
                  document to the query, from which the score is made together with all longer ones and the \
                  probability of so many moves\n{}",
-                table(&["over", "probability"], rows, format)
+                table(&["over", "probability"], rows, Format::Table)
             )
         }
         Why::Parts { parts } => {
@@ -174,11 +182,11 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             let header = ["model", "its score", "mean", "deviation", "standardised", "weight", "adds"];
             let mut text = format!(
                 "{kind}: the score is the weighted sum of standardised scores\n{}",
-                table(&header, rows, format)
+                table(&header, rows, Format::Table)
             );
             for part in parts {
                 text.push_str("\n\n");
-                text.push_str(&self::text(&part.model, &part.explanation, top, format));
+                text.push_str(&self::text(&part.model, &part.explanation, top));
             }
             text
         }

@@ -27,21 +27,19 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
     let (model, provenance) = model_file::load(&args.model)?;
     match args.format {
-        Format::Json => {
+        Format::Json | Format::Csv => {
             let mut json = json_of(&model)?;
             json["bytes"] = bytes(&args.model)?.into();
             json["provenance"] = json!(provenance);
-            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+            terminal::print_data(&json, args.format)?;
         }
-        format => {
+        Format::Table => {
             let mut rows = vec![row("file", format!("{} bytes", human(bytes(&args.model)?)))];
             let mut remarks = Vec::new();
             describe(&model, "", &mut rows, &mut remarks)?;
             rows.extend(origin(&provenance));
-            terminal::print(&table(&["", "value"], rows, format))?;
-            if format == Format::Table {
-                remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
-            }
+            terminal::print(&table(&["", "value"], rows, Format::Table))?;
+            remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
         }
     }
     Ok(Outcome::Clean)
@@ -73,6 +71,7 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
         MatchingModel::Combination(model) => json!({
             "weight": to_json(&model.weight),
             "curve": to_json(&model.curve),
+            "tuned_on": model.tuned_on,
             "first": json_of(&model.first)?,
             "second": json_of(&model.second)?,
         }),
@@ -111,6 +110,10 @@ fn describe(
     rows[first..].iter_mut().for_each(|row| row[0] = format!("{prefix}{}", row[0]));
     if let MatchingModel::Combination(model) = model {
         rows.push(row(&format!("{prefix}weight of the first"), model.weight.to_string()));
+        if let Some(ranked) = model.tuned_on {
+            let value = format!("validation queries, {}", ranked.describe());
+            rows.push(row(&format!("{prefix}tuned on"), value));
+        }
         describe(&model.first, &format!("{prefix}first: "), rows, remarks)?;
         describe(&model.second, &format!("{prefix}second: "), rows, remarks)?;
     }
@@ -149,22 +152,40 @@ fn describe_latent(
     if let Some(ndcg) = model.report.validation {
         rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
     }
-    let collapsed = x.collapse.is_collapsed() || y.collapse.is_collapsed();
-    remarks.push(if x.collapse.effective_rank == 0.0 || y.collapse.effective_rank == 0.0 {
-        EMPTY.to_owned()
-    } else if collapsed && d > 2 && model.kind == LatentKind::Rmls {
-        COLLAPSED.to_owned()
-    } else {
-        format!(
-            "{}The rows of document features use about {:.0} of {d} directions (1 would be a collapse), \
-             and {:.0} % of them point in the main one.",
-            if collapsed { "" } else { "No collapse. " },
-            y.collapse.effective_rank,
-            100.0 * y.collapse.aligned
-        )
-    });
+    remarks.push(describe_collapse(model.kind, d, &x, &y));
     remarks.extend(bound.map(|bound| describe_bound(&bound)));
     Ok(())
+}
+
+/// Two sentences: how large the model is, and whether it has collapsed.
+pub(crate) fn in_short(model: &LatentModel) -> anyhow::Result<String> {
+    let Inspection { d, x, y, .. } = inspect(model)?;
+    Ok(format!(
+        "{} query and {} document features have rows of {} numbers, of which {:.1} and {:.1} % are not zero.\n{}",
+        human(x.n_rows as u64),
+        human(y.n_rows as u64),
+        human(d as u64),
+        100.0 * x.density,
+        100.0 * y.density,
+        describe_collapse(model.kind, d, &x, &y)
+    ))
+}
+
+fn describe_collapse(kind: LatentKind, d: usize, x: &Side, y: &Side) -> String {
+    let collapsed = x.collapse.is_collapsed() || y.collapse.is_collapsed();
+    if x.collapse.effective_rank == 0.0 || y.collapse.effective_rank == 0.0 {
+        return EMPTY.to_owned();
+    }
+    if collapsed && d > 2 && kind == LatentKind::Rmls {
+        return COLLAPSED.to_owned();
+    }
+    format!(
+        "{}The rows of document features use about {:.0} of {d} directions (1 would be a collapse), and {:.0} % of \
+         them point in the main one.",
+        if collapsed { "" } else { "No collapse. " },
+        y.collapse.effective_rank,
+        100.0 * y.collapse.aligned
+    )
 }
 
 fn describe_side(side: &Side, name: &str, rows: &mut Vec<Vec<String>>) {

@@ -79,6 +79,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     if args.top == 0 {
         bail!("--top 0 ranks nothing; give at least 1");
     }
+    files::check_writable(&args.out)?;
     let (model, _) = model_file::load(&args.model)?;
     let dataset = Dataset::open(&args.data)?;
     let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use matchrank_engine::matching::{LatentModel, MatchingModel};
+use matchrank_core::progress::Progress;
+use matchrank_engine::matching::{LatentModel, MatchingModel, RelatedWord};
 use matchrank_engine::model_file;
 use serde_json::json;
 
-use crate::terminal::{self, Format, human, table, to_json};
+use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
 
 /// List the document words that a model finds nearest to a query word
@@ -37,7 +38,7 @@ Examples:
   matchrank related sneaker --model rmls.model
   matchrank related 'gears of war' --model rmls.model --top 10 --format json";
 
-pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (model, _) = model_file::load(&args.model)?;
     let Some(latent) = latent(&model) else {
         bail!(
@@ -46,25 +47,44 @@ pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
             model.kind()
         );
     };
+    if args.top == 0 {
+        bail!("--top 0 shows nothing; give at least 1");
+    }
     let query = args.words.join(" ");
     let related = latent.related(&query, args.top, args.min_documents)?;
+    let unknown = latent.unknown_words(&query);
+    let terminal = Terminal::new(global.quiet);
+    if related.is_empty() {
+        terminal.note(&format!("no word is in {} documents (--min-documents)", args.min_documents));
+    }
+    if !unknown.is_empty() {
+        terminal.note(&format!(
+            "the model has learned nothing about these words, and leaves them out: {}",
+            unknown.join(", ")
+        ));
+    }
     match args.format {
         Format::Json => {
-            let json = json!({ "query": query, "model": latent.kind.name(), "related": to_json(&related) });
+            let related = to_json(&related);
+            let json = json!({
+                "query": query, "unknown_words": unknown, "model": latent.kind.name(), "related": related,
+            });
             terminal::print(&serde_json::to_string_pretty(&json)?)?;
         }
-        format => {
-            let rows = related.into_iter().map(|related| {
-                vec![related.word, format!("{:.4}", related.cosine), human(related.n_documents.into())]
-            });
-            terminal::print(&table(&["document word", "cosine", "documents"], rows.collect(), format))?;
-        }
+        format => terminal::print(&text(related, format))?,
     }
     Ok(Outcome::Clean)
 }
 
+pub(crate) fn text(related: Vec<RelatedWord>, format: Format) -> String {
+    let rows = related.into_iter().map(|related| {
+        vec![related.word, format!("{:.4}", related.cosine), human(related.n_documents.into())]
+    });
+    table(&["document word", "cosine", "documents"], rows.collect(), format)
+}
+
 /// The bilinear model, or the first one in a combination.
-fn latent(model: &MatchingModel) -> Option<&LatentModel> {
+pub(crate) fn latent(model: &MatchingModel) -> Option<&LatentModel> {
     match model {
         MatchingModel::Latent(model) => Some(model),
         MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),

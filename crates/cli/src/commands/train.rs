@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::bail;
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use matchrank_core::matching::{Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
+use matchrank_engine::files;
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
-use matchrank_engine::validation::Validation;
+use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::Value;
 
 use self::settings::{params_from, params_of_two, parse_setting};
@@ -37,7 +38,8 @@ Examples:
   matchrank train bm25 --data shop --set b=0.4 --out bm25.model
   matchrank train rmls --data shop --set d=200 --out rmls.model
   matchrank train rmls --data shop-today --start rmls.model --out today.model
-  matchrank train combination --data shop --of bm25.model rmls.model --out both.model";
+  matchrank train combination --data shop --of bm25.model rmls.model --out both.model
+  matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model";
 
 #[derive(Subcommand)]
 enum Model {
@@ -128,8 +130,9 @@ enum Model {
     /// Combination of two models: a * first + (1 - a) * second
     ///
     /// The scores of both are standardised for each query over the documents that are ranked. The weight a
-    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10, or as given. A
-    /// combination may be combined again.
+    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10 of a ranking of all
+    /// documents (--candidates judged: of the judged ones), or as given. What is best for judged documents alone
+    /// can be far from it for all of them. A combination may be combined again.
     Combination {
         #[command(flatten)]
         place: Place,
@@ -139,7 +142,39 @@ enum Model {
         /// a, the weight of the first model, from 0 to 1 [default: tuned on validation]
         #[arg(long, value_name = "A")]
         weight: Option<f32>,
+        /// What the weight is tuned to rank: the judged documents of each query, or all documents
+        #[arg(long, value_enum, default_value_t = Candidates::All, conflicts_with = "weight")]
+        candidates: Candidates,
     },
+}
+
+impl Model {
+    fn place(&self) -> &Place {
+        match self {
+            Self::Bm25(common)
+            | Self::Rmls { common, .. }
+            | Self::Pls(common)
+            | Self::LsiDt(common)
+            | Self::LsiQd(common)
+            | Self::RandomWalk(common) => &common.place,
+            Self::Combination { place, .. } => place,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Candidates {
+    Judged,
+    All,
+}
+
+impl From<Candidates> for Ranked {
+    fn from(candidates: Candidates) -> Self {
+        match candidates {
+            Candidates::Judged => Self::Judged,
+            Candidates::All => Self::All,
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -168,6 +203,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     let seed = global.seed;
+    files::check_writable(&args.model.place().out)?;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded) = match args.model {
         Model::Bm25(Common { place, settings }) => {
@@ -225,16 +261,16 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let content_hash = dataset.manifest.content_hash.clone();
             (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
         }
-        Model::Combination { place, of, weight } => {
+        Model::Combination { place, of, weight, candidates } => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
-                bail!("--weight must be from 0 to 1");
+                bail!("--weight is a number from 0 to 1");
             }
             let [first, second] = [&of[0], &of[1]].map(|path| model_file::load(path).map(|(model, _)| model));
             let (first, second) = (first?, second?);
             let dataset = Dataset::open(&place.data)?;
             let model = match weight {
-                Some(weight) => Combination { weight, first, second, curve: Vec::new() },
-                None => combine(first, second, &dataset, global, &terminal)?,
+                Some(weight) => Combination { weight, first, second, curve: Vec::new(), tuned_on: None },
+                None => combine(first, second, candidates.into(), &dataset, global, &terminal)?,
             };
             (place, MatchingModel::Combination(Box::new(model)), dataset, weight.is_none())
         }
@@ -249,11 +285,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 pub(crate) fn combine(
     first: MatchingModel,
     second: MatchingModel,
+    ranked: Ranked,
     dataset: &Dataset,
     global: &Global,
     terminal: &Terminal,
 ) -> anyhow::Result<Combination> {
-    let Some(validation) = Validation::of(dataset, global.seed, terminal)? else {
+    let Some(validation) = Validation::ranking(Some(ranked), dataset, global.seed, terminal)? else {
         bail!(
             "{}: there are no validation judgments to find the weight with; give --weight, or ingest with --judgments validation=QRELS or --split",
             dataset.folder().display()

@@ -147,8 +147,13 @@ impl Factor {
     /// Adds `weight * l_u` to `sum`, d numbers. An unknown feature adds nothing.
     pub fn add(&self, u: u32, weight: f32, sum: &mut [f32]) {
         debug_assert_eq!(sum.len(), self.d);
-        let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) else { return };
-        let row = row as usize;
+        if let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) {
+            self.add_row(row as usize, weight, sum);
+        }
+    }
+
+    /// Adds `weight` times a row that is kept, given by its number, to `sum`.
+    pub fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
         match &self.rows {
             Rows::Dense(values) => {
                 let row = &values[row * self.d..][..self.d];

@@ -16,6 +16,8 @@ mod click_graph;
 mod csr;
 mod dots;
 mod factor;
+#[cfg(test)]
+mod golden;
 pub mod lsi;
 pub(crate) mod operator;
 pub mod pls;

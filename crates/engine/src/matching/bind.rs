@@ -70,6 +70,18 @@ pub fn bind<'a>(
     binding.matcher(model)
 }
 
+/// The same for two models, which share the clicks.
+pub(super) fn bind_both<'a>(
+    models: [&'a MatchingModel; 2],
+    dataset: &'a Dataset,
+    wanted: Option<&'a [u32]>,
+    progress: &dyn Progress,
+) -> Result<[Box<dyn Matcher + 'a>; 2]> {
+    let mut binding = Binding { documents: Documents { dataset, wanted }, clicks: None, progress };
+    let [first, second] = models;
+    Ok([binding.matcher(first)?, binding.matcher(second)?])
+}
+
 struct Binding<'a, 'p> {
     documents: Documents<'a>,
     /// Read once for all parts of a combination.

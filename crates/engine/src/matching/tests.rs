@@ -79,6 +79,7 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
             first: first.clone(),
             second: second.clone(),
             curve: Vec::new(),
+            tuned_on: None,
         }))
     };
     let both = combine(&bm25, &pls);

@@ -93,6 +93,9 @@ fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
         MatchingModel::Combination(model) => {
             file.put_number("weight", model.weight);
             file.put_json("curve", &model.curve)?;
+            if let Some(ranked) = model.tuned_on {
+                file.put_json("tuned_on", &ranked)?;
+            }
             put(&mut file.inside("first"), &model.first)?;
             put(&mut file.inside("second"), &model.second)
         }
@@ -141,6 +144,8 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
                 first: get(&file.inside("first"))?,
                 second: get(&file.inside("second"))?,
                 curve: file.json("curve")?,
+                // Files of former versions do not say.
+                tuned_on: file.has_metadata("tuned_on").then(|| file.json("tuned_on")).transpose()?,
             }))
         }
         other => {

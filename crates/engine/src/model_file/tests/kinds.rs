@@ -68,6 +68,7 @@ fn models() -> Vec<MatchingModel> {
         first: small().0,
         second: latent(LatentKind::Rmls),
         curve: vec![(0.3, 0.5), (0.4, 0.25)],
+        tuned_on: None,
     })));
     models
 }
