@@ -44,6 +44,8 @@ pub(crate) struct SvdParams {
     pub(crate) max_steps: usize,
 }
 
+/// Rows of one piece of work.
+const PIECE: usize = 4096;
 /// Sides with at most this many rows are solved densely.
 const DENSE: usize = 400;
 /// Singular values below this share of the largest are taken for zero: f32 cannot tell them.
@@ -261,19 +263,24 @@ struct Products<'a, O> {
 }
 
 impl<O: Operator> Products<'_, O> {
-    /// The first or second factor: all columns of a tall matrix.
+    /// W or W' times a tall matrix, block by block: `each` gets the first column of a block and its rows.
+    fn blocks(&mut self, to: Side, from: &Tall, mut each: impl FnMut(usize, &[Lanes])) {
+        let n = self.operator.n_rows(to);
+        let scaled = self.operator.scaled(to, None);
+        let [input, output] = &mut self.lanes;
+        output.resize(n, Lanes::ZERO);
+        for first in (0..from.room()).step_by(WIDTH) {
+            to_lanes(from, first, input);
+            let (block, nothing) = (Block::Dense(input), &mut vec![(); n]);
+            self.operator.multiply(&scaled, block, &mut self.scratch, Some(output), nothing, |_, _| ());
+            each(first, output);
+        }
+    }
+
+    /// W or W' times a tall matrix.
     fn apply(&mut self, to: Side, from: &Tall) -> Tall {
         let mut out = Tall::zeros(self.operator.n_rows(to), from.room());
-        let scaled = self.operator.scaled(to, None);
-        for first in (0..from.room()).step_by(WIDTH) {
-            let [input, output] = &mut self.lanes;
-            to_lanes(from, first, input);
-            output.resize(out.n(), Lanes::ZERO);
-            let mut nothing = vec![(); out.n()];
-            let block = Block::Dense(input);
-            self.operator.multiply(&scaled, block, &mut self.scratch, Some(output), &mut nothing, |_, _| ());
-            from_lanes(output, &mut out, first);
-        }
+        self.blocks(to, from, |first, lanes| from_lanes(lanes, &mut out, first));
         out
     }
 
@@ -364,18 +371,29 @@ fn residual(
     other: &Tall,
     s: &[f64],
 ) -> f64 {
-    let mut worst = 0.0;
+    let mut worst = 0f64;
     for (to, from, expected) in [(base.other(), mine, other), (base, other, mine)] {
-        let image = products.apply(to, from);
-        let mut squares = vec![0f64; s.len()];
-        for (image, expected) in
-            image.data().chunks(s.len().max(1)).zip(expected.data().chunks(s.len().max(1)))
-        {
-            for (((sum, image), expected), s) in squares.iter_mut().zip(image).zip(expected).zip(s) {
-                *sum += (f64::from(*image) - s * f64::from(*expected)).powi(2);
+        products.blocks(to, from, |first, image| {
+            let s = &s[first..s.len().min(first + WIDTH)];
+            let expected = expected.data().par_chunks(PIECE * expected.room());
+            let pieces: Vec<[f64; WIDTH]> = image
+                .par_chunks(PIECE)
+                .zip(expected)
+                .map(|(image, expected)| {
+                    let mut squares = [0.0; WIDTH];
+                    for (image, expected) in image.iter().zip(expected.chunks(mine.room())) {
+                        for (lane, s) in s.iter().enumerate() {
+                            let expected = s * f64::from(expected[first + lane]);
+                            squares[lane] += (f64::from(image.0[lane]) - expected).powi(2);
+                        }
+                    }
+                    squares
+                })
+                .collect();
+            for lane in 0..s.len() {
+                worst = worst.max(pieces.iter().map(|squares| squares[lane]).sum::<f64>().sqrt());
             }
-        }
-        worst = squares.iter().fold(worst, |worst, square| f64::max(worst, square.sqrt()));
+        });
     }
     if s.is_empty() { 0.0 } else { worst / s[0] }
 }

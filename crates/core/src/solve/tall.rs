@@ -19,6 +19,8 @@ pub(crate) struct Tall {
 
 /// Rows of a piece.
 const PIECE: usize = 512;
+/// Sums over the rows are made in at most so many parts.
+const SUMS: usize = 32;
 
 impl Tall {
     pub(crate) fn zeros(n: usize, room: usize) -> Self {
@@ -52,25 +54,23 @@ impl Tall {
     /// A'B for the first `a` columns of this and the first `b` of another.
     pub(crate) fn product(&self, a: usize, other: &Self, b: usize) -> Mat<f64> {
         assert_eq!(self.n, other.n);
-        let pieces: Vec<Mat<f32>> = self
-            .pieces()
-            .zip(other.pieces())
-            .map(|(left, right)| {
-                let (left, right) = (view(left, self.room, a), view(right, other.room, b));
-                let mut product = Mat::zeros(a, b);
-                matmul(product.as_mut(), Accum::Replace, left.transpose(), right, 1.0, Par::Seq);
-                product
+        let together = self.n.div_ceil(PIECE * SUMS).max(1);
+        let (left, right) = (self.room.max(1), other.room.max(1));
+        let sums: Vec<Mat<f64>> = self
+            .data
+            .par_chunks(together * PIECE * left)
+            .zip(other.data.par_chunks(together * PIECE * right))
+            .map(|(lefts, rights)| {
+                let (mut sum, mut product) = (Mat::<f64>::zeros(a, b), Mat::<f32>::zeros(a, b));
+                for (one, other) in lefts.chunks(PIECE * left).zip(rights.chunks(PIECE * right)) {
+                    let (one, other) = (view(one, left, a), view(other, right, b));
+                    matmul(product.as_mut(), Accum::Replace, one.transpose(), other, 1.0, Par::Seq);
+                    faer::zip!(&mut sum, &product).for_each(|faer::unzip!(sum, x)| *sum += f64::from(*x));
+                }
+                sum
             })
             .collect();
-        let mut sum = Mat::zeros(a, b);
-        for piece in pieces {
-            for column in 0..b {
-                for row in 0..a {
-                    sum[(row, column)] += f64::from(piece[(row, column)]);
-                }
-            }
-        }
-        sum
+        sums.into_iter().fold(Mat::zeros(a, b), |all, sum| all + sum)
     }
 
     /// Subtracts B H, B the first columns of another, from the first columns of this.

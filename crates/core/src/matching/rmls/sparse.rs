@@ -5,6 +5,8 @@
 //! fastest cache. The mean over the queries is subtracted at the end; sums are in f64 there, because what
 //! it leaves can be much smaller than what it is taken from.
 
+use std::ops::AddAssign;
+
 use rayon::prelude::*;
 
 use super::Threshold;
@@ -49,9 +51,9 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
         Threshold::Absolute => (0.0, rule.amount),
         Threshold::Density => {
             let counts = last.pieces(|counts: &mut ShareCounts, work, row| {
-                last.sum(row, work);
-                last.fill(row, work);
-                let entries: Vec<f32> = work.sums.iter().map(|&sum| sum as f32).collect();
+                last.sum(row, &mut work.sums);
+                last.fill(row, &mut work.sums);
+                let entries: Vec<f32> = work.sums.sums.iter().map(|&sum| sum as f32).collect();
                 let largest = entries.iter().fold(0f32, |most, entry| most.max(entry.abs()));
                 counts.add_row(largest);
                 counts.add(&entries, largest);
@@ -63,7 +65,7 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
         let threshold = last.passing(row, share, floor, work);
         let start = made.columns.len();
         made.columns.extend_from_slice(&work.columns);
-        made.values.extend(work.columns.iter().map(|&column| work.sums[usize::from(column)] as f32));
+        made.values.extend(work.columns.iter().map(|&column| work.sums.of(column) as f32));
         shrink(&mut made.values[start..], threshold, rule.theta, half);
         made.offsets.push(made.columns.len() as u64);
     });
@@ -91,11 +93,51 @@ struct Last<'a> {
     d: usize,
 }
 
+/// A sum of sparse rows, column by column.
+struct Sums<T> {
+    sums: Vec<T>,
+    met: Vec<bool>,
+    /// The columns that were met, `n_met` of them.
+    columns: Vec<u16>,
+    n_met: usize,
+}
+
+impl<T: Copy + Default + AddAssign> Sums<T> {
+    fn new(d: usize) -> Self {
+        Self { sums: vec![T::default(); d], met: vec![false; d], columns: vec![0; d + 1], n_met: 0 }
+    }
+
+    fn columns(&self) -> &[u16] {
+        &self.columns[..self.n_met]
+    }
+
+    fn of(&self, column: u16) -> T {
+        self.sums[usize::from(column)]
+    }
+
+    fn clear(&mut self) {
+        for &column in &self.columns[..self.n_met] {
+            self.sums[usize::from(column)] = T::default();
+            self.met[usize::from(column)] = false;
+        }
+        self.n_met = 0;
+    }
+
+    /// Nothing here depends on whether the column is new, which could not be foreseen.
+    #[inline(always)]
+    fn add(&mut self, column: u16, value: T) {
+        let at = usize::from(column);
+        self.sums[at] += value;
+        self.columns[self.n_met] = column;
+        self.n_met += usize::from(!self.met[at]);
+        self.met[at] = true;
+    }
+}
+
 /// Memory for one row.
 struct Work {
-    /// Sums by column, of those columns whose `met` is the row.
-    sums: Vec<f64>,
-    met: Vec<u32>,
+    sums: Sums<f64>,
+    /// The columns that pass.
     columns: Vec<u16>,
 }
 
@@ -107,8 +149,7 @@ impl Last<'_> {
             .into_par_iter()
             .map(|piece| {
                 let mut made = T::default();
-                let mut work =
-                    Work { sums: vec![0.0; self.d], met: vec![u32::MAX; self.d], columns: Vec::new() };
+                let mut work = Work { sums: Sums::new(self.d), columns: Vec::new() };
                 let rows = piece * PIECE..((piece + 1) * PIECE).min(n_rows);
                 rows.for_each(|row| each(&mut made, &mut work, row));
                 made
@@ -117,58 +158,49 @@ impl Last<'_> {
     }
 
     /// Sums of a row, less the mean, in the columns that its images have.
-    fn sum(&self, row: usize, work: &mut Work) {
-        let Work { sums, met, columns } = work;
-        columns.clear();
+    fn sum(&self, row: usize, sums: &mut Sums<f64>) {
+        sums.clear();
         for (matrix, images) in &self.terms {
             for (index, weight) in matrix.row(row).iter() {
-                let (image_columns, values) = images.row(index as usize);
-                for (&column, &value) in image_columns.iter().zip(values) {
-                    let (at, value) = (usize::from(column), f64::from(weight * value));
-                    if met[at] == row as u32 {
-                        sums[at] += value;
-                    } else {
-                        met[at] = row as u32;
-                        sums[at] = value;
-                        columns.push(column);
-                    }
+                let (columns, values) = images.row(index as usize);
+                for (&column, &value) in columns.iter().zip(values) {
+                    sums.add(column, f64::from(weight * value));
                 }
             }
         }
         if let Some((shift, mean)) = &self.mean {
             let shift = f64::from(shift[row]);
-            columns.iter().for_each(|&column| {
-                sums[usize::from(column)] -= shift * mean[usize::from(column)];
-            });
+            for &column in &sums.columns[..sums.n_met] {
+                sums.sums[usize::from(column)] -= shift * mean[usize::from(column)];
+            }
         }
     }
 
     /// The other columns, which have nothing but the mean.
-    fn fill(&self, row: usize, work: &mut Work) {
+    fn fill(&self, row: usize, sums: &mut Sums<f64>) {
         let shift = self.mean.as_ref().map_or(0.0, |(shift, _)| f64::from(shift[row]));
-        for column in (0..self.d).filter(|&column| work.met[column] != row as u32) {
-            work.sums[column] = self.mean.as_ref().map_or(0.0, |(_, mean)| -shift * mean[column]);
+        for column in (0..self.d).filter(|&column| !sums.met[column]).collect::<Vec<_>>() {
+            sums.add(column as u16, self.mean.as_ref().map_or(0.0, |(_, mean)| -shift * mean[column]));
         }
-        work.columns.clear();
-        work.columns.extend((0..self.d).map(|column| column as u16));
     }
 
     /// Leaves the columns that pass the threshold of a row, ascending, and returns the threshold.
     fn passing(&self, row: usize, share: f32, floor: f32, work: &mut Work) -> f32 {
-        let threshold = |work: &Work| {
-            let sizes = work.columns.iter().map(|&column| work.sums[usize::from(column)].abs());
+        let Work { sums, columns } = work;
+        let threshold = |sums: &Sums<f64>| {
+            let sizes = sums.columns().iter().map(|&column| sums.of(column).abs());
             (share * sizes.fold(0f64, f64::max) as f32).max(floor)
         };
-        self.sum(row, work);
-        let mut bar = threshold(work);
+        self.sum(row, sums);
+        let mut bar = threshold(sums);
         let shift = self.mean.as_ref().map_or(0.0, |(shift, _)| f64::from(shift[row]).abs());
         // Columns without an image have the mean only, which hardly ever passes.
         if shift * self.highest > f64::from(bar) {
-            self.fill(row, work);
-            bar = threshold(work);
+            self.fill(row, sums);
+            bar = threshold(sums);
         }
-        let Work { sums, columns, .. } = work;
-        columns.retain(|&column| sums[usize::from(column)].abs() as f32 > bar);
+        columns.clear();
+        columns.extend(sums.columns().iter().filter(|&&column| sums.of(column).abs() as f32 > bar));
         columns.sort_unstable();
         bar
     }
@@ -181,25 +213,20 @@ fn multiply(terms: &[(&Csr, &SparseRows)], d: usize) -> SparseRows {
         .into_par_iter()
         .map(|piece| {
             let mut made = SparseRows::default();
-            let (mut sum, mut met) = (vec![0f32; d], vec![u32::MAX; d]);
+            let mut sums = Sums::new(d);
             for i in piece * PIECE..((piece + 1) * PIECE).min(n_rows) {
-                let start = made.columns.len();
+                sums.clear();
                 for (matrix, rows) in terms {
                     for (index, weight) in matrix.row(i).iter() {
                         let (columns, values) = rows.row(index as usize);
-                        for (&column, &value) in columns.iter().zip(values) {
-                            let at = usize::from(column);
-                            if met[at] == i as u32 {
-                                sum[at] += weight * value;
-                            } else {
-                                met[at] = i as u32;
-                                sum[at] = weight * value;
-                                made.columns.push(column);
-                            }
-                        }
+                        columns
+                            .iter()
+                            .zip(values)
+                            .for_each(|(&column, &value)| sums.add(column, weight * value));
                     }
                 }
-                made.values.extend(made.columns[start..].iter().map(|&column| sum[usize::from(column)]));
+                made.columns.extend_from_slice(sums.columns());
+                made.values.extend(sums.columns().iter().map(|&column| sums.of(column)));
                 made.offsets.push(made.columns.len() as u64);
             }
             made
