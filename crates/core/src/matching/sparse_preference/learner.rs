@@ -166,7 +166,7 @@ impl Learner {
     }
 
     /// Drops dead entries and sets s back to 0.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let whole = self.whole();
         self.for_each_row(|row, shared| row.sweep(shared, whole, true));
         self.clock.start = whole.shrinkage.value(whole.start);

@@ -43,6 +43,7 @@
 //! ```
 
 mod clock;
+mod density;
 mod learner;
 mod params;
 mod row;

@@ -1,11 +1,14 @@
 //! A small file of every kind stays in the tree, keeps its bytes and keeps its scores.
 
-use matchrank_core::matching::{Bilinear, Factor, RandomWalkParams, Rows, SparseRow};
+use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
+use matchrank_core::matching::{Bilinear, Csr, Factor, RandomWalkParams, Rows, SparseRow};
+use matchrank_core::progress::Silent;
 use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{Inputs, LatentModel, Report};
+use crate::matching::{Inputs, LatentModel, PreferenceModel, Report};
+use crate::training::preference::{PreferenceReport, PreferenceSettings};
 
 fn source() -> Source {
     Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
@@ -57,12 +60,32 @@ fn latent(kind: LatentKind) -> MatchingModel {
     MatchingModel::Latent(Box::new(LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }))
 }
 
+/// Three words; two tuples, and a refitting that has begun.
+fn preference() -> MatchingModel {
+    let params =
+        PreferenceParams { margin: 1.0, c: 0.5, lambda: 0.25, shrink_every: 2, ..Default::default() };
+    let mut learner = Learner::new(&params, 3, 3, (0..3).map(|i| (i, i))).unwrap();
+    let rows = Csr::from_triples(3, 3, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, 0.6), (2, 2, 0.8)]).unwrap();
+    let tuples = [Tuple { query: 2, more: 1, less: 0 }, Tuple { query: 0, more: 1, less: 2 }];
+    learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
+    learner.refit();
+    learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
+    MatchingModel::Preference(Box::new(PreferenceModel {
+        settings: PreferenceSettings::default(),
+        features: features(0.0),
+        w: learner.matrix(),
+        state: learner.state(),
+        report: PreferenceReport { validation: Some(0.25), ..Default::default() },
+    }))
+}
+
 fn models() -> Vec<MatchingModel> {
     let mut models: Vec<MatchingModel> = LatentKind::ALL.map(latent).into();
     models.push(MatchingModel::RandomWalk(WalkModel {
         params: RandomWalkParams { steps: 3, self_transition: 0.8 },
         content_hash: source().content_hash,
     }));
+    models.push(preference());
     models.push(MatchingModel::Combination(Box::new(Combination {
         weight: 0.3,
         first: small().0,
