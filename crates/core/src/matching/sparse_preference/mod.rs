@@ -43,7 +43,10 @@
 //! ```
 
 mod clock;
+mod dense;
+mod difference;
 mod learner;
+mod list;
 mod params;
 mod row;
 mod shrinkage;
