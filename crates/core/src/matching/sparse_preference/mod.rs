@@ -43,8 +43,11 @@
 //! ```
 
 mod clock;
+mod dense;
 mod density;
+mod difference;
 mod learner;
+mod list;
 mod params;
 mod row;
 mod shrinkage;

@@ -1,26 +1,50 @@
 //! A row of W: what query word i makes of every document word.
+//!
+//! | entries | kept as |
+//! |---|---|
+//! | as at the start | nothing |
+//! | few | [`List`]: 8 bytes an entry |
+//! | more than [`LIST_AT_MOST`] | [`Table`]: 8 bytes an entry and room to spare |
+//! | more than one column in six | [`Dense`]: 4 bytes a column |
+//!
+//! How entries are kept follows from what happened to the row alone, so that W does not depend on threads.
 
+use super::dense::Dense;
+use super::difference::Difference;
+use super::list::List;
 use super::shrinkage::Shrinkage;
 use super::table::Table;
 
-/// d+ - d-, as the columns where it is not 0.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Difference {
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<f32>,
-}
+/// Entries beyond which reading all of a row takes longer than looking some of it up.
+const LIST_AT_MOST: usize = 4096;
+/// A row is dense once one column in so many has an entry.
+const DENSE_FROM: usize = 6;
 
 /// What a row needs to know of W as a whole.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Whole {
     pub(super) shrinkage: Shrinkage,
-    /// What is stored, as a number, for an entry that has been 1 since the start.
+    /// What is stored for an entry that has been 1 since the start.
     pub(super) start: f32,
     pub(super) n_columns: usize,
     /// Whether only entries that are there may change.
     pub(super) restricted: bool,
     /// Number of the step among those that are averaged, from 0.
     pub(super) averaged: f32,
+}
+
+/// A row of W. Numbers in it are stored as [`Shrinkage`] says.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Row {
+    /// As it was at the start: 1 at the column that the row shares a word with.
+    #[default]
+    Start,
+    /// Few entries.
+    List(List),
+    /// More.
+    Table(Table),
+    /// Many.
+    Dense(Dense),
 }
 
 impl Whole {
@@ -30,53 +54,24 @@ impl Whole {
     }
 }
 
-/// A row of W. Numbers in it are stored as [`Shrinkage`] says.
-#[derive(Debug, Clone, Default)]
-pub(super) enum Row {
-    /// As it was at the start: 1 at the column that the row shares a word with.
-    #[default]
-    Start,
-    /// Few of its columns have an entry.
-    Sparse(Table),
-    /// Many have.
-    Dense(Dense),
-}
-
-/// A number for every column, and a second one while averages are kept.
-#[derive(Debug, Clone)]
-pub(super) struct Dense {
-    pub(super) stored: Box<[f32]>,
-    pub(super) sums: Box<[f32]>,
-}
-
 impl Row {
     /// The row's sum of w_j difference_j.
     #[inline(always)]
     pub(super) fn dot(&self, difference: &Difference, shared: Option<u32>, whole: Whole) -> f64 {
-        let Difference { columns, values } = difference;
         let s = whole.shrinkage;
         match self {
-            Self::Start => {
-                let at = shared.and_then(|shared| columns.binary_search(&shared).ok());
-                at.map_or(0.0, |at| f64::from(s.value(whole.start)) * f64::from(values[at]))
-            }
-            Self::Sparse(table) => in_lanes(columns, values, |column| s.value(table.get(column))),
-            Self::Dense(Dense { stored, .. }) => {
-                in_lanes(columns, values, |column| s.value(stored[column as usize]))
-            }
+            Self::Start => shared.map_or(0.0, |shared| {
+                f64::from(s.value(whole.start)) * f64::from(difference.spread()[shared as usize])
+            }),
+            Self::List(list) => list.dot(difference, s),
+            Self::Table(table) => table.dot(difference, s),
+            Self::Dense(dense) => dense.dot(difference, s),
         }
     }
 
-    /// Adds `scale` times the difference; `missing` is working memory. Bytes may change.
+    /// Adds `scale` times the difference.
     #[inline(always)]
-    pub(super) fn add(
-        &mut self,
-        scale: f32,
-        difference: &Difference,
-        shared: Option<u32>,
-        whole: Whole,
-        missing: &mut Vec<u32>,
-    ) {
+    pub(super) fn add(&mut self, scale: f32, difference: &mut Difference, shared: Option<u32>, whole: Whole) {
         if let Self::Start = self {
             if whole.restricted && whole.starting(shared) == 0 {
                 return;
@@ -84,90 +79,105 @@ impl Row {
             *self = Self::begun(shared, whole);
         }
         let s = whole.shrinkage;
-        let pairs = difference.columns.iter().zip(&difference.values);
         match self {
             Self::Start => unreachable!("a row that has begun"),
-            Self::Sparse(table) if whole.restricted => {
-                for (&column, &value) in pairs {
-                    if let Some((stored, sum)) = table.get_with_sum(column) {
-                        let change = scale * value;
-                        *stored = s.stored(s.value(*stored) + change);
-                        sum.into_iter().for_each(|sum| *sum += whole.averaged * change);
-                    }
+            Self::List(list) => {
+                let found = list.add(scale, difference, s, whole.averaged);
+                let n_missing = difference.columns.len() - found;
+                if n_missing > 0 && !whole.restricted {
+                    self.add_missing(n_missing, scale, difference, whole);
                 }
             }
-            Self::Sparse(table) => {
-                missing.clear();
-                for (at, (&column, &value)) in (0..).zip(pairs) {
+            Self::Table(table) => {
+                let mut n_missing = 0;
+                for (&column, &value) in difference.columns.iter().zip(&difference.values) {
                     match table.get_mut(column) {
-                        Some(stored) => *stored = s.stored(s.value(*stored) + scale * value),
-                        None => missing.push(at),
-                    }
-                }
-                if !missing.is_empty() {
-                    self.make_room(missing.len(), whole);
-                    for &at in &*missing {
-                        let at = at as usize;
-                        let stored = s.stored(scale * difference.values[at]);
-                        match self {
-                            Self::Sparse(table) => table.insert(difference.columns[at], stored),
-                            Self::Dense(dense) => dense.stored[difference.columns[at] as usize] = stored,
-                            Self::Start => unreachable!("a row that has begun"),
+                        Some((stored, sum)) => {
+                            let change = scale * value;
+                            *stored = s.stored(s.value(*stored) + change);
+                            sum.into_iter().for_each(|sum| *sum += whole.averaged * change);
                         }
+                        None => n_missing += 1,
+                    }
+                }
+                if n_missing > 0 && !whole.restricted {
+                    self.add_missing(n_missing, scale, difference, whole);
+                }
+            }
+            Self::Dense(dense) if whole.restricted => {
+                dense.add_where_present(scale, difference, s, whole.averaged);
+            }
+            Self::Dense(dense) => dense.add(scale, difference, s),
+        }
+    }
+
+    /// Adds `scale` times those entries of the difference that the row does not have.
+    fn add_missing(&mut self, n_missing: usize, scale: f32, difference: &mut Difference, whole: Whole) {
+        self.make_room(n_missing, whole);
+        let s = whole.shrinkage;
+        match self {
+            Self::Start => unreachable!("a row that has begun"),
+            Self::List(list) => {
+                let missing = difference.missing(list.columns());
+                // The list cannot be read while it grows.
+                let missing: Vec<(u32, f32)> = missing.collect();
+                missing.into_iter().for_each(|(column, value)| list.push(column, s.stored(scale * value)));
+            }
+            Self::Table(table) => {
+                for (&column, &value) in difference.columns.iter().zip(&difference.values) {
+                    if table.get_mut(column).is_none() {
+                        table.insert(column, s.stored(scale * value));
                     }
                 }
             }
-            Self::Dense(Dense { stored, sums }) if whole.restricted => {
-                for (&column, &value) in pairs {
-                    let stored = &mut stored[column as usize];
-                    if *stored != 0.0 {
-                        let change = scale * value;
-                        *stored = s.stored(s.value(*stored) + change);
-                        let sum = sums.get_mut(column as usize);
-                        sum.into_iter().for_each(|sum| *sum += whole.averaged * change);
-                    }
-                }
-            }
-            Self::Dense(Dense { stored, .. }) => {
-                for (&column, &value) in pairs {
-                    let stored = &mut stored[column as usize];
-                    *stored = s.stored(s.value(*stored) + scale * value);
-                }
-            }
+            Self::Dense(dense) => dense.add_where_missing(scale, difference, s),
         }
     }
 
     /// The row at the start, with its entry written out.
     fn begun(shared: Option<u32>, whole: Whole) -> Self {
-        let mut table = Table::new(1);
         let left = shared.filter(|_| whole.shrinkage.leaves(whole.start));
-        left.into_iter().for_each(|column| table.insert(column, whole.start));
-        Self::Sparse(table)
+        let mut list = List::new(1);
+        left.into_iter().for_each(|column| list.push(column, whole.start));
+        Self::List(list)
     }
 
-    /// Sees to it that a table has room for so many more entries: dead ones are dropped first, and the table
-    /// grows, or turns dense where that takes less memory, only if it is more than half full without them.
+    /// Sees to it that there is room for so many more entries. Dead ones are dropped first, and the row grows
+    /// only if it is more than two thirds full without them.
     fn make_room(&mut self, more: usize, whole: Whole) {
-        let Self::Sparse(table) = self else { return };
-        if Table::buckets_for(table.occupied() + more) <= table.n_buckets() {
+        let has_room = match self {
+            Self::List(list) => list.len() + more <= list.capacity(),
+            Self::Table(table) => Table::buckets_for(table.occupied() + more) <= table.n_buckets(),
+            Self::Start | Self::Dense(_) => true,
+        };
+        if has_room {
             return;
         }
-        let needed = Table::buckets_for(table.live(whole.shrinkage) + more);
-        let n_buckets = if 2 * needed <= table.n_buckets() { table.n_buckets() } else { 2 * needed };
-        *self = Self::filled(n_buckets, whole, table.iter());
+        if let Self::List(list) = self {
+            list.drop_dead(whole.shrinkage);
+            if 3 * (list.len() + more) <= 2 * list.capacity() {
+                return;
+            }
+        }
+        let needed = self.live_entries(whole.shrinkage) + more;
+        *self = Self::filled(needed + needed / 2, whole, self.entries());
     }
 
-    /// A row of stored numbers: a table of so many buckets, or dense where that takes less memory.
-    pub(super) fn filled(n_buckets: usize, whole: Whole, entries: impl Iterator<Item = (u32, f32)>) -> Self {
+    /// A row of stored numbers that are not dead, with room for so many, kept in the way that suits them.
+    pub(super) fn filled(capacity: usize, whole: Whole, entries: impl Iterator<Item = (u32, f32)>) -> Self {
         let live = entries.filter(|&(_, stored)| whole.shrinkage.leaves(stored));
-        if Table::bytes_of(n_buckets) > whole.n_columns * size_of::<f32>() {
-            let mut stored = vec![0.0; whole.n_columns];
-            live.for_each(|(column, number)| stored[column as usize] = number);
-            Self::Dense(Dense { stored: stored.into(), sums: [].into() })
-        } else {
-            let mut table = Table::new(n_buckets);
+        if capacity * DENSE_FROM > whole.n_columns {
+            let mut dense = Dense::new(whole.n_columns);
+            live.for_each(|(column, stored)| dense.set(column, stored));
+            Self::Dense(dense)
+        } else if capacity > LIST_AT_MOST {
+            let mut table = Table::new(Table::buckets_for(capacity));
             live.for_each(|(column, stored)| table.insert(column, stored));
-            Self::Sparse(table)
+            Self::Table(table)
+        } else {
+            let mut list = List::new(capacity);
+            live.for_each(|(column, stored)| list.push(column, stored));
+            Self::List(list)
         }
     }
 
@@ -175,10 +185,9 @@ impl Row {
     pub(super) fn entries(&self) -> Box<dyn Iterator<Item = (u32, f32)> + '_> {
         match self {
             Self::Start => Box::new(std::iter::empty()),
-            Self::Sparse(table) => Box::new(table.iter()),
-            Self::Dense(dense) => {
-                Box::new((0..).zip(dense.stored.iter().copied()).filter(|&(_, stored)| stored != 0.0))
-            }
+            Self::List(list) => Box::new(list.columns().iter().copied().zip(list.stored().iter().copied())),
+            Self::Table(table) => Box::new(table.iter()),
+            Self::Dense(dense) => Box::new(dense.iter()),
         }
     }
 
@@ -186,11 +195,9 @@ impl Row {
     pub(super) fn sums(&self) -> Box<dyn Iterator<Item = f32> + '_> {
         match self {
             Self::Start => Box::new(std::iter::empty()),
-            Self::Sparse(table) => Box::new(table.sums()),
-            Self::Dense(Dense { stored, sums }) => {
-                let pairs = stored.iter().zip(sums);
-                Box::new(pairs.filter(|(stored, _)| **stored != 0.0).map(|(_, &sum)| sum))
-            }
+            Self::List(list) => Box::new(list.sums().iter().copied()),
+            Self::Table(table) => Box::new(table.sums()),
+            Self::Dense(dense) => Box::new(dense.sums()),
         }
     }
 
@@ -202,8 +209,9 @@ impl Row {
                 *self = Self::begun(shared, whole);
                 self.keep_sums(shared, whole);
             }
-            Self::Sparse(table) => table.keep_sums(),
-            Self::Dense(dense) => dense.sums = vec![0.0; dense.stored.len()].into(),
+            Self::List(list) => list.set_sums(vec![0.0; list.len()]),
+            Self::Table(table) => table.keep_sums(),
+            Self::Dense(dense) => dense.keep_sums(),
         }
     }
 
@@ -211,39 +219,45 @@ impl Row {
     pub(super) fn live(&self, shared: Option<u32>, whole: Whole) -> usize {
         match self {
             Self::Start => whole.starting(shared),
-            Self::Sparse(table) => table.live(whole.shrinkage),
-            Self::Dense(dense) => dense.stored.iter().filter(|&&u| whole.shrinkage.leaves(u)).count(),
+            begun => begun.live_entries(whole.shrinkage),
+        }
+    }
+
+    fn live_entries(&self, shrinkage: Shrinkage) -> usize {
+        match self {
+            Self::Start => 0,
+            Self::List(list) => list.live(shrinkage),
+            Self::Table(table) => table.live(shrinkage),
+            Self::Dense(dense) => dense.live(shrinkage),
         }
     }
 
     /// Drops dead entries and memory that they took; with `settle`, stored numbers become the values
     /// themselves, as after a shrinkage of 0.
     pub(super) fn sweep(&mut self, shared: Option<u32>, whole: Whole, settle: bool) {
-        let live = self.live(shared, whole);
         if let Self::Start = self {
             return;
         }
-        let is_start = |(column, stored): (u32, f32)| Some(column) == shared && stored == whole.start;
+        let live = self.live(shared, whole);
         let s = whole.shrinkage;
-        let unchanged = live == whole.starting(shared)
-            && self.entries().filter(|&(_, stored)| s.leaves(stored)).all(is_start);
-        if unchanged {
+        let is_start = |(column, stored): (u32, f32)| Some(column) == shared && stored == whole.start;
+        let mut left = self.entries().filter(|&(_, stored)| s.leaves(stored));
+        if live == whole.starting(shared) && left.all(is_start) {
+            drop(left);
             *self = Self::Start;
             return;
         }
+        drop(left);
         let settled = |stored: f32| if settle { s.value(stored) } else { stored };
-        let n_buckets = Table::buckets_for(live + live / 4);
         match self {
-            Self::Dense(dense) if 2 * Table::bytes_of(n_buckets) > whole.n_columns * size_of::<f32>() => {
-                for stored in &mut dense.stored {
-                    *stored = if s.leaves(*stored) { settled(*stored) } else { 0.0 };
-                }
+            Self::Dense(dense) if 2 * live * DENSE_FROM > whole.n_columns => {
+                dense.map(|stored| if s.leaves(stored) { settled(stored) } else { 0.0 });
             }
             _ => {
                 let after = Whole { shrinkage: if settle { Shrinkage::NONE } else { s }, ..whole };
-                let live = self.entries().filter(|&(_, stored)| s.leaves(stored));
-                *self =
-                    Self::filled(n_buckets, after, live.map(|(column, stored)| (column, settled(stored))));
+                let left = self.entries().filter(|&(_, stored)| s.leaves(stored));
+                let settled = left.map(|(column, stored)| (column, settled(stored)));
+                *self = Self::filled(live + live / 8, after, settled);
             }
         }
     }
@@ -252,25 +266,9 @@ impl Row {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Start => 0,
-            Self::Sparse(table) => table.bytes(),
-            Self::Dense(Dense { stored, sums }) => size_of_val(&**stored) + size_of_val(&**sums),
+            Self::List(list) => list.bytes(),
+            Self::Table(table) => table.bytes(),
+            Self::Dense(dense) => dense.bytes(),
         }
     }
-}
-
-/// The sum of values times what `entry` gives for their columns, in eight lanes, so that its order is fixed
-/// and its terms need not wait for each other.
-#[inline(always)]
-fn in_lanes(columns: &[u32], values: &[f32], entry: impl Fn(u32) -> f32) -> f64 {
-    let mut lanes = [0f32; 8];
-    let ((columns, columns_rest), (values, values_rest)) =
-        (columns.as_chunks::<8>(), values.as_chunks::<8>());
-    for (columns, values) in columns.iter().zip(values) {
-        for lane in 0..8 {
-            lanes[lane] += entry(columns[lane]) * values[lane];
-        }
-    }
-    let rest = columns_rest.iter().zip(values_rest);
-    let rest: f64 = rest.map(|(&column, value)| f64::from(entry(column) * value)).sum();
-    rest + lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>()
 }

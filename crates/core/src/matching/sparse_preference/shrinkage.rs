@@ -20,14 +20,16 @@ impl Shrinkage {
     /// w of a stored number.
     #[inline(always)]
     pub(super) fn value(self, stored: f32) -> f32 {
-        (stored.abs() - self.0).max(0.0).copysign(stored)
+        let left = stored.abs() - self.0;
+        (if left > 0.0 { left } else { 0.0 }).copysign(stored)
     }
 
     /// What is stored for w. An entry that becomes 0 is stored as the smallest normal number, so that a
     /// stored 0 means that there is no entry.
     #[inline(always)]
     pub(super) fn stored(self, value: f32) -> f32 {
-        (value.abs().max(f32::MIN_POSITIVE) + self.0).copysign(value)
+        let size = value.abs();
+        ((if size > f32::MIN_POSITIVE { size } else { f32::MIN_POSITIVE }) + self.0).copysign(value)
     }
 
     /// Whether anything is left of a stored number.

@@ -1,6 +1,8 @@
 use super::clock::Clock;
+use super::dense::Dense;
 use super::learner::{Learner, NOT_SHARED};
-use super::row::{Dense, Row};
+use super::list::List;
+use super::row::Row;
 use super::table::Table;
 use super::workers::SHARDS;
 use super::{Phase, PreferenceParams};
@@ -17,8 +19,10 @@ pub struct State {
     pub n_document_features: usize,
     /// For every row: the column of the same word, or 4294967295.
     pub shared: Vec<u32>,
-    /// For every row: 0 if it is as at the start, 4294967295 if it is dense, else the buckets of its table.
-    pub buckets: Vec<u32>,
+    /// For every row, how it is kept: 0 as at the start, 1 as a list, 2 as a table, 3 dense.
+    pub kinds: Vec<u8>,
+    /// For every row: the entries that its list has room for, or the buckets of its table; else 0.
+    pub capacities: Vec<u32>,
     /// Where the entries of each row start; the last is the number of entries.
     pub offsets: Vec<u64>,
     /// Columns of the entries, in no order.
@@ -29,9 +33,6 @@ pub struct State {
     pub sums: Vec<f32>,
 }
 
-/// In [`State::buckets`]: the row is dense.
-const DENSE: u32 = u32::MAX;
-
 impl Learner {
     /// Everything that is needed to go on.
     pub fn state(&self) -> State {
@@ -40,7 +41,8 @@ impl Learner {
             clock: self.clock,
             n_document_features: self.n_columns,
             shared: self.shared.clone(),
-            buckets: Vec::with_capacity(self.n_query_features()),
+            kinds: Vec::with_capacity(self.n_query_features()),
+            capacities: Vec::with_capacity(self.n_query_features()),
             offsets: vec![0],
             columns: Vec::new(),
             numbers: Vec::new(),
@@ -48,11 +50,14 @@ impl Learner {
         };
         for i in 0..self.n_query_features() {
             let row = &self.shards[i % SHARDS][i / SHARDS];
-            state.buckets.push(match row {
-                Row::Start => 0,
-                Row::Sparse(table) => table.n_buckets() as u32,
-                Row::Dense(_) => DENSE,
-            });
+            let (kind, capacity) = match row {
+                Row::Start => (0, 0),
+                Row::List(list) => (1, list.capacity()),
+                Row::Table(table) => (2, table.n_buckets()),
+                Row::Dense(_) => (3, 0),
+            };
+            state.kinds.push(kind);
+            state.capacities.push(capacity as u32);
             for (column, number) in row.entries() {
                 state.columns.push(column);
                 state.numbers.push(number);
@@ -77,14 +82,14 @@ impl Learner {
             return Err(broken("its counters are out of range".into()));
         }
         let averaged = clock.phase == Phase::Refit && params.average;
-        let lengths = (state.buckets.len(), state.offsets.len(), state.numbers.len(), state.sums.len());
-        let n_entries = state.columns.len();
-        if lengths != (shared.len(), shared.len() + 1, n_entries, if averaged { n_entries } else { 0 })
+        let (n_rows, n_entries) = (shared.len(), state.columns.len());
+        if [state.kinds.len(), state.capacities.len(), state.offsets.len()] != [n_rows, n_rows, n_rows + 1]
+            || [state.numbers.len(), state.sums.len()] != [n_entries, if averaged { n_entries } else { 0 }]
             || state.offsets.last() != Some(&(n_entries as u64))
         {
             return Err(broken("its arrays do not have the lengths that belong together".into()));
         }
-        for (i, &n_buckets) in state.buckets.iter().enumerate() {
+        for (i, (&kind, &capacity)) in state.kinds.iter().zip(&state.capacities).enumerate() {
             let range = state.offsets[i] as usize..state.offsets[i + 1] as usize;
             let (Some(columns), Some(numbers)) =
                 (state.columns.get(range.clone()), state.numbers.get(range.clone()))
@@ -95,7 +100,7 @@ impl Learner {
             if numbers.iter().chain(sums).any(|number| !number.is_finite()) {
                 return Err(broken(format!("row {i} has an entry that is no number")));
             }
-            let row = row(*n_columns, n_buckets, columns, numbers, sums)
+            let row = row(*n_columns, (kind, capacity as usize), columns, numbers, sums)
                 .ok_or_else(|| broken(format!("row {i} does not fit its memory")))?;
             learner.shards[i % SHARDS][i / SHARDS] = row;
         }
@@ -105,38 +110,51 @@ impl Learner {
 }
 
 /// A row from its arrays; none if they do not go together.
-fn row(n_columns: usize, n_buckets: u32, columns: &[u32], numbers: &[f32], sums: &[f32]) -> Option<Row> {
+fn row(
+    n_columns: usize,
+    (kind, capacity): (u8, usize),
+    columns: &[u32],
+    numbers: &[f32],
+    sums: &[f32],
+) -> Option<Row> {
     let mut sorted = columns.to_vec();
     sorted.sort_unstable();
     let are_columns = sorted.last().is_none_or(|&last| (last as usize) < n_columns)
         && sorted.windows(2).all(|pair| pair[0] < pair[1]);
+    // More room than anything could need is a broken file too.
+    let is_sane = capacity <= 2 * n_columns + 1;
     let entries = columns.iter().copied().zip(numbers.iter().copied());
-    match n_buckets {
-        _ if !are_columns => None,
+    match kind {
+        _ if !(are_columns && is_sane) => None,
         0 => columns.is_empty().then_some(Row::Start),
-        DENSE => {
-            let mut dense = Dense { stored: vec![0.0; n_columns].into(), sums: [].into() };
-            entries.for_each(|(column, number)| dense.stored[column as usize] = number);
-            if !sums.is_empty() {
-                dense.sums = vec![0.0; n_columns].into();
-                columns.iter().zip(sums).for_each(|(&column, &sum)| dense.sums[column as usize] = sum);
-            }
-            Some(Row::Dense(dense))
+        1 => {
+            let mut list = (columns.len() <= capacity).then(|| List::new(capacity))?;
+            entries.for_each(|(column, number)| list.push(column, number));
+            list.set_sums(sums.to_vec());
+            Some(Row::List(list))
         }
-        _ => {
-            let n_buckets = n_buckets as usize;
-            let fits = Table::buckets_for(columns.len()) <= n_buckets
-                && Table::bytes_of(n_buckets) <= n_columns * size_of::<f32>() + Table::bytes_of(1);
-            let mut table = fits.then(|| Table::new(n_buckets))?;
+        2 => {
+            let fits = Table::buckets_for(columns.len()) <= capacity;
+            let mut table = fits.then(|| Table::new(capacity))?;
             entries.for_each(|(column, number)| table.insert(column, number));
             if !sums.is_empty() {
                 table.keep_sums();
                 for (&column, &sum) in columns.iter().zip(sums) {
-                    let (_, place) = table.get_with_sum(column)?;
+                    let (_, place) = table.get_mut(column)?;
                     *place? = sum;
                 }
             }
-            Some(Row::Sparse(table))
+            Some(Row::Table(table))
         }
+        3 => {
+            let mut dense = Dense::new(n_columns);
+            entries.for_each(|(column, number)| dense.set(column, number));
+            if !sums.is_empty() {
+                dense.keep_sums();
+                columns.iter().zip(sums).for_each(|(&column, &sum)| dense.set_sum(column, sum));
+            }
+            Some(Row::Dense(dense))
+        }
+        _ => None,
     }
 }

@@ -1,10 +1,11 @@
-//! The entries of a sparse row: a hash table whose buckets are cache lines.
+//! The entries of a long row that is not full: a hash table whose buckets are cache lines.
 //!
 //! A bucket holds eight columns and their eight numbers; a column that finds its bucket full is in the next
 //! one that is not. Looking a column up compares eight at once and nearly always reads one line, present or
 //! not. Buckets fill from the left and entries leave only when the table is made anew, so a bucket whose last
 //! place is empty ends the search.
 
+use super::difference::Difference;
 use super::shrinkage::Shrinkage;
 
 /// Entries of a bucket.
@@ -84,18 +85,29 @@ impl Table {
 
     /// The number of a column; 0 where there is none.
     #[inline(always)]
-    pub(super) fn get(&self, column: u32) -> f32 {
+    fn get(&self, column: u32) -> f32 {
         self.find(column).map_or(0.0, |(at, place)| self.buckets[at].stored[place])
     }
 
-    /// The number of a column that is there.
-    #[inline(always)]
-    pub(super) fn get_mut(&mut self, column: u32) -> Option<&mut f32> {
-        self.find(column).map(|(at, place)| &mut self.buckets[at].stored[place])
+    /// The sum of w_j difference_j, in eight lanes, so that its order is fixed and its terms need not wait for
+    /// each other.
+    pub(super) fn dot(&self, difference: &Difference, shrinkage: Shrinkage) -> f64 {
+        let mut lanes = [0f32; 8];
+        let (columns, columns_rest) = difference.columns.as_chunks::<8>();
+        let (values, values_rest) = difference.values.as_chunks::<8>();
+        for (columns, values) in columns.iter().zip(values) {
+            for lane in 0..8 {
+                lanes[lane] += shrinkage.value(self.get(columns[lane])) * values[lane];
+            }
+        }
+        let rest = columns_rest.iter().zip(values_rest);
+        let rest: f32 = rest.map(|(&column, value)| shrinkage.value(self.get(column)) * value).sum();
+        lanes.iter().fold(f64::from(rest), |sum, &lane| sum + f64::from(lane))
     }
 
     /// The number of a column that is there, and its sum.
-    pub(super) fn get_with_sum(&mut self, column: u32) -> Option<(&mut f32, Option<&mut f32>)> {
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, column: u32) -> Option<(&mut f32, Option<&mut f32>)> {
         let (at, place) = self.find(column)?;
         Some((&mut self.buckets[at].stored[place], self.sums.get_mut(at).map(|sums| &mut sums[place])))
     }

@@ -8,10 +8,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
+use super::difference::Difference;
 use super::learner::Learner;
-use super::row::{Difference, Row};
+use super::row::Row;
 use super::{PreferenceParams, Tuple};
-use crate::matching::{Csr, SparseRow};
+use crate::matching::Csr;
 use crate::progress::Progress;
 
 /// Parts that the rows are divided into: row i is in part i % SHARDS.
@@ -120,7 +121,7 @@ impl Worker<'_> {
         let mut place = [usize::MAX; SHARDS];
         self.shards.iter().enumerate().for_each(|(at, &(shard, _))| place[shard] = at);
         let mut clock = task.clock;
-        let (mut difference, mut missing, mut own) = (Difference::default(), Vec::new(), Vec::new());
+        let (mut difference, mut own) = (Difference::new(task.n_columns), Vec::new());
         for (done, tuple) in (1..).zip(task.tuples) {
             if me == 0 && done % REPORT_EVERY == 0 {
                 task.progress.advance(REPORT_EVERY as u64);
@@ -145,7 +146,7 @@ impl Worker<'_> {
                     let row = &mut self.shards[place[i as usize % SHARDS]].1[i as usize / SHARDS];
                     let before = row.bytes() as u64;
                     let scale = (eta * f64::from(q)) as f32;
-                    row.add(scale, &difference, column(shared, i), whole, &mut missing);
+                    row.add(scale, &mut difference, column(shared, i), whole);
                     self.bytes = self.bytes + row.bytes() as u64 - before;
                 }
             }
@@ -169,38 +170,6 @@ impl Worker<'_> {
 
 fn column(shared: &[u32], i: u32) -> Option<u32> {
     Some(shared[i as usize]).filter(|&column| column != super::learner::NOT_SHARED)
-}
-
-impl Difference {
-    /// Becomes d+ - d-.
-    fn set(&mut self, more: SparseRow<'_>, less: SparseRow<'_>) {
-        self.columns.clear();
-        self.values.clear();
-        let mut push = |column, value| {
-            if value != 0.0 {
-                self.columns.push(column);
-                self.values.push(value);
-            }
-        };
-        let (mut more, mut less) = (more.iter().peekable(), less.iter().peekable());
-        loop {
-            match (more.peek().copied(), less.peek().copied()) {
-                (Some((i, a)), Some((j, b))) if i == j => {
-                    push(i, a - b);
-                    (more.next(), less.next());
-                }
-                (Some((i, a)), other) if other.is_none_or(|(j, _)| i < j) => {
-                    push(i, a);
-                    more.next();
-                }
-                (_, Some((j, b))) => {
-                    push(j, -b);
-                    less.next();
-                }
-                _ => break,
-            }
-        }
-    }
 }
 
 /// A sum of scores that does not depend on their order.
