@@ -142,7 +142,7 @@ enum Model {
     /// Parameters for --set:
     ///   variant=refit        what is learned: identity (nothing), diagonal (words with themselves), dense (all
     ///                        pairs), sparse (few pairs), refit (few pairs, then their weights once more)
-    ///   tuples=2000000       tuples to draw
+    ///   tuples=1000000       tuples to draw
     ///   judged=0.2           share of them whose worse document was judged lower, or skipped above a click,
     ///                        where there is one
     ///   margin=auto          learn from tuples whose scores are less apart than this
@@ -157,7 +157,7 @@ enum Model {
     ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
     ///
     /// auto: chosen by NDCG@10 on the validation judgments within --budget; what was tried is printed and kept
-    /// in the model. Without judgments margin=0.2, c=2, lambda=0.000001.
+    /// in the model. Without judgments margin=0.3, c=2, lambda=0.000001.
     #[command(verbatim_doc_comment)]
     SparsePreference(preference::Args),
     /// Combination of two models: a * first + (1 - a) * second

@@ -31,7 +31,7 @@
 //! | `lx.offsets`, `lx.columns`, `lx.values` | u64, u16, f32 | sparse RMLS | the entries of the rows that are not zero |
 //! | `weights` | f32 | PLS, LSI | weights of the latent columns, where they are not all 1 |
 //! | `w.offsets`, `w.columns`, `w.numbers` | u64, u32, f32 | sparse preferences | the entries of the rows of W, one row for every word; W_ij has the sign of its number u, and the size of u less `shrinkage` of the clock, or 0 if that is more |
-//! | `w.buckets` | u32 | sparse preferences | how a row is held: 0 for one that is as at the start, 1 at its own word |
+//! | `w.kinds`, `w.capacities` | u8, u32 | sparse preferences | how a row is kept in memory; kind 0: it is as at the start, its only number is `start` of the clock, at its own word |
 //! | `w.sums` | f32 | sparse preferences | after refitting with averages: W_ij is what it is by the numbers less this divided by the steps of the clock |
 //! | `weight` | f32 | combination | weight of the first model |
 //!

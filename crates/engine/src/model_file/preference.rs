@@ -19,7 +19,8 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a PreferenceModel) -> 
     file.put_json("features", features.params())?;
     words::put(file, features.words())?;
     file.put_json("clock", &state.clock)?;
-    file.put_array("w.buckets", state.buckets.as_slice());
+    file.put_array("w.kinds", state.kinds.as_slice());
+    file.put_array("w.capacities", state.capacities.as_slice());
     file.put_array("w.offsets", state.offsets.as_slice());
     file.put_array("w.columns", state.columns.as_slice());
     file.put_array("w.numbers", state.numbers.as_slice());
@@ -37,7 +38,8 @@ pub(super) fn get(file: &Reader<'_>) -> Result<PreferenceModel> {
         n_document_features: n_words,
         // One dictionary: every word is itself.
         shared: (0..n_words as u32).collect(),
-        buckets: file.array("w.buckets")?,
+        kinds: file.array("w.kinds")?,
+        capacities: file.array("w.capacities")?,
         offsets: file.array("w.offsets")?,
         columns: file.array("w.columns")?,
         numbers: file.array("w.numbers")?,

@@ -22,7 +22,9 @@ const CS: [f64; 4] = [0.5, 2.0, 8.0, 32.0];
 /// In units of the shrinkage over all steps, as a share of C: lambda sum(eta) / C.
 const SHRINKAGES: [f64; 4] = [0.0003, 0.001, 0.003, 0.01];
 /// Shares of the tuples that a rung learns from, and how many combinations go on to the next.
-const RUNGS: [(u64, usize); 3] = [(32, 4), (8, 2), (2, 1)];
+const RUNGS: [(u64, usize); 3] = [(32, 4), (8, 2), (4, 1)];
+/// Share of the tuples that lambda is chosen on.
+const LAMBDA_SHARE: u64 = 8;
 /// Tuples that trials learn from, where there are so many, at least.
 const FEWEST: u64 = 20_000;
 /// Figures that differ by less are taken for equal.
@@ -111,7 +113,7 @@ impl Search<'_, '_> {
             }
         }
         if choose_lambda && in_time {
-            let tuples = (n / 2).max(FEWEST.min(n));
+            let tuples = (n / LAMBDA_SHARE).max(FEWEST.min(n));
             let lambdas = SHRINKAGES.map(|shrinkage| shrinkage * params.c / etas(&params, tuples));
             let candidates = lambdas.map(|lambda| PreferenceParams { lambda, ..params });
             let trials = self.trials(&candidates, tuples)?;

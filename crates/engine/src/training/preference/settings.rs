@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for Choice {
 pub struct PreferenceSettings {
     /// What of W is learned. Default: `refit`.
     pub variant: Variant,
-    /// Tuples to draw from a dataset. Default: 2,000,000.
+    /// Tuples to draw from a dataset. Default: 1,000,000.
     pub tuples: u64,
     /// Share of the tuples whose worse document was judged lower, or skipped above a click, where there is one;
     /// the others have one that has no response. Default: 0.2.
@@ -91,7 +91,7 @@ impl Default for PreferenceSettings {
         let PreferenceParams { step, shrink_every, average, .. } = PreferenceParams::default();
         Self {
             variant: Variant::Refit,
-            tuples: 2_000_000,
+            tuples: 1_000_000,
             judged: 0.2,
             margin: Choice::Auto,
             c: Choice::Auto,
@@ -149,6 +149,6 @@ pub struct Chosen {
 impl Default for Chosen {
     /// What is taken where there is nothing to choose by.
     fn default() -> Self {
-        Self { margin: 0.2, c: 2.0, lambda: 1e-6 }
+        Self { margin: 0.3, c: 2.0, lambda: 1e-6 }
     }
 }

@@ -177,7 +177,9 @@ fn test_judgments_are_not_looked_at() {
     let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
     let [a, b] = [&dataset, &untested].map(|dataset| train(&settings, dataset, &course()));
     assert_eq!(a.w, b.w);
-    assert_eq!(a.report, b.report);
+    // But for seconds, which are not kept.
+    let kept = |model: &PreferenceModel| serde_json::to_value(&model.report).unwrap();
+    assert_eq!(kept(&a), kept(&b));
 }
 
 /// Of all tuples that are drawn the better document has a higher grade than the worse one.
@@ -255,7 +257,8 @@ fn an_update_goes_on_bit_for_bit() {
         &Silent,
     );
     let refitted = refitted.unwrap().model;
-    let updated = update_preference(&refitted, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+    let opposite = file("opposite", "queryodd1\td0\td1\n".repeat(50));
+    let updated = update_preference(&refitted, Some(&dataset), &opposite, &course(), &Silent).unwrap().model;
     assert_eq!(updated.state.columns, refitted.state.columns);
     assert_ne!(updated.w, refitted.w);
 }
