@@ -71,6 +71,7 @@ impl Dense {
 
     /// Adds `scale` times the difference to columns that have an entry, and `averaged` times as much to their
     /// sums.
+    #[inline(always)]
     pub(super) fn add_where_present(
         &mut self,
         scale: f32,
@@ -78,14 +79,25 @@ impl Dense {
         shrinkage: Shrinkage,
         averaged: f32,
     ) {
-        for (&column, &value) in difference.columns.iter().zip(&difference.values) {
-            let (column, change) = (column as usize, scale * value);
-            let old = self.stored[column];
-            if old != 0.0 {
-                self.stored[column] = shrinkage.stored(shrinkage.value(old) + change);
-                self.sums.get_mut(column).into_iter().for_each(|sum| *sum += averaged * change);
-            }
+        let Difference { columns, values, .. } = difference;
+        assert!(columns.last().is_none_or(|&last| (last as usize) < self.stored.len()));
+        if !self.sums.is_empty() {
+            add_to_sums(columns, values, &self.stored, &mut self.sums, scale * averaged);
         }
+        add_where_present(columns, values, &mut self.stored, shrinkage, scale);
+    }
+
+    /// Asks for the numbers that a difference will need.
+    #[inline(always)]
+    pub(super) fn fetch(&self, difference: &Difference) {
+        #[cfg(target_arch = "x86_64")]
+        for &column in &difference.columns {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a hint, which may be about any address; nothing is read.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.stored.as_ptr().wrapping_add(column as usize).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = difference;
     }
 
     /// Adds `scale` times the difference to columns that have no entry.
@@ -147,6 +159,60 @@ vectorised! {
         for (&column, &value) in columns_rest.iter().zip(values_rest) {
             let stored = &mut stored[column as usize];
             *stored = shrinkage.stored(shrinkage.value(*stored) + scale * value);
+        }
+    }
+}
+
+vectorised! {
+    /// The last of the columns, which ascend, must have a number.
+    fn add_where_present(
+        columns: &[u32], values: &[f32], stored: &mut [f32], shrinkage: Shrinkage, scale: f32,
+    ) {
+        let ((columns, columns_rest), (values, values_rest)) =
+            (columns.as_chunks::<16>(), values.as_chunks::<16>());
+        for (columns, values) in columns.iter().zip(values) {
+            // SAFETY: columns ascend, and the last is within the row.
+            let mut new = unsafe { gather(stored, columns) };
+            for lane in 0..16 {
+                let old = new[lane];
+                let added = shrinkage.stored(shrinkage.value(old) + scale * values[lane]);
+                new[lane] = if old != 0.0 { added } else { 0.0 };
+            }
+            for lane in 0..16 {
+                // SAFETY: as above.
+                unsafe { *stored.get_unchecked_mut(columns[lane] as usize) = new[lane] };
+            }
+        }
+        for (&column, &value) in columns_rest.iter().zip(values_rest) {
+            let stored = &mut stored[column as usize];
+            if *stored != 0.0 {
+                *stored = shrinkage.stored(shrinkage.value(*stored) + scale * value);
+            }
+        }
+    }
+}
+
+vectorised! {
+    /// The last of the columns, which ascend, must have a number and a sum.
+    fn add_to_sums(columns: &[u32], values: &[f32], stored: &[f32], sums: &mut [f32], scale: f32) {
+        assert!(stored.len() == sums.len());
+        let ((columns, columns_rest), (values, values_rest)) =
+            (columns.as_chunks::<16>(), values.as_chunks::<16>());
+        for (columns, values) in columns.iter().zip(values) {
+            // SAFETY: columns ascend, and the last is within the row.
+            let (present, mut new) = unsafe { (gather(stored, columns), gather(sums, columns)) };
+            for lane in 0..16 {
+                new[lane] += if present[lane] != 0.0 { scale * values[lane] } else { 0.0 };
+            }
+            for lane in 0..16 {
+                // SAFETY: as above.
+                unsafe { *sums.get_unchecked_mut(columns[lane] as usize) = new[lane] };
+            }
+        }
+        for (&column, &value) in columns_rest.iter().zip(values_rest) {
+            if stored[column as usize] != 0.0 {
+                sums[column as usize] += scale * value;
+            }
         }
     }
 }

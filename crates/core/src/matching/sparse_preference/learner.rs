@@ -9,6 +9,8 @@ use crate::{Error, Result};
 /// No document word is the query word.
 pub(super) const NOT_SHARED: u32 = u32::MAX;
 
+/// Values of features beyond which W might leave the range of numbers.
+const LARGEST_VALUE: f32 = 1e6;
 /// W is swept for dead entries when it has doubled, but not below this.
 const SWEEP_AT_LEAST: u64 = 64 << 20;
 
@@ -128,6 +130,15 @@ impl Learner {
                 if row as usize >= n {
                     return Err(Error::Shape(format!("tuple {at} names {what} {row} of {n}")));
                 }
+            }
+            let rows =
+                [queries.row(query as usize), documents.row(more as usize), documents.row(less as usize)];
+            let largest = rows.iter().flat_map(|row| row.values()).fold(0f32, |max, x| max.max(x.abs()));
+            if largest > LARGEST_VALUE {
+                return Err(Error::Shape(format!(
+                    "tuple {at} has a feature of value {largest}; values may be {LARGEST_VALUE} at most, and \
+                     rows are best scaled to length 1"
+                )));
             }
         }
         Ok(())

@@ -88,13 +88,13 @@ impl List {
         self.stored.iter().filter(|&&stored| shrinkage.leaves(stored)).count()
     }
 
-    /// Drops entries that nothing is left of; of a list without sums.
-    pub(super) fn drop_dead(&mut self, shrinkage: Shrinkage) {
+    /// Drops entries that do not stay; of a list without sums.
+    pub(super) fn retain(&mut self, stays: impl Fn(u32, f32) -> bool) {
         let mut kept = 0;
         for at in 0..self.len() {
             let (column, stored) = (self.columns[at], self.stored[at]);
             (self.columns[kept], self.stored[kept]) = (column, stored);
-            kept += usize::from(shrinkage.leaves(stored));
+            kept += usize::from(stays(column, stored));
         }
         self.columns.truncate(kept);
         self.stored.truncate(kept);

@@ -51,6 +51,8 @@ mod list;
 mod params;
 mod row;
 mod shrinkage;
+#[cfg(test)]
+mod slow;
 mod state;
 mod table;
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::shrinkage::Shrinkage;
 use super::table::Table;
 
 /// Entries beyond which reading all of a row takes longer than looking some of it up.
-const LIST_AT_MOST: usize = 4096;
+const LIST_AT_MOST: usize = if cfg!(test) { 8 } else { 4096 };
 /// A row is dense once one column in so many has an entry.
 const DENSE_FROM: usize = 6;
 
@@ -69,6 +69,14 @@ impl Row {
         }
     }
 
+    /// Asks for the memory that [`Self::dot`] will read.
+    #[inline(always)]
+    pub(super) fn fetch(&self, difference: &Difference) {
+        if let Self::Dense(dense) = self {
+            dense.fetch(difference);
+        }
+    }
+
     /// Adds `scale` times the difference.
     #[inline(always)]
     pub(super) fn add(&mut self, scale: f32, difference: &mut Difference, shared: Option<u32>, whole: Whole) {
@@ -113,7 +121,7 @@ impl Row {
 
     /// Adds `scale` times those entries of the difference that the row does not have.
     fn add_missing(&mut self, n_missing: usize, scale: f32, difference: &mut Difference, whole: Whole) {
-        self.make_room(n_missing, whole);
+        self.make_room(n_missing, difference, whole);
         let s = whole.shrinkage;
         match self {
             Self::Start => unreachable!("a row that has begun"),
@@ -142,9 +150,10 @@ impl Row {
         Self::List(list)
     }
 
-    /// Sees to it that there is room for so many more entries. Dead ones are dropped first, and the row grows
-    /// only if it is more than two thirds full without them.
-    fn make_room(&mut self, more: usize, whole: Whole) {
+    /// Sees to it that there is room for so many more entries. Dead ones are dropped first, but for those that
+    /// the difference has just made so, and the row grows only if it is more than two thirds full without
+    /// them.
+    fn make_room(&mut self, more: usize, difference: &Difference, whole: Whole) {
         let has_room = match self {
             Self::List(list) => list.len() + more <= list.capacity(),
             Self::Table(table) => Table::buckets_for(table.occupied() + more) <= table.n_buckets(),
@@ -153,30 +162,34 @@ impl Row {
         if has_room {
             return;
         }
+        let stays = |column: u32, stored: f32| {
+            whole.shrinkage.leaves(stored) || difference.spread()[column as usize] != 0.0
+        };
         if let Self::List(list) = self {
-            list.drop_dead(whole.shrinkage);
+            list.retain(stays);
             if 3 * (list.len() + more) <= 2 * list.capacity() {
                 return;
             }
         }
-        let needed = self.live_entries(whole.shrinkage) + more;
-        *self = Self::filled(needed + needed / 2, whole, self.entries());
+        let entries: Vec<(u32, f32)> =
+            self.entries().filter(|&(column, stored)| stays(column, stored)).collect();
+        let needed = entries.len() + more;
+        *self = Self::filled(needed + needed / 2, whole.n_columns, entries.into_iter());
     }
 
-    /// A row of stored numbers that are not dead, with room for so many, kept in the way that suits them.
-    pub(super) fn filled(capacity: usize, whole: Whole, entries: impl Iterator<Item = (u32, f32)>) -> Self {
-        let live = entries.filter(|&(_, stored)| whole.shrinkage.leaves(stored));
-        if capacity * DENSE_FROM > whole.n_columns {
-            let mut dense = Dense::new(whole.n_columns);
-            live.for_each(|(column, stored)| dense.set(column, stored));
+    /// A row of stored numbers, with room for so many, kept in the way that suits them.
+    fn filled(capacity: usize, n_columns: usize, entries: impl Iterator<Item = (u32, f32)>) -> Self {
+        if capacity * DENSE_FROM > n_columns {
+            let mut dense = Dense::new(n_columns);
+            entries.for_each(|(column, stored)| dense.set(column, stored));
             Self::Dense(dense)
         } else if capacity > LIST_AT_MOST {
             let mut table = Table::new(Table::buckets_for(capacity));
-            live.for_each(|(column, stored)| table.insert(column, stored));
+            entries.for_each(|(column, stored)| table.insert(column, stored));
             Self::Table(table)
         } else {
             let mut list = List::new(capacity);
-            live.for_each(|(column, stored)| list.push(column, stored));
+            entries.for_each(|(column, stored)| list.push(column, stored));
             Self::List(list)
         }
     }
@@ -254,10 +267,9 @@ impl Row {
                 dense.map(|stored| if s.leaves(stored) { settled(stored) } else { 0.0 });
             }
             _ => {
-                let after = Whole { shrinkage: if settle { Shrinkage::NONE } else { s }, ..whole };
                 let left = self.entries().filter(|&(_, stored)| s.leaves(stored));
                 let settled = left.map(|(column, stored)| (column, settled(stored)));
-                *self = Self::filled(live + live / 8, after, settled);
+                *self = Self::filled(live + live / 8, whole.n_columns, settled);
             }
         }
     }

@@ -14,9 +14,6 @@
 pub(super) struct Shrinkage(pub(super) f32);
 
 impl Shrinkage {
-    /// Nothing is pending.
-    pub(super) const NONE: Self = Self(0.0);
-
     /// w of a stored number.
     #[inline(always)]
     pub(super) fn value(self, stored: f32) -> f32 {

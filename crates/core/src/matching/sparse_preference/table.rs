@@ -125,17 +125,22 @@ impl Table {
         self.occupied += 1;
     }
 
-    /// Columns and numbers, in no order.
+    /// Columns and numbers, columns ascending: where an entry lies depends on when it came.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
-        let pairs = self.buckets.iter().flat_map(|bucket| bucket.columns.into_iter().zip(bucket.stored));
-        pairs.filter(|&(column, _)| column != EMPTY)
+        Self::sorted(self.buckets.iter().flat_map(|bucket| bucket.columns.into_iter().zip(bucket.stored)))
     }
 
     /// Sums in the order of [`Self::iter`], where they are kept.
     pub(super) fn sums(&self) -> impl Iterator<Item = f32> + '_ {
         let places = self.buckets.iter().zip(&self.sums);
         let pairs = places.flat_map(|(bucket, sums)| bucket.columns.into_iter().zip(*sums));
-        pairs.filter(|&(column, _)| column != EMPTY).map(|(_, sum)| sum)
+        Self::sorted(pairs).map(|(_, sum)| sum)
+    }
+
+    fn sorted(pairs: impl Iterator<Item = (u32, f32)>) -> impl Iterator<Item = (u32, f32)> {
+        let mut pairs: Vec<(u32, f32)> = pairs.filter(|&(column, _)| column != EMPTY).collect();
+        pairs.sort_unstable_by_key(|&(column, _)| column);
+        pairs.into_iter()
     }
 
     /// From here on every place has a sum, 0 now.

@@ -18,7 +18,9 @@ use crate::progress::Progress;
 /// Parts that the rows are divided into: row i is in part i % SHARDS.
 pub(super) const SHARDS: usize = 64;
 /// Entries of a tuple that are worth another thread.
-const ENTRIES_PER_THREAD: usize = 2000;
+const ENTRIES_PER_THREAD: usize = if cfg!(test) { 1 } else { 2000 };
+/// Rows that are fetched ahead.
+const AHEAD: usize = 2;
 /// Tuples between two reports of progress.
 const REPORT_EVERY: usize = 1024;
 /// Scores are added as multiples of 2^-60.
@@ -133,8 +135,12 @@ impl Worker<'_> {
             own.extend(words.filter(|&(i, _)| place[i as usize % SHARDS] != usize::MAX));
 
             let mut partial = Sum::default();
-            for &(i, q) in &own {
-                let row = &self.shards[place[i as usize % SHARDS]].1[i as usize / SHARDS];
+            let row_of = |i: u32| &self.shards[place[i as usize % SHARDS]].1[i as usize / SHARDS];
+            for (at, &(i, q)) in own.iter().enumerate() {
+                if let Some(&(next, _)) = own.get(at + AHEAD) {
+                    row_of(next).fetch(&difference);
+                }
+                let row = row_of(i);
                 partial.add(f64::from(q) * row.dot(&difference, column(shared, i), whole));
             }
             let (gap, bytes) = board.agree(me, done as u64, partial, self.bytes);
