@@ -1,13 +1,13 @@
 //! A small file of every kind stays in the tree, keeps its bytes and keeps its scores.
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
-use matchrank_core::matching::{Bilinear, Csr, Factor, RandomWalkParams, Rows, SparseRow};
+use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow};
 use matchrank_core::progress::Silent;
 use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{Inputs, LatentModel, PreferenceModel, Report};
+use crate::matching::{Inputs, LatentModel, PreferenceModel, PreferenceScorer, Report, Scorer};
 use crate::training::preference::{PreferenceReport, PreferenceSettings};
 
 fn source() -> Source {
@@ -146,6 +146,19 @@ fn files_of_format_version_1_keep_their_scores() {
         let score = f64::from(model.score(x.row(), y.row()));
         assert!((score - expected).abs() <= 1e-6, "{kind:?}: {score} {expected}");
     }
+    let (MatchingModel::Preference(preference), _) = load(&fixture("sparse-preference")).unwrap() else {
+        panic!()
+    };
+    let x = preference.features.query("sneakers for shoes", None);
+    let documents = {
+        let mut rows = CsrBuilder::new(3);
+        rows.push_row(preference.features.document(&["Shoes, shoes, tables"], None).row());
+        rows.finish().unwrap()
+    };
+    let mut score = [0.0];
+    PreferenceScorer::new(&preference.w, &[x], &documents).list(0, &[0], &mut score);
+    assert!((f64::from(score[0]) - 0.126_635_588_746).abs() <= 1e-6, "{score:?}");
+    assert_eq!((preference.state.clock.steps, preference.report.validation), (2, Some(0.25)));
     let LatentModel { model, .. } = of_file(LatentKind::LsiQd);
     let one = |i| SparseRow::new(i, &[1.0]).unwrap();
     // 2 * 0.25 * 0 + 0.5 * 0.25

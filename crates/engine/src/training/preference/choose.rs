@@ -99,9 +99,14 @@ impl Search<'_, '_> {
             })
             .collect();
         progress.begin("choosing parameters", None, "tuples");
-        let mut in_time = true;
+        let (mut in_time, mut tried) = (true, 0);
         for (share, keep) in RUNGS.into_iter().filter(|_| !given) {
-            let trials = self.trials(&candidates, (n / share).max(FEWEST.min(n)))?;
+            let tuples = (n / share).max(FEWEST.min(n));
+            if tuples == tried {
+                continue;
+            }
+            tried = tuples;
+            let trials = self.trials(&candidates, tuples)?;
             in_time = trials.iter().all(|trial| trial.is_some());
             let ranked = ranked(&trials);
             if !ranked.is_empty() {
