@@ -46,6 +46,7 @@ enum Command {
     Related(commands::related::Args),
     Inspect(commands::inspect::Args),
     Eval(commands::eval::Args),
+    Reproduce(commands::reproduce::Args),
     Completions(commands::completions::Args),
 }
 
@@ -91,6 +92,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Related(args) => commands::related::run(args, &cli.global),
         Command::Inspect(args) => commands::inspect::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
+        Command::Reproduce(args) => commands::reproduce::run(args, &cli.global),
         Command::Completions(args) => commands::completions::run(args),
     }
 }

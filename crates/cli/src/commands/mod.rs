@@ -9,5 +9,6 @@ pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod rank;
 pub(crate) mod related;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod train;
