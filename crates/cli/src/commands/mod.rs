@@ -10,6 +10,7 @@ pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod rank;
 pub(crate) mod related;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod train;
 pub(crate) mod update;
