@@ -1,6 +1,7 @@
 //! `matchrank`: learn to match queries with documents, and to rank, from click logs and judgments.
 
 mod commands;
+mod interrupt;
 mod terminal;
 
 use std::process::ExitCode;
@@ -42,11 +43,14 @@ enum Command {
     Ingest(Box<commands::ingest::Args>),
     Doctor(commands::doctor::Args),
     Train(Box<commands::train::Args>),
+    Update(commands::update::Args),
     Rank(commands::rank::Args),
     Explain(commands::explain::Args),
     Related(commands::related::Args),
     Inspect(commands::inspect::Args),
+    Export(commands::export::Args),
     Eval(commands::eval::Args),
+    Reproduce(commands::reproduce::Args),
     Completions(commands::completions::Args),
 }
 
@@ -87,11 +91,14 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Ingest(args) => commands::ingest::run(*args, &cli.global),
         Command::Doctor(args) => commands::doctor::run(args, &cli.global),
         Command::Train(args) => commands::train::run(*args, &cli.global),
+        Command::Update(args) => commands::update::run(args, &cli.global),
         Command::Rank(args) => commands::rank::run(args, &cli.global),
         Command::Explain(args) => commands::explain::run(args, &cli.global),
         Command::Related(args) => commands::related::run(args, &cli.global),
         Command::Inspect(args) => commands::inspect::run(args, &cli.global),
+        Command::Export(args) => commands::export::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
+        Command::Reproduce(args) => commands::reproduce::run(args, &cli.global),
         Command::Completions(args) => commands::completions::run(args),
     }
 }

@@ -38,6 +38,14 @@ impl Terminal {
         }
     }
 
+    /// A line on standard error, unless `--quiet`.
+    pub(crate) fn say(&self, line: &str) {
+        self.finish();
+        if !self.quiet {
+            say(line);
+        }
+    }
+
     /// Removes the bar, so that what is printed next starts on a clean line.
     pub(crate) fn finish(&self) {
         if let Some(bar) = self.bar.lock().expect("no panic while a bar is drawn").take() {

@@ -5,7 +5,7 @@ mod matchrank;
 use matchrank::Folder;
 use serde_json::Value;
 
-const MODELS: [&str; 6] = ["bm25", "rmls", "pls", "lsi-dt", "lsi-qd", "random-walk"];
+const MODELS: [&str; 7] = ["bm25", "rmls", "pls", "lsi-dt", "lsi-qd", "random-walk", "sparse-preference"];
 
 /// Shoppers who type "sneaker" click shoes that are called "trainers", those who type "lid" click hats.
 fn shop() -> Folder {
@@ -40,7 +40,11 @@ fn shop() -> Folder {
 fn trained() -> Folder {
     let folder = shop();
     for model in MODELS {
-        let d = if matches!(model, "bm25" | "random-walk") { "" } else { "--set d=4" };
+        let d = match model {
+            "bm25" | "random-walk" => "",
+            "sparse-preference" => "--set tuples=2000",
+            _ => "--set d=4",
+        };
         let made = folder.json(&format!("train {model} --data shop {d} --out {model}.model --format json"));
         assert_eq!(made["model"], model);
     }
@@ -78,7 +82,9 @@ fn every_model_is_trained_ranked_with_explained_and_looked_into() {
         );
     }
     // "red sneaker" shares no word with any document: only what was learned from clicks helps.
-    for (model, helps) in [("bm25", false), ("rmls", true), ("pls", true), ("both", true)] {
+    for (model, helps) in
+        [("bm25", false), ("rmls", true), ("pls", true), ("sparse-preference", true), ("both", true)]
+    {
         let run = folder.read(&format!("{model}.run"));
         let first: Option<&str> =
             run.lines().find(|line| line.starts_with("new1 ")).and_then(|l| l.split(' ').nth(2));
@@ -327,7 +333,9 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
 fn help_states_the_defaults() {
     let folder = shop();
     for model in MODELS {
-        let made = folder.json(&format!("train {model} --data shop --out {model}.model --format json"));
+        let budget = if model == "sparse-preference" { "--budget 0" } else { "" };
+        let made =
+            folder.json(&format!("train {model} --data shop {budget} --out {model}.model --format json"));
         let help = folder.text(&format!("help train {model}"));
         let mut params = made["params"].as_object().unwrap().clone();
         if let Some(features) = made["features"].as_object() {

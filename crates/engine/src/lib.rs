@@ -11,6 +11,7 @@
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
+//! | [`reproduce`] | tables and figures of the papers, made anew |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 //! | [`training`] | from a dataset to a model |
@@ -25,6 +26,7 @@ pub mod inspect;
 pub mod matching;
 pub mod model_file;
 pub mod ranking;
+pub mod reproduce;
 pub mod retrieval;
 pub mod text;
 pub mod training;

@@ -1,7 +1,7 @@
 mod look;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use matchrank_core::matching::bm25::Bm25Params;
@@ -14,6 +14,7 @@ use matchrank_engine::ingest::{IngestParams, ingest};
 use matchrank_engine::matching::{MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
+use matchrank_engine::training::preference::{Choice, Chosen, Course, PreferenceSettings, train_preference};
 use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
 use matchrank_engine::validation::Ranked;
 use serde::Serialize;
@@ -187,18 +188,20 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
 }
 
 /// The models of the demo, in the order they are trained, and what the step is called.
-const MODELS: [(&str, &str); 8] = [
+const MODELS: [(&str, &str); 10] = [
     ("bm25", "train bm25"),
     ("lsi-dt", "train lsi-dt"),
     ("lsi-qd", "train lsi-qd"),
     ("random-walk", "train random-walk"),
     ("pls", "train pls"),
     ("rmls", "train rmls"),
+    ("sparse-preference", "train sparse-preference"),
     ("pls+bm25", "train combination"),
+    ("sparse-preference+bm25", "train combination"),
     ("rmls+bm25", "train combination"),
 ];
 
-/// A model with its defaults, which are those of `train`.
+/// A model with its defaults, which are those of `train`; preferences with fewer tuples, and nothing to choose.
 fn train(
     name: &str,
     former: &[(&'static str, MatchingModel)],
@@ -222,6 +225,20 @@ fn train(
             let content_hash = dataset.manifest.content_hash.clone();
             return Ok(MatchingModel::RandomWalk(WalkModel { params: Default::default(), content_hash }));
         }
+        "sparse-preference" => {
+            let chosen = Chosen::default();
+            let settings = PreferenceSettings {
+                tuples: 100_000,
+                margin: Choice::Given(chosen.margin),
+                c: Choice::Given(chosen.c),
+                lambda: Choice::Given(chosen.lambda),
+                ..Default::default()
+            };
+            let course =
+                Course { density: None, budget: Duration::ZERO, seed, stop: &|| false, checkpoint: None };
+            let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent)?;
+            return Ok(MatchingModel::Preference(Box::new(trained.model)));
+        }
         "lsi-dt" => train_lsi_dt(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
         "lsi-qd" => train_lsi_qd(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
         "pls" => train_pls(&Default::default(), &features, dataset, seed, &Silent)?,
@@ -238,6 +255,10 @@ fn trained(model: &MatchingModel) -> String {
             let kept = model.report.best.map_or(String::new(), |best| format!(", iteration {best} kept"));
             let ndcg = model.report.validation.unwrap_or_default();
             format!("{} dimensions{kept}, validation NDCG@10 {ndcg:.4}", model.model.d())
+        }
+        MatchingModel::Preference(model) => {
+            let ndcg = model.report.validation.unwrap_or_default();
+            format!("{} weights, validation NDCG@10 {ndcg:.4}", human(model.w.nnz() as u64))
         }
         MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
         MatchingModel::Combination(model) => {

@@ -10,7 +10,7 @@ use crate::{Global, Outcome};
 
 /// Say why a document has its score for a query
 ///
-/// The parts add up to the score: shared words for BM25; for RMLS, PLS and LSI pairs of a query feature and a
+/// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI and sparse preferences pairs of a query feature and a
 /// document feature, each adding x * affinity * y. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
 /// likeliest ways over clicks, which do not add up to its score; a combination both of its models.

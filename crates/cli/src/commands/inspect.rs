@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
-use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel};
+use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel};
 use matchrank_engine::model_file::{self, Provenance};
 use serde_json::{Value, json};
 
@@ -68,6 +68,16 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
             json
         }
         MatchingModel::RandomWalk(model) => json!({ "params": model.params }),
+        MatchingModel::Preference(model) => json!({
+            "settings": to_json(&model.settings),
+            "params": to_json(&model.state.params),
+            "features": to_json(model.features.params()),
+            "n_words": model.features.n_words(),
+            "nonzero": model.w.nnz(),
+            "density": model.density(),
+            "clock": to_json(&model.state.clock),
+            "report": to_json(&model.report),
+        }),
         MatchingModel::Combination(model) => json!({
             "weight": to_json(&model.weight),
             "curve": to_json(&model.curve),
@@ -105,6 +115,7 @@ fn describe(
             rows.push(row("steps", model.params.steps.to_string()));
             rows.push(row("probability to stay", model.params.self_transition.to_string()));
         }
+        MatchingModel::Preference(model) => describe_preference(model, rows),
         MatchingModel::Combination(_) => {}
     }
     rows[first..].iter_mut().for_each(|row| row[0] = format!("{prefix}{}", row[0]));
@@ -118,6 +129,30 @@ fn describe(
         describe(&model.second, &format!("{prefix}second: "), rows, remarks)?;
     }
     Ok(())
+}
+
+fn describe_preference(model: &PreferenceModel, rows: &mut Vec<Vec<String>>) {
+    let PreferenceModel { settings, features, w, state, report } = model;
+    let variant = to_json(&settings.variant);
+    rows.push(row("variant", variant.as_str().unwrap_or_default()));
+    let params = &state.params;
+    rows.push(row("margin, c, lambda", format!("{}, {}, {}", params.margin, params.c, params.lambda)));
+    rows.push(row("learned from", report.source.clone()));
+    rows.push(row("tuples of this phase, within the margin", {
+        format!("{}, {}", human(state.clock.steps), human(state.clock.violations))
+    }));
+    rows.push(row("words", human(features.n_words() as u64)));
+    rows.push(row("weights", human(w.nnz() as u64)));
+    rows.push(row("density", format!("{:.4} %", 100.0 * model.density())));
+    let own =
+        (0..w.n_rows() as u32).filter(|&i| w.row(i as usize).indices().binary_search(&i).is_ok()).count();
+    rows.push(row("of which words with themselves", human(own as u64)));
+    let negative = w.values().iter().filter(|&&weight| weight < 0.0).count();
+    rows.push(row("of which below 0", human(negative as u64)));
+    rows.push(row("times the ceiling of memory was reached", human(state.clock.ceilings)));
+    if let Some(ndcg) = report.validation {
+        rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
+    }
 }
 
 fn describe_latent(

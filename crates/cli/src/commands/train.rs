@@ -1,3 +1,4 @@
+pub(crate) mod preference;
 mod settings;
 mod summary;
 
@@ -38,6 +39,7 @@ Examples:
   matchrank train bm25 --data shop --set b=0.4 --out bm25.model
   matchrank train rmls --data shop --set d=200 --out rmls.model
   matchrank train rmls --data shop-today --start rmls.model --out today.model
+  matchrank train sparse-preference --data shop --out words.model
   matchrank train combination --data shop --of bm25.model rmls.model --out both.model
   matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model";
 
@@ -127,6 +129,39 @@ enum Model {
     ///   steps=5              steps, from 1
     #[command(verbatim_doc_comment)]
     RandomWalk(Common),
+    /// Sparse preferences: learns a weight for every pair of a query word and a document word
+    ///
+    /// The score is q' W d of tf-idf vectors. W starts as the identity and learns from tuples: for this query
+    /// this document is better than that one. Most weights stay 0, so the model says which words go together
+    /// (`related`, `explain`, `export synonyms`), and `update` goes on with it later.
+    ///
+    /// Tuples are drawn from the responses of the dataset: a higher grade is better than a lower one or none;
+    /// a click is better than none, and, where the log has positions, better than what was shown above it and
+    /// skipped. Or they come from --tuples, one per line: `query TAB better TAB worse`, documents by id (or, with
+    /// --text, by text), or JSON with query, better or better_text, worse or worse_text; a text may be texts by
+    /// field, or words with weights. Standard input is learned from as it comes, without a second pass.
+    ///
+    /// Parameters for --set:
+    ///   variant=refit        what is learned: identity (nothing), diagonal (words with themselves), dense (all
+    ///                        pairs), sparse (few pairs), refit (few pairs, then their weights once more)
+    ///   tuples=1000000       tuples to draw
+    ///   judged=0.2           share of them whose worse document was judged lower, or skipped above a click,
+    ///                        where there is one
+    ///   margin=auto          learn from tuples whose scores are less apart than this
+    ///   c=auto               length of the first step
+    ///   step=decaying        length of the others: decaying (c / sqrt(t)) or fixed (c)
+    ///   lambda=auto          how strongly weights are shrunk towards 0
+    ///   shrink_every=100     steps from one shrinkage to the next
+    ///   average=true         refitting ends with the mean of W over its steps
+    ///   max_mib=0            MiB that W may take while it is learned; beyond it is shrunk harder, and that is
+    ///                        said; 0 for no ceiling
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    ///
+    /// auto: chosen by NDCG@10 on the validation judgments within --budget; what was tried is printed and kept
+    /// in the model. Without judgments margin=0.3, c=2, lambda=0.000001.
+    #[command(verbatim_doc_comment)]
+    SparsePreference(preference::Args),
     /// Combination of two models: a * first + (1 - a) * second
     ///
     /// The scores of both are standardised for each query over the documents that are ranked. The weight a
@@ -157,6 +192,7 @@ impl Model {
             | Self::LsiDt(common)
             | Self::LsiQd(common)
             | Self::RandomWalk(common) => &common.place,
+            Self::SparsePreference(args) => &args.common.place,
             Self::Combination { place, .. } => place,
         }
     }
@@ -204,6 +240,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     let seed = global.seed;
     files::check_writable(&args.model.place().out)?;
+    let mut outcome = Outcome::Clean;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded) = match args.model {
         Model::Bm25(Common { place, settings }) => {
@@ -261,6 +298,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let content_hash = dataset.manifest.content_hash.clone();
             (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
         }
+        Model::SparsePreference(args) => {
+            let (trained, dataset) = preference::run(&args, global, &terminal)?;
+            outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
+            (args.common.place, MatchingModel::Preference(Box::new(trained.model)), dataset, true)
+        }
         Model::Combination { place, of, weight, candidates } => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
                 bail!("--weight is a number from 0 to 1");
@@ -278,7 +320,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;
     terminal.finish();
     summary::print(&model, &dataset, &place, &terminal, started)?;
-    Ok(Outcome::Clean)
+    Ok(outcome)
 }
 
 /// A combination tuned on the validation judgments, of which there must be some.

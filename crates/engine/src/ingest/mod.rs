@@ -26,7 +26,7 @@ mod pairs;
 mod reading;
 mod split;
 mod table;
-mod tally;
+pub(crate) mod tally;
 mod waves;
 
 use std::collections::BTreeMap;
@@ -225,7 +225,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         &mut tally,
         progress,
     )?;
-    let manifest = written.into_manifest(params, split, sources, tally.into_counts());
+    let manifest = written.into_manifest(params, split, sources, tally.counts());
     let json = serde_json::to_string_pretty(&manifest).expect("a manifest is plain data");
     files::write_atomically(&folder.path().join(MANIFEST), |w| {
         w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))

@@ -92,7 +92,7 @@ impl LatentModel {
 }
 
 /// Says what became of the words, and which known words are spelled alike.
-fn unknown(query: &str, words: &crate::text::BagOfWords) -> Error {
+pub(super) fn unknown(query: &str, words: &crate::text::BagOfWords) -> Error {
     let mut tokens = Vec::new();
     words.analyser.tokens(query, |token| tokens.push(token.to_owned()));
     let Some(first) = tokens.first() else {

@@ -4,10 +4,12 @@ use std::time::Instant;
 
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureStatistics;
-use matchrank_engine::matching::{Combination, Inputs, IterationRow, LatentModel, MatchingModel, Report};
+use matchrank_engine::matching::{
+    Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel, Report,
+};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::{Place, preference};
 use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table, to_json};
 
 pub(super) fn print(
@@ -64,6 +66,16 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
                 ("pairs", json!(s.n_pairs)),
             ]
         }
+        MatchingModel::Preference(model) => vec![
+            ("params", to_json(&model.settings)),
+            ("features", to_json(model.features.params())),
+            ("learned_with", to_json(&model.state.params)),
+            ("words", json!(model.features.n_words())),
+            ("tuples", json!(model.state.clock.steps)),
+            ("nonzero", json!(model.w.nnz())),
+            ("density", json!(model.density())),
+            ("report", to_json(&model.report)),
+        ],
         MatchingModel::Combination(model) => vec![
             ("weight", to_json(&model.weight)),
             ("of", json!([model.first.kind(), model.second.kind()])),
@@ -102,6 +114,11 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
             rows.push(("queries with clicks".into(), human(s.n_x)));
             rows.push(("documents with clicks".into(), human(s.n_y)));
             rows.push(("pairs".into(), human(s.n_pairs)));
+        }
+        MatchingModel::Preference(model) => {
+            add_preference(&mut rows, model);
+            more.extend(preference::trials(model, Format::Table));
+            more.push(preference::curve(model, Format::Table));
         }
         MatchingModel::Combination(model) => {
             let Combination { weight, first, second, curve, tuned_on } = &**model;
@@ -181,6 +198,27 @@ fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
         let why = if kept.validation.is_some() { "best on validation" } else { "the last" };
         rows.push(("kept iteration".into(), format!("{} ({why})", kept.report.number)));
     }
+    if let Some(ndcg) = report.validation {
+        rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
+    }
+}
+
+fn add_preference(rows: &mut Vec<(String, String)>, model: &PreferenceModel) {
+    let PreferenceModel { settings, features, state, report, .. } = model;
+    add_params(rows, &to_json(settings));
+    for (name, value) in
+        [("margin", state.params.margin), ("c", state.params.c), ("lambda", state.params.lambda)]
+    {
+        let row = rows.iter_mut().find(|(row, text)| row == name && text == "auto");
+        row.into_iter().for_each(|(_, text)| *text = format!("auto: {value}"));
+    }
+    let mut params = to_json(features.params());
+    params.as_object_mut().expect("a struct").retain(|name, _| name == "tf" || name == "idf");
+    add_params(rows, &params);
+    rows.push(("learned from".into(), report.source.clone()));
+    rows.push(("words".into(), human(features.n_words() as u64)));
+    rows.push(("weights".into(), human(model.w.nnz() as u64)));
+    rows.push(("density".into(), format!("{:.4} %", 100.0 * model.density())));
     if let Some(ndcg) = report.validation {
         rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
     }

@@ -1,0 +1,114 @@
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use matchrank_core::progress::Progress;
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::matching::{MatchingModel, PreferenceModel};
+use matchrank_engine::model_file;
+use matchrank_engine::training::preference::update_preference;
+use serde_json::json;
+
+use super::train::preference::{course, save, tuple_file};
+use crate::terminal::{self, Format, Terminal, figure, human, table, to_json};
+use crate::{Global, Outcome};
+
+/// Go on with the training of a sparse-preference model
+///
+/// Learns from more tuples exactly as if training had not stopped. Lines are `query TAB better document TAB
+/// worse document`, documents by id with --data, else by text; or JSON as in `help train sparse-preference`.
+/// Lines that cannot be used are left out, counted and reported (exit code 1 where some are no tuples at all).
+///
+/// The model is saved while the stream lasts, and at its end; Ctrl-C saves it and ends. A model that was
+/// refitted goes on refitting: its weights change, and no new pairs of words come.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Model file made by `train sparse-preference`
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Tuples to learn from; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    tuples: PathBuf,
+    /// Model file to write; may be the one that is read
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Dataset folder of the documents that lines name by id
+    #[arg(long, value_name = "DATASET")]
+    data: Option<PathBuf>,
+    /// Documents in tab-separated lines are texts, not ids [default: where there is no --data]
+    #[arg(long)]
+    text: bool,
+    /// Seconds from one saving to the next
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    checkpoint: u64,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank update words.model --tuples today.tsv --data shop --out words.model
+  tail -f preferences.jsonl | matchrank update words.model --tuples - --out words.model --checkpoint 10";
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    let tuples = tuple_file(&args.tuples, args.text || args.data.is_none())?;
+    let (model, provenance) = model_file::load(&args.model)?;
+    let MatchingModel::Preference(model) = model else {
+        bail!(
+            "{}: a {} model cannot be updated; models of sparse-preference can",
+            args.model.display(),
+            model.kind()
+        );
+    };
+    let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
+    let before = model.state.clock;
+    let save = |model: &PreferenceModel| save(&args.out, model, &provenance);
+    let course = course(None, 0, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
+    let trained = update_preference(&model, dataset.as_ref(), &tuples, &course, &terminal)?;
+    let model = trained.model;
+    save(&model)?;
+    if model.report.interrupted {
+        terminal.note("interrupted; what was learned is saved");
+    }
+    terminal.finish();
+    let clock = model.state.clock;
+    let (learned, violations) = (clock.steps - before.steps, clock.violations - before.violations);
+    match args.format {
+        Format::Json => {
+            let summary = json!({
+                "model": "sparse-preference",
+                "file": args.out,
+                "learned": learned,
+                "within_margin": violations,
+                "steps": clock.steps,
+                "nonzero": model.w.nnz(),
+                "density": model.density(),
+                "left_out": model.report.left_out,
+                "interrupted": model.report.interrupted,
+                "params": to_json(&model.state.params),
+                "seconds": started.elapsed().as_secs_f64(),
+            });
+            terminal::print(&serde_json::to_string_pretty(&summary)?)?;
+        }
+        format => {
+            let row = |name: &str, value: String| vec![name.to_owned(), value];
+            let mut rows = vec![
+                row("tuples learned from", human(learned)),
+                row("of which within the margin", human(violations)),
+                row("tuples in all", human(clock.steps)),
+                row("weights", human(model.w.nnz() as u64)),
+                row("density", format!("{} %", figure(100.0 * model.density(), 4))),
+            ];
+            rows.extend(
+                model.report.left_out.iter().map(|(why, n)| row(&format!("left out: {why}"), human(*n))),
+            );
+            terminal::print(&table(&["", "value"], rows, format))?;
+            terminal.done(&format!("wrote {}", args.out.display()), started);
+        }
+    }
+    Ok(if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean })
+}
