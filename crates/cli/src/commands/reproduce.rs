@@ -59,9 +59,9 @@ struct PreferenceArgs {
     /// How far apart the two documents of a tuple should be [default: 1]
     #[arg(long, value_name = "X")]
     margin: Option<f64>,
-    /// Refit to the last W, as the paper does, instead of the mean over all steps
+    /// Refit to the mean of W over all steps, instead of the last W as in the paper
     #[arg(long)]
-    last: bool,
+    average: bool,
     /// Points of the learning curves of Figure 1; 0 for none
     #[arg(long, default_value_t = 0, value_name = "N")]
     points: usize,
@@ -109,7 +109,7 @@ fn preference(
     params.c = args.c.unwrap_or(params.c);
     params.lambda = args.lambda.unwrap_or(params.lambda);
     params.margin = args.margin.unwrap_or(params.margin);
-    params.average = !args.last;
+    params.average = args.average;
     let split = labelled::read(&args.data, args.test.as_deref(), args.words)?;
     let found = preference::reproduce(&split, &settings, &terminal)?;
     terminal.done(

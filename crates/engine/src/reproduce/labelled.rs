@@ -304,3 +304,73 @@ fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<Entries>, usize)> {
     }
     Ok((rows, n_columns))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, name: &str, content: &[u8]) -> PathBuf {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    #[test]
+    fn folders_of_classes() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("x-train/cars/1", &b"wheel wheel car"[..]),
+            ("x-train/cars/2", b"car motor"),
+            ("x-train/boats/1", b"boat sail a"),
+            ("x-train/boats/2", b"sail caf\xe9"),
+            ("x-test/cars/3", b"car wheel unknown"),
+            ("x-test/cars/4", b"motor"),
+            ("x-test/boats/3", b"boat"),
+            ("x-test/boats/4", b"sail"),
+        ] {
+            write(folder.path(), name, text);
+        }
+        let split = read(folder.path(), None, 4).unwrap();
+        assert_eq!(split.words, ["car", "sail", "wheel", "boat"]);
+        assert_eq!((split.train.labels.len(), split.test.labels.len()), (4, 4));
+        // Boats come before cars; wheel is in one document of four, twice in it, car in two.
+        let row = split.train.rows.row(2);
+        let expected = [2f64.ln(), 2.0 * 4f64.ln()];
+        let norm = expected.iter().map(|x| x * x).sum::<f64>().sqrt();
+        assert_eq!(row.indices(), [0, 2]);
+        for (found, expected) in row.values().iter().zip(expected) {
+            assert!((f64::from(*found) - expected / norm).abs() < 1e-6);
+        }
+        write(folder.path(), "x-train/alone/1", b"one of its class");
+        assert!(read(folder.path(), None, 4).unwrap_err().to_string().contains("two classes of two rows"));
+    }
+
+    #[test]
+    fn idx_and_svmlight() {
+        let folder = tempfile::tempdir().unwrap();
+        let images = |n: u8| {
+            [vec![0, 0, 8, 3, 0, 0, 0, n, 0, 0, 0, 1, 0, 0, 0, 2], vec![3, 4].repeat(n.into())].concat()
+        };
+        let labels = |n: u8| [vec![0, 0, 8, 1, 0, 0, 0, n], (0..n).map(|i| i % 2).collect()].concat();
+        for (part, n) in [("train", 6), ("t10k", 4)] {
+            write(folder.path(), &format!("{part}-images-idx3-ubyte"), &images(n));
+            write(folder.path(), &format!("{part}-labels-idx1-ubyte"), &labels(n));
+        }
+        let split = read(folder.path(), None, 1).unwrap();
+        assert_eq!((split.train.labels.len(), split.test.labels.len()), (6, 4));
+        assert_eq!(split.train.rows.row(5).values(), [0.6, 0.8]);
+        write(folder.path(), "t10k-labels-idx1-ubyte", &labels(4)[..9]);
+        assert!(read(folder.path(), None, 1).unwrap_err().to_string().contains("cut off"));
+
+        let good = "1 1:3 2:4 # x\n-1 2:1\n1 1:1\n\n1 1:1\n-1 1:2\n-1 2:5\n".repeat(3);
+        let path = write(folder.path(), "rows.svm", good.as_bytes());
+        let split = read(&path, None, 1).unwrap();
+        assert_eq!((split.train.labels.len(), split.test.labels.len()), (12, 6));
+        assert_eq!(split.train.rows.row(0).values(), [0.6, 0.8]);
+        for bad in ["1 1:nan\n", "x 1:1\n", "1 0:1\n", "1 1:1 1:2\n", "1 one\n"] {
+            let path = write(folder.path(), "bad.svm", bad.as_bytes());
+            assert!(read(&path, None, 1).unwrap_err().to_string().contains("bad.svm:1"), "{bad}");
+        }
+    }
+}

@@ -301,7 +301,7 @@ fn broken_input_is_an_error() {
 #[test]
 fn broken_states_are_errors() {
     let problem = problem(3, (30, 300), 12, (12, 20), 80);
-    let params = PreferenceParams { c: 0.5, ..Default::default() };
+    let params = PreferenceParams { c: 0.5, average: true, ..Default::default() };
     let mut learner = problem.learner(&params);
     problem.learn(&mut learner, &problem.tuples);
     learner.refit();
