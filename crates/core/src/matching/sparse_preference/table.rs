@@ -60,7 +60,7 @@ impl Table {
     }
 
     fn home(&self, column: u32) -> usize {
-        (u64::from(column.wrapping_mul(0x9E37_79B1)) * self.buckets.len() as u64 >> 32) as usize
+        ((u64::from(column.wrapping_mul(0x9E37_79B1)) * self.buckets.len() as u64) >> 32) as usize
     }
 
     /// Where the column is.

@@ -224,7 +224,8 @@ proptest! {
         stopped = Learner::from_state(&stopped.state()).unwrap();
         one.install(|| problem.learn(&mut stopped, &problem.tuples[at..]));
         prop_assert_eq!(bits(&plain), bits(&stopped));
-        (plain.refit(), stopped.refit());
+        plain.refit();
+        stopped.refit();
         pool(n_threads).install(|| problem.learn(&mut plain, &problem.tuples));
         one.install(|| problem.learn(&mut stopped, &problem.tuples[..at]));
         stopped = Learner::from_state(&stopped.state()).unwrap();

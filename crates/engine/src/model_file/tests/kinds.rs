@@ -1,7 +1,9 @@
 //! A small file of every kind stays in the tree, keeps its bytes and keeps its scores.
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
-use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows};
+use matchrank_core::matching::{
+    Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows,
+};
 use matchrank_core::progress::Silent;
 use serde_json::json;
 
