@@ -349,9 +349,8 @@ mod tests {
     #[test]
     fn idx_and_svmlight() {
         let folder = tempfile::tempdir().unwrap();
-        let images = |n: u8| {
-            [vec![0, 0, 8, 3, 0, 0, 0, n, 0, 0, 0, 1, 0, 0, 0, 2], [3, 4].repeat(n.into())].concat()
-        };
+        let images =
+            |n: u8| [vec![0, 0, 8, 3, 0, 0, 0, n, 0, 0, 0, 1, 0, 0, 0, 2], [3, 4].repeat(n.into())].concat();
         let labels = |n: u8| [vec![0, 0, 8, 1, 0, 0, 0, n], (0..n).map(|i| i % 2).collect()].concat();
         for (part, n) in [("train", 6), ("t10k", 4)] {
             write(folder.path(), &format!("{part}-images-idx3-ubyte"), &images(n));

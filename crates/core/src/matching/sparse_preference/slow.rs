@@ -54,7 +54,8 @@ impl Slow {
                 }
             }
             eta_sum += eta;
-            if (t as usize).is_multiple_of(params.shrink_every) && !restricted && params.form == Form::Sparse {
+            if (t as usize).is_multiple_of(params.shrink_every) && !restricted && params.form == Form::Sparse
+            {
                 let threshold = params.lambda * eta_sum;
                 eta_sum = 0.0;
                 for w in self.w.iter_mut().flatten() {
