@@ -100,7 +100,7 @@ fn parameters_are_chosen_and_pairs_of_words_are_learned() {
     let error = folder.refused("train sparse-preference --data shop --density 2 --out x");
     assert!(error.contains("--density must be above 0"), "{error}");
     let error = folder.refused("train sparse-preference --data shop --set margin=wide --out x");
-    assert!(error.contains("a number or auto is expected"), "{error}");
+    assert!(error.contains("margin is a number or auto (default auto)"), "{error}");
     assert!(
         folder
             .refused("related hat --model bm25.model --reverse")

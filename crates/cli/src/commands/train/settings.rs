@@ -80,7 +80,10 @@ fn expected<P: DeserializeOwned>(params: &mut Value, name: &str, default: &Value
                 serde_json::from_value::<P>(params.clone()).err().map_or(String::new(), |e| e.to_string());
             let names: Vec<&str> =
                 answer.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()).collect();
-            format!("one of {}", names.join(", "))
+            match answer.strip_prefix("expected ") {
+                Some(expected) => expected.split(", not").next().unwrap_or_default().to_owned(),
+                None => format!("one of {}", names.join(", ")),
+            }
         }
     }
 }

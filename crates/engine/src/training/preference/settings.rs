@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for Choice {
         match (value.as_f64(), value.as_str()) {
             (Some(number), _) => Ok(Self::Given(number)),
             (None, Some("auto")) => Ok(Self::Auto),
-            _ => Err(serde::de::Error::custom(format!("a number or auto is expected, not {value}"))),
+            _ => Err(serde::de::Error::custom(format!("expected a number or auto, not {value}"))),
         }
     }
 }
