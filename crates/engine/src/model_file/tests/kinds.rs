@@ -64,8 +64,15 @@ fn latent(kind: LatentKind) -> MatchingModel {
 
 /// Three words; two tuples, and a refitting that has begun.
 fn preference() -> MatchingModel {
-    let params =
-        PreferenceParams { margin: 1.0, c: 0.5, lambda: 0.25, shrink_every: 2, ..Default::default() };
+    let average = true;
+    let params = PreferenceParams {
+        margin: 1.0,
+        c: 0.5,
+        lambda: 0.25,
+        shrink_every: 2,
+        average,
+        ..Default::default()
+    };
     let mut learner = Learner::new(&params, 3, 3, (0..3).map(|i| (i, i))).unwrap();
     let rows = Csr::from_triples(3, 3, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, 0.6), (2, 2, 0.8)]).unwrap();
     let tuples = [Tuple { query: 2, more: 1, less: 0 }, Tuple { query: 0, more: 1, less: 2 }];
@@ -73,7 +80,7 @@ fn preference() -> MatchingModel {
     learner.refit();
     learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
     MatchingModel::Preference(Box::new(PreferenceModel {
-        settings: PreferenceSettings::default(),
+        settings: PreferenceSettings { average, ..Default::default() },
         features: features(0.0),
         w: learner.matrix(),
         state: learner.state(),
