@@ -6,36 +6,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use matchrank::Folder;
-
-/// Shoppers who type "sneaker" click shoes that are called "trainers", those who type "lid" click hats.
-fn shop() -> Folder {
-    let folder = Folder::new();
-    let documents: String = (0..12)
-        .map(|i| {
-            let title = if i % 2 == 0 { "trainers for running" } else { "hat for the sun" };
-            format!("d{i},{title} model{}\n", i / 2)
-        })
-        .collect();
-    folder.write("docs.csv", format!("id,title\n{documents}"));
-    let clicks: String = (0..60)
-        .map(|i| {
-            let query = ["sneaker", "lid", "cheap sneaker", "cheap lid"][i % 4];
-            format!("{query},d{},{}\n", (2 * (i / 4) + i % 2) % 12, 1 + i % 3)
-        })
-        .collect();
-    folder.write("log.csv", format!("query,document,clicks\n{clicks}"));
-    folder.write("queries.tsv", "new1\tred sneaker\nnew2\tred lid\n");
-    let qrels: String = (0..12)
-        .flat_map(|d| (1..3).map(move |q| format!("new{q} 0 d{d} {}\n", u8::from(d % 2 == (q + 1) % 2))))
-        .collect();
-    folder.write("dev.qrels", &qrels);
-    folder.json(
-        "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments validation=dev.qrels \
-         --judgments test=dev.qrels --out shop --format json --quiet",
-    );
-    folder
-}
+use matchrank::{Folder, shop};
 
 /// Tuples by id: even documents for sneakers, odd ones for lids.
 fn tuples(from: usize, to: usize) -> String {

@@ -44,6 +44,14 @@ impl SparseRows {
         let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
         (&self.columns[at.clone()], &self.values[at])
     }
+
+    /// Adds `weight` times a row to `sum`.
+    pub fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
+        let (columns, values) = self.row(row);
+        for (&column, value) in columns.iter().zip(values) {
+            sum[usize::from(column)] += weight * value;
+        }
+    }
 }
 
 impl Factor {
@@ -159,12 +167,7 @@ impl Factor {
                 let row = &values[row * self.d..][..self.d];
                 sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
             }
-            Rows::Sparse(rows) => {
-                let (columns, values) = rows.row(row);
-                for (&column, value) in columns.iter().zip(values) {
-                    sum[usize::from(column)] += weight * value;
-                }
-            }
+            Rows::Sparse(rows) => rows.add_row(row, weight, sum),
         }
     }
 

@@ -80,7 +80,7 @@ pub struct PreferenceSettings {
     pub lambda: Choice,
     /// Steps from one shrinkage to the next. Default: 100.
     pub shrink_every: usize,
-    /// Whether refitting ends with the mean of W over its steps, not with the last W. Default: yes.
+    /// Whether refitting ends with the mean of W over its steps, not with the last W. Default: no.
     pub average: bool,
     /// MiB that W may take while it is learned; 0 for no ceiling. Default: 0.
     pub max_mib: usize,

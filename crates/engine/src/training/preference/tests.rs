@@ -5,8 +5,9 @@ use matchrank_core::progress::Silent;
 use super::*;
 use crate::dataset::Holdout;
 use crate::ingest::{IngestParams, ingest};
-use crate::matching::{MatchingModel, bind};
+use crate::matching::MatchingModel;
 use crate::model_file::{Provenance, load, save};
+use crate::training::tests::groups;
 
 /// Queries of even number like documents of even number, odd ones odd ones; documents use other words than
 /// queries. Queries 30 and 31 are judged for validation, and for test by grades that say the opposite.
@@ -69,19 +70,6 @@ fn train(settings: &PreferenceSettings, dataset: &Dataset, course: &Course<'_>) 
     train_preference(settings, &WordParams::default(), dataset, None, course, &Silent).unwrap().model
 }
 
-/// Mean scores of the documents of the query's own group, and of the other.
-fn groups(model: &PreferenceModel, dataset: &Dataset, query: &str, group: u32) -> [f32; 2] {
-    let model = MatchingModel::Preference(Box::new(model.clone()));
-    let matcher = bind(&model, dataset, None, &Silent).unwrap();
-    let scorer = matcher.begin(&[query]).unwrap();
-    [0, 1].map(|other| {
-        let documents: Vec<u32> = (0..20).filter(|d| d % 2 == (group + other) % 2).collect();
-        let mut scores = vec![0.0; 10];
-        scorer.list(0, &documents, &mut scores);
-        scores.iter().sum::<f32>() / 10.0
-    })
-}
-
 #[test]
 fn every_variant_learns_what_it_can() {
     let (_folder, dataset) = checkerboard(true);
@@ -98,7 +86,8 @@ fn every_variant_learns_what_it_can() {
         if learns {
             // A query that training saw, and one that it did not.
             for (query, group) in [("queryeven0 queryeven2", 0), ("queryodd1 queryodd3", 1)] {
-                let [own, other] = groups(&model, &dataset, query, group);
+                let [own, other] =
+                    groups(&MatchingModel::Preference(Box::new(model.clone())), &dataset, query, group);
                 assert!(own > other + 0.05, "{variant:?}: {own} {other}");
             }
             assert!(model.report.validation.unwrap() > 0.99, "{variant:?}: {:?}", model.report.validation);
