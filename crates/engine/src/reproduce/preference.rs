@@ -3,7 +3,9 @@
 //! A tuple is a row, another one of its class, and one of another class, all drawn at random. **MAP** is over
 //! all test rows as queries, each against all other test rows; equal scores are ordered by a hash, since rows
 //! come class by class. **Error** is the share of test tuples whose preferred row does not score higher; a tie
-//! is an error. Training draws its tuples from training rows alone, and refitting goes over the same ones.
+//! is an error. Training draws its tuples from training rows alone. Refitting goes over the same ones first, and
+//! over newly drawn ones in every further pass, which the paper has none of: on rows held out of the training rows
+//! three passes are better than one, and than three over the same tuples.
 
 use std::time::Instant;
 
@@ -27,7 +29,7 @@ pub struct Settings {
     pub n_tuples: usize,
     /// Test tuples that the error is taken over.
     pub n_test_tuples: usize,
-    /// Times that refitting goes over the tuples.
+    /// Passes of refitting: the first over the same tuples, each further one over as many new ones.
     pub refit_passes: usize,
     /// Points of the learning curves; 0 for none.
     pub n_points: usize,
@@ -36,13 +38,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For texts of 10,000 words: C and lambda of the paper's 5 to 10 % of the entries.
+    /// For texts of 10,000 words: the paper's C and about 8 % of the entries. lambda and the passes were chosen on
+    /// a fifth of the training rows of 20 Newsgroups.
     pub fn texts(seed: u64) -> Self {
         Self {
-            params: PreferenceParams::default(),
+            params: PreferenceParams { lambda: 7e-6, ..Default::default() },
             n_tuples: 100_000,
             n_test_tuples: 200_000,
-            refit_passes: 1,
+            refit_passes: 3,
             n_points: 0,
             seed,
         }
@@ -50,7 +53,7 @@ impl Settings {
 
     /// For images of 784 pixels: about half of the entries.
     pub fn images(seed: u64) -> Self {
-        Self { params: PreferenceParams { lambda: 5e-5, ..Default::default() }, ..Self::texts(seed) }
+        Self { params: PreferenceParams { lambda: 1e-6, ..Default::default() }, ..Self::texts(seed) }
     }
 }
 
@@ -211,7 +214,11 @@ impl Run<'_> {
         let piece = n.div_ceil(self.settings.n_points.max(1));
         let mut seconds = 0.0;
         for pass in 0..passes {
-            for (at, tuples) in self.tuples.chunks(piece).enumerate() {
+            let more = (pass > 0).then(|| {
+                let seed = self.settings.seed.wrapping_add(1 + pass as u64);
+                tuples(&self.split.train.labels, n, seed)
+            });
+            for (at, tuples) in more.as_ref().unwrap_or(&self.tuples).chunks(piece).enumerate() {
                 let started = Instant::now();
                 learner.learn(rows, rows, tuples, self.progress)?;
                 seconds += started.elapsed().as_secs_f64();

@@ -38,6 +38,12 @@ pub(super) struct CandidatePiece {
 }
 
 impl CandidatePiece {
+    /// Nothing yet, with room for two candidates in each of so many rows.
+    fn of(n_rows: usize) -> Self {
+        let (ends, columns) = (Vec::with_capacity(n_rows), Vec::with_capacity(2 * n_rows));
+        Self { ends, columns, values: Vec::with_capacity(2 * n_rows) }
+    }
+
     /// Where the candidates of each row lie.
     fn rows(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let mut from = 0;
@@ -160,15 +166,19 @@ pub(super) fn shrink(row: &mut [f32], threshold: f32, theta: f32, half: &mut Hal
     }
 }
 
+/// Entries of a piece of rows that may pass; the largest of each row so far is kept up to date.
+pub(super) fn select(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has these instructions.
+        return unsafe { select_avx512(largest, rows, bar) };
+    }
+    select_plain(largest, rows, bar)
+}
+
 vectorised! {
-    /// Entries of a piece of rows that may pass; the largest of each row so far is kept up to date.
-    pub(super) fn select(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
-        let room = 2 * rows.len();
-        let mut block = CandidatePiece {
-            ends: Vec::with_capacity(rows.len()),
-            columns: Vec::with_capacity(room),
-            values: Vec::with_capacity(room),
-        };
+    fn select_plain(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
+        let mut piece = CandidatePiece::of(rows.len());
         for (largest, row) in largest.iter_mut().zip(rows) {
             let most = row.largest();
             if most > *largest {
@@ -176,23 +186,63 @@ vectorised! {
             }
             let bar = (bar.share * *largest).max(bar.floor);
             if most > bar {
-                let mut passing = 0u32;
-                for lane in 0..WIDTH {
-                    passing |= u32::from(row.0[lane].abs() > bar) << lane;
-                }
-                while passing != 0 {
-                    let lane = passing.trailing_zeros();
-                    block.columns.push(lane as u8);
-                    block.values.push(row.0[lane as usize]);
-                    passing &= passing - 1;
+                let passing = |(_, value): &(u8, &f32)| value.abs() > bar;
+                for (lane, &value) in (0..).zip(&row.0).filter(passing) {
+                    piece.columns.push(lane);
+                    piece.values.push(value);
                 }
             }
-            block.ends.push(block.columns.len() as u32);
+            piece.ends.push(piece.columns.len() as u32);
         }
-        block.columns.shrink_to_fit();
-        block.values.shrink_to_fit();
-        block
+        piece.columns.shrink_to_fit();
+        piece.values.shrink_to_fit();
+        piece
     }
+}
+
+/// Sixteen lanes at a time: those that pass are pushed together.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+fn select_avx512(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
+    use std::arch::x86_64::*;
+    const { assert!(WIDTH == 32) };
+    let mut piece = CandidatePiece::of(rows.len());
+    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (largest, row) in largest.iter_mut().zip(rows) {
+        // SAFETY: 32 numbers.
+        let halves = unsafe { [_mm512_loadu_ps(row.0.as_ptr()), _mm512_loadu_ps(row.0.as_ptr().add(16))] };
+        let sizes = halves.map(|half| _mm512_abs_ps(half));
+        let most = _mm512_reduce_max_ps(_mm512_max_ps(sizes[0], sizes[1]));
+        if most > *largest {
+            *largest = most;
+        }
+        let bar = (bar.share * *largest).max(bar.floor);
+        if most > bar {
+            piece.columns.reserve(WIDTH);
+            piece.values.reserve(WIDTH);
+            let bar = _mm512_set1_ps(bar);
+            for (half, first) in [0, 16].into_iter().enumerate() {
+                let passing = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sizes[half], bar);
+                let columns = _mm512_add_epi32(lanes, _mm512_set1_epi32(first));
+                let n = piece.columns.len();
+                // SAFETY: there is room for sixteen more than will have come before; the first of them, as many
+                // as pass, are written before they count.
+                unsafe {
+                    let columns = _mm512_cvtepi32_epi8(_mm512_maskz_compress_epi32(passing, columns));
+                    _mm_storeu_si128(piece.columns.as_mut_ptr().add(n).cast(), columns);
+                    let values = _mm512_maskz_compress_ps(passing, halves[half]);
+                    _mm512_storeu_ps(piece.values.as_mut_ptr().add(n), values);
+                    let n = n + passing.count_ones() as usize;
+                    piece.columns.set_len(n);
+                    piece.values.set_len(n);
+                }
+            }
+        }
+        piece.ends.push(piece.columns.len() as u32);
+    }
+    piece.columns.shrink_to_fit();
+    piece.values.shrink_to_fit();
+    piece
 }
 
 /// The least share that a density may come to, so that not everything need be kept until it is known:
@@ -253,5 +303,29 @@ impl ShareCounts {
             }
         }
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vectors_do_what_the_plain_loop_does() {
+        let value = |at: usize| ((at * at) as f32 * 0.37).sin() * (1 + at % 5) as f32;
+        let rows: Vec<Lanes> = (0..50)
+            .map(|row| Lanes(std::array::from_fn(|lane| if row == 7 { 0.0 } else { value(32 * row + lane) })))
+            .collect();
+        for bar in
+            [Bar { share: 0.5, floor: 0.0 }, Bar { share: 0.0, floor: 2.0 }, Bar { share: 0.0, floor: 0.0 }]
+        {
+            let (mut largest, mut plain_largest) = (vec![1.0; 50], vec![1.0; 50]);
+            let found = select(&mut largest, &rows, bar);
+            let expected = select_plain(&mut plain_largest, &rows, bar);
+            assert_eq!(largest, plain_largest);
+            assert_eq!((found.ends, found.columns), (expected.ends, expected.columns));
+            assert_eq!(found.values, expected.values);
+            assert!(expected.values.len() > 50);
+        }
     }
 }

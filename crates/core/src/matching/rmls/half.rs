@@ -90,7 +90,7 @@ pub(super) fn half(
         sparse: sparse_rows.map(|rows| Sparse {
             rows,
             cursor: Cursor::new(rows),
-            expand: rows.columns.len() as f64 > EXPAND * (operator.n_rows(to.other()) * d) as f64,
+            expanded: expanded(rows, operator.n_rows(to.other()), d),
         }),
         made: Vec::new(),
         features: operator.features(to.other()).0,
@@ -134,11 +134,22 @@ struct Source<'a> {
 
 /// Where more than this share of the entries is not zero, it is faster to gather zeros as well.
 const EXPAND: f64 = 0.02;
+/// More than one block with zeros may take this much.
+const EXPANDED_BYTES: usize = 256 << 20;
 
 struct Sparse<'a> {
     rows: &'a SparseRows,
     cursor: Cursor,
-    expand: bool,
+    /// The blocks that come next, with their zeros; none where rows stay sparse.
+    expanded: Vec<Vec<Lanes>>,
+}
+
+/// Room for blocks of rows with their zeros, if they have enough entries.
+fn expanded(rows: &SparseRows, n_rows: usize, d: usize) -> Vec<Vec<Lanes>> {
+    let pays = rows.columns.len() as f64 > EXPAND * (n_rows * d) as f64;
+    // Several at a time, so that the rows are read less often.
+    let n_blocks = (EXPANDED_BYTES / (n_rows * size_of::<Lanes>()).max(1)).clamp(1, 4);
+    vec![Vec::new(); if pays { n_blocks } else { 0 }]
 }
 
 impl Source<'_> {
@@ -151,13 +162,14 @@ impl Source<'_> {
                 start.block(block, self.d, self.features, &mut self.made);
                 Block::Dense(&self.made)
             }
-            (_, Some(Sparse { rows, cursor, expand: true })) => {
-                cursor.advance_dense(rows, block * WIDTH, &mut self.made);
-                Block::Dense(&self.made)
+            (_, Some(Sparse { rows, cursor, expanded })) if !expanded.is_empty() => {
+                let at = block % expanded.len();
+                if at == 0 {
+                    cursor.advance_dense(rows, block * WIDTH, expanded);
+                }
+                Block::Dense(&expanded[at])
             }
-            (_, Some(Sparse { rows, cursor, expand: false })) => {
-                Block::Sparse(cursor.advance(rows, block * WIDTH))
-            }
+            (_, Some(Sparse { rows, cursor, .. })) => Block::Sparse(cursor.advance(rows, block * WIDTH)),
             (Input::Latent(Latent::Sparse(_)), None) => unreachable!("sparse rows have a cursor"),
         }
     }

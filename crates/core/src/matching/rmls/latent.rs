@@ -106,24 +106,28 @@ impl Cursor {
         }
     }
 
-    /// The same with its zeros, in `out`.
-    pub(super) fn advance_dense(&mut self, rows: &SparseRows, first: usize, out: &mut Vec<Lanes>) {
-        out.resize(self.to.len(), Lanes::ZERO);
-        let end = first + WIDTH;
-        let ends = &rows.offsets[1..];
-        self.to.par_chunks_mut(PIECE).zip(ends.par_chunks(PIECE)).zip(out.par_chunks_mut(PIECE)).for_each(
-            |((to, ends), out)| {
-                for ((to, &row_end), lanes) in to.iter_mut().zip(ends).zip(out) {
-                    *lanes = Lanes::ZERO;
-                    let (from, row_end) = (*to as usize, row_end as usize);
-                    let entries = rows.columns[from..row_end].iter().zip(&rows.values[from..row_end]);
-                    for (&column, &value) in entries.take_while(|(column, _)| usize::from(**column) < end) {
-                        lanes.0[usize::from(column) % WIDTH] = value;
-                        *to += 1;
-                    }
+    /// The next blocks with their zeros, as many as `out` has.
+    pub(super) fn advance_dense(&mut self, rows: &SparseRows, first: usize, out: &mut [Vec<Lanes>]) {
+        let n_rows = self.to.len();
+        out.iter_mut().for_each(|block| block.resize(n_rows, Lanes::ZERO));
+        let end = first + out.len() * WIDTH;
+        let mut pieces: Vec<Vec<&mut [Lanes]>> = (0..n_rows.div_ceil(PIECE)).map(|_| Vec::new()).collect();
+        for block in out {
+            pieces.iter_mut().zip(block.chunks_mut(PIECE)).for_each(|(piece, block)| piece.push(block));
+        }
+        let ends = rows.offsets[1..].par_chunks(PIECE);
+        self.to.par_chunks_mut(PIECE).zip(ends).zip(pieces).for_each(|((to, ends), mut blocks)| {
+            blocks.iter_mut().for_each(|block| block.fill(Lanes::ZERO));
+            for (row, (to, &row_end)) in to.iter_mut().zip(ends).enumerate() {
+                let (from, row_end) = (*to as usize, row_end as usize);
+                let entries = rows.columns[from..row_end].iter().zip(&rows.values[from..row_end]);
+                for (&column, &value) in entries.take_while(|(column, _)| usize::from(**column) < end) {
+                    let at = usize::from(column) - first;
+                    blocks[at / WIDTH][row].0[at % WIDTH] = value;
+                    *to += 1;
                 }
-            },
-        );
+            }
+        });
     }
 }
 
