@@ -47,13 +47,13 @@ struct PreferenceArgs {
     /// Tuples to learn from
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     tuples: usize,
-    /// Times that refitting goes over the tuples
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    /// Passes of refitting: the first over the same tuples, each further one over as many new ones
+    #[arg(long, default_value_t = 3, value_name = "N")]
     refit_passes: usize,
     /// Length of the first step [default: 200]
     #[arg(long, value_name = "C")]
     c: Option<f64>,
-    /// Strength of the shrinkage [default: 0.00001 for 20news, 0.00005 for mnist]
+    /// Strength of the shrinkage [default: 0.000007 for 20news, 0.000001 for mnist]
     #[arg(long, value_name = "X")]
     lambda: Option<f64>,
     /// How far apart the two documents of a tuple should be [default: 1]
