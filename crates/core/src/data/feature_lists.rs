@@ -23,6 +23,7 @@ use std::ops::Range;
 use super::feature_matrix::{FeatureMatrix, FeatureRow};
 use super::feature_rows::FeatureRows;
 use super::names::Names;
+use crate::{Error, Result};
 
 /// Labelled feature rows grouped by query.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +93,42 @@ impl FeatureLists {
             sparse(batches, &place, n_features, n_entries)
         };
         Self { queries, starts, labels, documents, features }
+    }
+
+    /// Lists of the given lengths, their rows one after the other: a label for each and `n_features` values. Queries and
+    /// documents are called by their numbers, from 1.
+    pub fn from_dense(
+        lengths: &[usize],
+        labels: Vec<f32>,
+        n_features: u32,
+        values: Vec<f32>,
+    ) -> Result<Self> {
+        let n_rows: usize = lengths.iter().sum();
+        if labels.len() != n_rows || values.len() != n_rows * n_features as usize || lengths.contains(&0) {
+            return Err(Error::Shape(format!(
+                "lists of {n_rows} rows and {n_features} features need as many labels and values, and at least one row each; \
+                 there are {} labels and {} values",
+                labels.len(),
+                values.len()
+            )));
+        }
+        if labels.iter().any(|label| !(*label >= 0.0 && label.is_finite()))
+            || values.iter().any(|x| !x.is_finite())
+        {
+            return Err(Error::Params("labels must be finite and at least 0, values finite".into()));
+        }
+        let numbered = |n: usize| {
+            let mut names = Names::default();
+            (1..=n).for_each(|i| names.push(&i.to_string()));
+            names
+        };
+        let ends = lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        let starts = std::iter::once(0).chain(ends).collect();
+        let (queries, documents) = (numbered(lengths.len()), numbered(n_rows));
+        Ok(Self { queries, starts, labels, documents, features: FeatureMatrix::Dense { n_features, values } })
     }
 
     /// Number of queries.

@@ -24,11 +24,11 @@ pub enum ScalingKind {
     /// By the standard deviation over all training rows.
     ZScore,
     /// By the range over all training rows.
+    #[default]
     MinMax,
     /// By the standard deviation within each list.
     QueryZScore,
     /// By the range within each list.
-    #[default]
     QueryMinMax,
 }
 

@@ -44,5 +44,5 @@ pub use weights::Target;
 
 pub(crate) use loss::{Active, Terms};
 pub(crate) use measure::WorstCase;
-pub(crate) use objective::{Goals, SlamObjective};
+pub(crate) use objective::Goals;
 pub(crate) use weights::Weigher;

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::objective::SlamObjective;
 use super::*;
 use crate::progress::Silent;
 use crate::ranking::path::LambdaPath;
