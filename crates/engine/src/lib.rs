@@ -10,6 +10,7 @@
 //! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
+//! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
@@ -24,6 +25,7 @@ pub mod ingest;
 pub mod inspect;
 pub mod matching;
 pub mod model_file;
+pub mod rankers;
 pub mod ranking;
 pub mod retrieval;
 pub mod text;

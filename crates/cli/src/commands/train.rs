@@ -1,4 +1,4 @@
-mod settings;
+pub(crate) mod settings;
 mod summary;
 
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use self::settings::{params_from, params_of_two, parse_setting};
 pub(crate) use self::summary::{COLLAPSED, EMPTY};
+use crate::commands::rankers;
 use crate::terminal::{Format, Terminal};
 use crate::{Global, Outcome};
 
@@ -37,7 +38,8 @@ Examples:
   matchrank train bm25 --data shop --set b=0.4 --out bm25.model
   matchrank train rmls --data shop --set d=200 --out rmls.model
   matchrank train rmls --data shop-today --start rmls.model --out today.model
-  matchrank train combination --data shop --of bm25.model rmls.model --out both.model";
+  matchrank train combination --data shop --of bm25.model rmls.model --out both.model
+  matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model";
 
 #[derive(Subcommand)]
 enum Model {
@@ -140,6 +142,53 @@ enum Model {
         #[arg(long, value_name = "A")]
         weight: Option<f32>,
     },
+    /// SLAM perceptron: a ranker of feature lists, learned online, with a bound on its losses
+    ///
+    /// Learns from lists that are not in perfect order, one at a time, and ranks with the mean of its weights.
+    ///
+    /// Parameters for --set:
+    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
+    ///   rule=misordered      which documents move the weights: misordered, or printed (all within the margin delta,
+    ///                        as the paper has it, for which its bound does not hold)
+    ///   delta=1              the margin of the printed rule
+    ///   epochs=100           passes over the lists at most
+    ///   patience=20          passes without a better validation figure after which to stop
+    ///   averaged=true        rank with the mean of all iterates, not with the last
+    #[command(verbatim_doc_comment)]
+    Perceptron(rankers::train::Args),
+    /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
+    ///
+    /// On data whose features order documents poorly the minimiser is w = 0; that is found out and reported.
+    ///
+    /// Parameters for --set:
+    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
+    ///   delta=1              the margin
+    ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
+    ///   lambda=[1,...,1e-5]  weight of the length of w, or several to choose from by validation
+    ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
+    ///   max_iterations=500   iterations of bundle for each lambda, at most
+    ///   epochs=20            passes of pegasos for each lambda
+    #[command(verbatim_doc_comment)]
+    Slam(rankers::train::Args),
+    /// RankSVM: a ranker of feature lists that learns from all pairs of documents of different grades
+    ///
+    /// Pairs are never formed: a list of m documents costs m log m.
+    ///
+    /// Parameters for --set:
+    ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
+    ///   lambda=[10,...,1e-6] weight of the length of w, or several to choose from by validation
+    ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
+    ///   max_iterations=500   iterations for each lambda, at most
+    #[command(verbatim_doc_comment)]
+    Ranksvm(rankers::train::Args),
+    /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
+    ///
+    /// Parameters for --set:
+    ///   lambda=[1,...,1e-6]  weight of the length of w, or several to choose from by validation
+    ///   tolerance=0.001      gradient, relative, at which to stop
+    ///   max_iterations=500   iterations for each lambda, at most
+    #[command(verbatim_doc_comment)]
+    Listnet(rankers::train::Args),
 }
 
 #[derive(clap::Args)]
@@ -168,8 +217,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     let seed = global.seed;
+    let model = match args.model {
+        Model::Perceptron(args) => return rankers::train::run("perceptron", args, global),
+        Model::Slam(args) => return rankers::train::run("slam", args, global),
+        Model::Ranksvm(args) => return rankers::train::run("ranksvm", args, global),
+        Model::Listnet(args) => return rankers::train::run("listnet", args, global),
+        matching => matching,
+    };
     // Parameters first: a wrong one should not wait for the data.
-    let (place, model, dataset, seeded) = match args.model {
+    let (place, model, dataset, seeded) = match model {
         Model::Bm25(Common { place, settings }) => {
             let params: Bm25Params = params_from(&settings)?;
             let dataset = Dataset::open(&place.data)?;
@@ -224,6 +280,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let dataset = Dataset::open(&place.data)?;
             let content_hash = dataset.manifest.content_hash.clone();
             (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
+        }
+        Model::Perceptron(_) | Model::Slam(_) | Model::Ranksvm(_) | Model::Listnet(_) => {
+            unreachable!("rankers of feature lists were dealt with")
         }
         Model::Combination { place, of, weight } => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {

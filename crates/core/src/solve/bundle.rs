@@ -44,9 +44,9 @@ pub(crate) struct Minimum {
 }
 
 /// Planes that took no part for so long are given up.
-const IDLE: u32 = 60;
+const IDLE: u32 = 20;
 /// Steps of the dual solver, at most.
-const DUAL_STEPS: usize = 200_000;
+const DUAL_STEPS: usize = 20_000;
 
 impl Bundle {
     /// Minimises J from `start`, until the gap is at most `tolerance` times J or iterations run out.
@@ -71,7 +71,7 @@ impl Bundle {
             self.add(subgradient, offset);
             let gap = best.objective - best.lower_bound;
             let bound;
-            (w, bound) = self.solve_dual(lambda, 1e-3 * gap);
+            (w, bound) = self.solve_dual(lambda, 0.03 * gap);
             best.lower_bound = best.lower_bound.max(bound);
             best.iterations = iteration;
             if best.objective - best.lower_bound <= tolerance * best.objective {

@@ -33,6 +33,7 @@ enum Array<'a> {
     U32(&'a [u32]),
     U64(&'a [u64]),
     F32(&'a [f32]),
+    F64(&'a [f64]),
 }
 
 /// A number that arrays are made of.
@@ -96,7 +97,7 @@ macro_rules! borrowed {
     };
 }
 
-borrowed!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32);
+borrowed!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64);
 
 fn pieces<T: Element>(
     numbers: &[T],

@@ -24,7 +24,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use self::objective::{HingeRisk, SquaredHingeRisk};
-use super::path::{LambdaPath, PathPoint, check_lambdas, choose};
+use super::path::{LambdaPath, Others, PathPoint, check_lambdas, choose};
 use super::products::dot;
 use super::sample::Sample;
 use super::validation::Validation;
@@ -129,7 +129,7 @@ pub fn fit_ranksvm(
                     iterations: found.iterations,
                     validation: None,
                 };
-                (found.w, point)
+                (found.w, point, Others::Open)
             })?;
             Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
         }
@@ -160,7 +160,7 @@ pub(super) fn fit_smooth(
             iterations: found.iterations,
             validation: None,
         };
-        (found.w, point)
+        (found.w, point, Others::Open)
     })?;
     Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
 }

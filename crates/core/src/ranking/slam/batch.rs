@@ -7,7 +7,7 @@ use super::objective::{Goals, SlamObjective};
 use super::pegasos::pegasos;
 use super::weights::Target;
 use crate::progress::Progress;
-use crate::ranking::path::{LambdaPath, PathPoint, check_lambdas, choose};
+use crate::ranking::path::{LambdaPath, Others, PathPoint, check_lambdas, choose};
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
 use crate::ranking::validation::Validation;
@@ -110,6 +110,7 @@ pub fn fit_slam(
     let risk = SlamObjective { sample, goals: &goals, delta: params.delta };
     let zero = vec![0.0; risk.n_weights()];
     let (objective_at_zero, _) = risk.at(&zero);
+    let collapsed = |bound: f64| objective_at_zero - bound <= params.tolerance * objective_at_zero;
     let mut bundle = Bundle::default();
     let mut last = zero;
     let chosen = choose(&params.lambda, validation, progress, |lambda| match params.solver {
@@ -125,7 +126,9 @@ pub fn fit_slam(
                 iterations: found.iterations,
                 validation: None,
             };
-            (found.w, point)
+            // If w = 0 minimises (4) for one lambda, 0 is a subgradient of phi there, and so it does for all.
+            let others = if collapsed(found.lower_bound) { Others::Same } else { Others::Open };
+            (found.w, point, others)
         }
         Solver::Pegasos => {
             let w = pegasos(sample, &goals, params, lambda, seed);
@@ -138,13 +141,11 @@ pub fn fit_slam(
                 iterations: params.epochs,
                 validation: None,
             };
-            (w, point)
+            (w, point, Others::Open)
         }
     })?;
     let point = chosen.path[chosen.kept];
-    let collapsed = point
-        .lower_bound
-        .is_some_and(|bound| objective_at_zero - bound <= params.tolerance * objective_at_zero);
+    let collapsed = point.lower_bound.is_some_and(collapsed);
     let bound = GeneralizationBound::of(sample.lists(), &goals, &chosen.w);
     let report = SlamReport {
         lambda: point.lambda,

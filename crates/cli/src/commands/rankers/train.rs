@@ -1,0 +1,224 @@
+//! `train perceptron`, `slam`, `ranksvm` and `listnet`.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use matchrank_core::data::FeatureLists;
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
+use matchrank_engine::files;
+use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::rankers::{RankerModel, RankerParams, RankerReport, train_ranker};
+use serde_json::{Value, json};
+
+use super::{ScalingName, note_unknown_features, read_lists};
+use crate::commands::train::settings::{params_from, parse_setting};
+use crate::terminal::{self, Format, Terminal, human, table, to_json};
+use crate::{Global, Outcome};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
+    #[arg(long, value_name = "FILE")]
+    letor: PathBuf,
+    /// Validation lists, by which epochs and lambdas are chosen
+    #[arg(long, value_name = "FILE")]
+    validation: Option<PathBuf>,
+    /// What is measured on the validation lists
+    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
+    measure: Measure,
+    /// How features are scaled
+    #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
+    scaling: ScalingName,
+    /// Lines `query<TAB>weight`; queries that are not there count 1
+    #[arg(long, value_name = "FILE")]
+    query_weights: Option<PathBuf>,
+    /// Model file to write
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Set a parameter of the model
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, Value)>,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// Parameters of a kind with settings over its defaults.
+pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
+    let params = match kind {
+        "perceptron" => RankerParams::Perceptron(params_from(settings)?),
+        "slam" => RankerParams::Slam(params_from(settings)?),
+        "ranksvm" => RankerParams::RankSvm(params_from(settings)?),
+        "listnet" => RankerParams::ListNet(params_from(settings)?),
+        other => bail!("there is no ranker {other}; there are {}", RankerParams::KINDS.join(", ")),
+    };
+    params.validate()?;
+    Ok(params)
+}
+
+pub(crate) fn run(kind: &str, args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    let params = params_of(kind, &args.settings)?;
+    let train = read_lists(&args.letor, &terminal)?;
+    let weights =
+        args.query_weights.as_deref().map(|path| query_weights(path, &train, &terminal)).transpose()?;
+    let validation = args.validation.as_deref().map(|path| read_lists(path, &terminal)).transpose()?;
+    if let (Some(lists), Some(path)) = (&validation, &args.validation) {
+        note_unknown_features(lists, train.n_features(), path, &terminal);
+    }
+    let counts =
+        [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
+    let validation = validation.map(|lists| (lists, args.measure));
+    let model =
+        train_ranker(&params, args.scaling.into(), train, weights, validation, global.seed, &terminal)?;
+    let provenance = Provenance {
+        seed: matches!(kind, "perceptron" | "slam").then_some(global.seed),
+        data: counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect(),
+        ..Provenance::default()
+    };
+    model_file::save_ranker(&args.out, &model, &provenance)?;
+    terminal.finish();
+    remark(&model, &terminal);
+    let measure = args.measure.to_string();
+    match args.format {
+        Format::Json => {
+            let data: serde_json::Map<String, Value> =
+                counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
+            let summary = json!({
+                "model": kind, "file": args.out, "data": data, "validation_measure": measure,
+                "params": to_json(&model.params), "report": to_json(&model.report),
+                "seconds": started.elapsed().as_secs_f64(),
+            });
+            terminal::print(&serde_json::to_string_pretty(&summary)?)?;
+        }
+        format => {
+            if format == Format::Table {
+                let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
+                terminal::print(&format!("{kind}: {counts}"))?;
+            }
+            terminal::print(&course(&model, &measure, format))?;
+            terminal.done(&format!("wrote {}", args.out.display()), started);
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+/// What a user should know about the result.
+fn remark(model: &RankerModel, terminal: &Terminal) {
+    let RankerReport::Slam(report) = &model.report else { return };
+    if report.collapsed {
+        terminal.note(
+            "w = 0 is as good as any weights for this objective, so nothing was learned: wrong pairs cost more than right \
+             ones gain. Use `train perceptron`, which minimises the same losses online, or ranksvm or listnet",
+        );
+    }
+    let bound = &report.bound;
+    let says = if bound.vacuous {
+        format!(
+            "which says nothing with losses up to 1; it would from {} lists on",
+            human(bound.lists_needed)
+        )
+    } else {
+        "in expectation".to_owned()
+    };
+    terminal.note(&format!(
+        "bound (23): at most {:.3} beyond the best weights of this norm, {says} (n = {}, R_X = {:.3}, 2 sum v = {:.3}, B = {:.3})",
+        bound.excess, bound.n, bound.radius, bound.lipschitz, bound.norm
+    ));
+}
+
+/// The epochs or lambdas that were tried.
+fn course(model: &RankerModel, measure: &str, format: Format) -> String {
+    let figure = |figure: Option<f64>| figure.map_or(String::new(), |figure| format!("{figure:.4}"));
+    match &model.report {
+        RankerReport::Perceptron(report) => {
+            let rows = (1..).zip(&report.epochs).filter(|(epoch, _)| {
+                format != Format::Table || *epoch == report.kept || *epoch <= 5 || epoch % 10 == 0
+            });
+            let rows = rows.map(|(epoch, figures)| {
+                let kept = if epoch == report.kept { "kept" } else { "" };
+                let loss = format!("{:.4}", figures.loss);
+                vec![
+                    epoch.to_string(),
+                    loss,
+                    human(figures.updates),
+                    figure(figures.validation),
+                    kept.to_owned(),
+                ]
+            });
+            let mut text = table(&["epoch", "loss", "updates", measure, ""], rows.collect(), format);
+            if let (Format::Table, Some(last)) = (format, report.curve.last()) {
+                text.push_str(&format!(
+                    "\ncumulative loss {:.1} after {} lists, bound {:.1}",
+                    last.loss,
+                    human(last.rounds),
+                    last.bound
+                ));
+            }
+            text
+        }
+        RankerReport::Slam(slam) => path_table(&slam.path, slam.lambda, measure, format),
+        RankerReport::Path(report) => path_table(&report.path, report.lambda, measure, format),
+    }
+}
+
+fn path_table(
+    path: &[matchrank_core::ranking::PathPoint],
+    kept: f64,
+    measure: &str,
+    format: Format,
+) -> String {
+    let rows = path.iter().map(|point| {
+        let proof = match (point.lower_bound, point.relative_gradient) {
+            (Some(bound), _) => format!("{:.1e}", point.objective - bound),
+            (None, Some(gradient)) => format!("{gradient:.1e}"),
+            (None, None) => String::new(),
+        };
+        vec![
+            format!("{:e}", point.lambda),
+            format!("{:.6}", point.objective),
+            proof,
+            point.iterations.to_string(),
+            point.validation.map_or(String::new(), |figure| format!("{figure:.4}")),
+            if point.lambda == kept { "kept".to_owned() } else { String::new() },
+        ]
+    });
+    let proof = if path.iter().any(|point| point.lower_bound.is_some()) { "gap" } else { "gradient" };
+    table(&["lambda", "objective", proof, "iterations", measure, ""], rows.collect(), format)
+}
+
+/// Weights of the queries of lists.
+fn query_weights(path: &Path, lists: &FeatureLists, progress: &dyn Progress) -> anyhow::Result<Vec<f64>> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
+    let place: std::collections::HashMap<&str, usize> =
+        lists.iter().enumerate().map(|(i, list)| (list.query(), i)).collect();
+    let mut weights = vec![1.0; lists.n_queries()];
+    let mut unknown = 0u64;
+    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        let parsed =
+            text.split_once('\t').and_then(|(query, weight)| Some((query, weight.trim().parse().ok()?)));
+        let Some((query, weight)) =
+            parsed.filter(|(_, weight): &(&str, f64)| *weight >= 0.0 && weight.is_finite())
+        else {
+            return Err(matchrank_engine::Error::parse(
+                name,
+                line,
+                "`query<TAB>weight` is expected, the weight a number of at least 0",
+            )
+            .into());
+        };
+        match place.get(query) {
+            Some(&query) => weights[query] = weight,
+            None => unknown += 1,
+        }
+    }
+    if unknown > 0 {
+        progress.note(&format!("{name}: {} of its queries are not among the lists", human(unknown)));
+    }
+    Ok(weights)
+}
