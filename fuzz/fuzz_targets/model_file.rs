@@ -42,6 +42,9 @@ fn same_scores(model: &MatchingModel, again: &MatchingModel) {
             assert_eq!(score(model).to_bits(), score(again).to_bits());
         }
         (MatchingModel::RandomWalk(model), MatchingModel::RandomWalk(again)) => assert!(model == again),
+        (MatchingModel::Preference(model), MatchingModel::Preference(again)) => {
+            assert!(model.w == again.w && model.state == again.state);
+        }
         (MatchingModel::Combination(model), MatchingModel::Combination(again)) => {
             assert!(model.weight == again.weight);
             same_scores(&model.first, &again.first);

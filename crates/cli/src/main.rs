@@ -1,6 +1,7 @@
 //! `matchrank`: learn to match queries with documents, and to rank, from click logs and judgments.
 
 mod commands;
+mod interrupt;
 mod terminal;
 
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ struct Cli {
 
 /// Flags every command takes.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Threads to use, at most 256; 0 means all cores
     #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(..=256))]
@@ -49,6 +51,7 @@ enum Command {
     Inspect(commands::inspect::Args),
     Export(commands::export::Args),
     Eval(commands::eval::Args),
+    Reproduce(commands::reproduce::Args),
     Completions(commands::completions::Args),
 }
 
@@ -97,6 +100,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Inspect(args) => commands::inspect::run(args, &cli.global),
         Command::Export(args) => commands::export::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
+        Command::Reproduce(args) => commands::reproduce::run(args, &cli.global),
         Command::Completions(args) => commands::completions::run(args),
     }
 }

@@ -10,6 +10,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use matchrank_core::progress::Progress;
 pub(crate) use matchrank_engine::doctor::thousands as human;
+use serde_json::Value;
 
 /// Work that takes less shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -34,6 +35,14 @@ impl Terminal {
             let memory =
                 peak_memory().map_or(String::new(), |bytes| format!(", peak memory {} MiB", bytes >> 20));
             say(&format!("{what} in {:.1} s{memory}", started.elapsed().as_secs_f64()));
+        }
+    }
+
+    /// A line on standard error, unless `--quiet`.
+    pub(crate) fn say(&self, line: &str) {
+        self.finish();
+        if !self.quiet {
+            say(line);
         }
     }
 
@@ -147,8 +156,32 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// Prints the data of a result: as JSON, or as CSV of two columns, the name of a figure and its value. The names
+/// are the ways to the figures in the JSON, as in `report.iterations.0.objective`.
+pub(crate) fn print_data(data: &Value, format: Format) -> anyhow::Result<()> {
+    if format == Format::Json {
+        return print(&serde_json::to_string_pretty(data)?);
+    }
+    let mut rows = Vec::new();
+    flatten(String::new(), data, &mut rows);
+    print(&table(&["name", "value"], rows, Format::Csv))
+}
+
+fn flatten(name: String, data: &Value, rows: &mut Vec<Vec<String>>) {
+    let within = |key: &str| if name.is_empty() { key.to_owned() } else { format!("{name}.{key}") };
+    match data {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(within(key), value, rows)),
+        Value::Array(items) => (0..).zip(items).for_each(|(i, item): (usize, _)| {
+            flatten(within(&i.to_string()), item, rows);
+        }),
+        Value::Null => rows.push(vec![name, String::new()]),
+        Value::String(text) => rows.push(vec![name, text.clone()]),
+        other => rows.push(vec![name, other.to_string()]),
+    }
+}
+
 /// Something as JSON, through text: f32 would become the nearest f64, 0.30000001192092896 for 0.3.
-pub(crate) fn to_json(value: &impl serde::Serialize) -> serde_json::Value {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> Value {
     let text = serde_json::to_string(value).expect("results are plain data");
     serde_json::from_str(&text).expect("what was just written")
 }

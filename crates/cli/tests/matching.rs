@@ -2,45 +2,19 @@
 
 mod matchrank;
 
-use matchrank::Folder;
+use matchrank::{Folder, shop};
 use serde_json::Value;
 
-const MODELS: [&str; 6] = ["bm25", "rmls", "pls", "lsi-dt", "lsi-qd", "random-walk"];
-
-/// Shoppers who type "sneaker" click shoes that are called "trainers", those who type "lid" click hats.
-fn shop() -> Folder {
-    let folder = Folder::new();
-    let documents: String = (0..12)
-        .map(|i| {
-            let title = if i % 2 == 0 { "trainers for running" } else { "hat for the sun" };
-            format!("d{i},{title} model{}\n", i / 2)
-        })
-        .collect();
-    folder.write("docs.csv", format!("id,title\n{documents}"));
-    let clicks: String = (0..60)
-        .map(|i| {
-            let query = ["sneaker", "lid", "cheap sneaker", "cheap lid"][i % 4];
-            let document = (2 * (i / 4) + i % 2) % 12;
-            format!("{query},d{document},{}\n", 1 + i % 3)
-        })
-        .collect();
-    folder.write("log.csv", format!("query,document,clicks\n{clicks}"));
-    folder.write("queries.tsv", "new1\tred sneaker\nnew2\tred lid\nnew3\tzebra\n");
-    let qrels: String = (0..12)
-        .flat_map(|d| (1..3).map(move |q| format!("new{q} 0 d{d} {}\n", u8::from(d % 2 == (q + 1) % 2))))
-        .collect();
-    folder.write("dev.qrels", &qrels);
-    folder.json(
-        "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments validation=dev.qrels \
-         --judgments test=dev.qrels --out shop --format json --quiet",
-    );
-    folder
-}
+const MODELS: [&str; 7] = ["bm25", "rmls", "pls", "lsi-dt", "lsi-qd", "random-walk", "sparse-preference"];
 
 fn trained() -> Folder {
     let folder = shop();
     for model in MODELS {
-        let d = if matches!(model, "bm25" | "random-walk") { "" } else { "--set d=4" };
+        let d = match model {
+            "bm25" | "random-walk" => "",
+            "sparse-preference" => "--set tuples=2000",
+            _ => "--set d=4",
+        };
         let made = folder.json(&format!("train {model} --data shop {d} --out {model}.model --format json"));
         assert_eq!(made["model"], model);
     }
@@ -78,7 +52,9 @@ fn every_model_is_trained_ranked_with_explained_and_looked_into() {
         );
     }
     // "red sneaker" shares no word with any document: only what was learned from clicks helps.
-    for (model, helps) in [("bm25", false), ("rmls", true), ("pls", true), ("both", true)] {
+    for (model, helps) in
+        [("bm25", false), ("rmls", true), ("pls", true), ("sparse-preference", true), ("both", true)]
+    {
         let run = folder.read(&format!("{model}.run"));
         let first: Option<&str> =
             run.lines().find(|line| line.starts_with("new1 ")).and_then(|l| l.split(' ').nth(2));
@@ -135,10 +111,16 @@ fn related_words_and_helpful_refusals() {
     assert!(error.contains("analysed: sneak") && error.contains("sneaker"), "{error}");
     let error = folder.refused("related the --model rmls.model");
     assert!(error.contains("nothing is left"), "{error}");
+    let (_, out, err) = folder.run("related sneaker zebra trainers --model rmls.model");
+    assert!(
+        out.contains("run") && err.contains("nothing about these words, and leaves them out: zebra, trainer")
+    );
+    let related = folder.json("related sneaker zebra --model rmls.model --format json");
+    assert_eq!(related["unknown_words"], serde_json::json!(["zebra"]));
     assert!(folder.refused("related hat --model bm25.model").contains("no latent space"));
     assert!(folder.refused("related hat --model lsi-qd.model").contains("no words"));
     let error = folder.refused("explain --model bm25.model --data shop --query hat --document nowhere");
-    assert!(error.contains("no document nowhere"), "{error}");
+    assert!(error.contains("no document 'nowhere'"), "{error}");
 }
 
 #[test]
@@ -154,6 +136,8 @@ fn training_says_what_it_did() {
         err.contains("validation: NDCG@10 over 2 judged queries, their judged documents ranked"),
         "{err}"
     );
+    // Sizes that are not those of `ingest` (13 words, 4 of the 7 queries have clicks), and why.
+    assert!(out.contains("`ingest` counted d_y = 17: only") && out.contains("stay without a row"), "{out}");
     assert!(err.contains("iteration 1 (") && err.contains(" s): objective"), "{err}");
     let made =
         folder.json("train rmls --data shop --set center=false --set d=8 --out flat.model --format json");
@@ -173,6 +157,91 @@ fn training_says_what_it_did() {
 }
 
 #[test]
+fn what_is_missing_is_said() {
+    let folder = trained();
+    let rank = |rest: &str| {
+        let (code, _, err) = folder.run(&format!("rank --data shop --out x.run {rest}"));
+        (code, err)
+    };
+    // No test query was clicked for, and none shares a word with a title.
+    let (code, err) = rank("--model random-walk.model --candidates judged");
+    let silent =
+        "2 queries have no score for any candidate; theirs are all 0, in the order of their ids: new1, new2";
+    assert!(code == 0 && err.contains(silent), "{err}");
+    let (_, err) = rank("--model rmls.model --candidates judged");
+    assert!(!err.contains("no score") && !err.contains("no candidates"), "{err}");
+    let (_, err) = rank("--model random-walk.model");
+    assert!(err.contains("2 queries have no document with a score: new1, new2"), "{err}");
+    let (code, err) = rank("--model rmls.model --queries queries.tsv --candidates dev.qrels");
+    assert!(code == 0 && err.contains("1 query has no candidates (left out): new3"), "{err}");
+    // Advice that the command has a flag for.
+    folder.write("bad.csv", "a,b\n1,2\n");
+    let (code, err) = rank("--model rmls.model --queries bad.csv");
+    assert!(code == 2 && err.contains("the columns are a, b; call them query_id and query"), "{err}");
+    assert!(!err.contains("--column"), "{err}");
+    let error = folder.refused("ingest --clicks log.csv --documents docs.csv --queries bad.csv --out y");
+    assert!(error.contains("--column query_id=NAME"), "{error}");
+}
+
+/// One header line, then a name and a value on every line.
+#[test]
+fn csv_is_for_programs() {
+    let folder = trained();
+    let commands = MODELS.map(|model| format!("train {model} --data shop --out again.model --format csv"));
+    let inspected =
+        MODELS.into_iter().chain(["both"]).map(|model| format!("inspect {model}.model --format csv"));
+    for command in commands.into_iter().chain(inspected) {
+        let csv = folder.text(&format!("{command} --quiet"));
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        assert_eq!(reader.headers().unwrap(), vec!["name", "value"], "{command}");
+        let records: Vec<(String, String)> = reader.deserialize().map(Result::unwrap).collect();
+        assert!(records.len() > 3 && csv.lines().count() == records.len() + 1, "{command}: {csv}");
+        for (name, value) in &records {
+            assert!(!name.is_empty() && !value.ends_with('%'), "{command}: {name},{value}");
+        }
+    }
+    let csv = folder.text("train rmls --data shop --set d=4 --out again.model --format csv --quiet");
+    let value = |name: &str| {
+        let line = csv.lines().find(|line| line.starts_with(&format!("{name},"))).expect("it is there");
+        line.split(',').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!((value("params.gamma"), value("report.iterations.0.number")), (0.3, 1.0));
+    assert!(value("report.iterations.0.density_x") > 0.0);
+}
+
+#[test]
+fn what_a_combination_is_tuned_on_can_be_chosen_and_is_said() {
+    let folder = trained();
+    let train = |rest: &str| {
+        let command =
+            format!("train combination --data shop --of bm25.model rmls.model --out x.model {rest}");
+        folder.json(&format!("{command} --format json"))["tuned_on"].clone()
+    };
+    assert_eq!((train("--weight 0.5"), train("--candidates judged")), (Value::Null, "judged".into()));
+    assert_eq!((train(""), train("--candidates all")), ("all".into(), "all".into()));
+    assert!(folder.text("inspect x.model").contains("the whole collection ranked"));
+    assert_eq!(folder.json("inspect x.model --format json")["tuned_on"], "all");
+    let command = "train combination --data shop --of bm25.model rmls.model --out x.model";
+    assert!(folder.text(&format!("{command} --candidates judged")).contains("their judged documents ranked"));
+    folder.refused(&format!("{command} --weight 0.5 --candidates all"));
+}
+
+#[test]
+fn more_dimensions_than_the_data_has_are_not_made_up() {
+    let folder = shop();
+    // Two kinds of titles and six models: 2 + 6 - 1 directions.
+    let (code, out, err) = folder.run("train lsi-dt --data shop --out dt.model");
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("d = 100 was asked for, but 7 latent dimensions are all that the data has"),
+        "{err}"
+    );
+    assert!(out.contains("latent dimensions found"), "{out}");
+    assert_eq!(folder.json("inspect dt.model --format json")["d"], 7);
+    folder.text("rank --model dt.model --data shop --out x.run");
+}
+
+#[test]
 fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     let folder = shop();
     let refused = |args: &str, expected: &str| {
@@ -182,7 +251,28 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     refused("train rmls --data nowhere --set dd=3 --out x", "it has d, iterations, beta");
     refused("train rmls --data nowhere --set dd=3 --out x", "click_weight");
     refused("train rmls --data nowhere --set d=0 --out x", "d must be from 1");
-    refused("train pls --data nowhere --set tf=cube --out x", "--set tf=\"cube\"");
+    refused(
+        "train pls --data nowhere --set tf=cube --out x",
+        "--set tf=cube: tf is one of count, log, binary (default log)",
+    );
+    refused(
+        "train pls --data nowhere --set click_tf=3 --out x",
+        "--set click_tf=3: click_tf is one of count, log (default log)",
+    );
+    refused(
+        "train rmls --data nowhere --set d=abc --out x",
+        "--set d=abc: d is a whole number, 0 or more (default 1000)",
+    );
+    refused("train rmls --data nowhere --set d=1.5 --out x", "--set d=1.5: d is a whole number");
+    refused(
+        "train rmls --data nowhere --set beta=NaN --out x",
+        "--set beta=NaN: beta is a number (default 0.5)",
+    );
+    refused(
+        "train rmls --data nowhere --set center=1 --out x",
+        "--set center=1: center is true or false (default true)",
+    );
+    refused("train bm25 --data nowhere --set b=1e999 --out x", "b is a number (default 0.75)");
     refused("train random-walk --data nowhere --set steps=0 --out x", "steps must be between 1");
     refused("train lsi-dt --data shop --set click_weight=1 --out x", "no such parameter");
     folder.text("train bm25 --data shop --out bm25.model");
@@ -195,6 +285,16 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     );
     folder.text("train lsi-qd --data shop --set d=2 --out qd.model");
     refused("explain --model qd.model --data bare --query lid --document d1", "train it on this one");
+    refused("explain --model bm25.model --data shop --query= --document d1", "--query is empty");
+    // Before the work, not after it.
+    let (code, _, err) = folder.run("train rmls --data shop --out nowhere/x");
+    assert!(
+        code == 2 && err.contains("nowhere/x: cannot be written in nowhere: there is no such folder"),
+        "{err}"
+    );
+    assert!(!err.contains("iteration"), "{err}");
+    refused("rank --model bm25.model --data shop --out nowhere/x", "there is no such folder; make it first");
+    refused("rank --model bm25.model --data shop --out shop", "is a folder");
     assert!(!folder.names().contains(&"x".to_owned()));
 }
 
@@ -203,7 +303,9 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
 fn help_states_the_defaults() {
     let folder = shop();
     for model in MODELS {
-        let made = folder.json(&format!("train {model} --data shop --out {model}.model --format json"));
+        let budget = if model == "sparse-preference" { "--budget 0" } else { "" };
+        let made =
+            folder.json(&format!("train {model} --data shop {budget} --out {model}.model --format json"));
         let help = folder.text(&format!("help train {model}"));
         let mut params = made["params"].as_object().unwrap().clone();
         if let Some(features) = made["features"].as_object() {

@@ -316,4 +316,41 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
         text.contains("the papers' protocol") && text.contains("matchrank eval --qrels other/log/test.qrels"),
         "{text}"
     );
+    // One explanation, one list of related words and one look inside, and what was printed comes again from the
+    // commands themselves.
+    let look = &first["look"];
+    let (query, document) = (look["query"].as_str().unwrap(), look["document"].as_str().unwrap());
+    for expected in [format!("Why {document} is the best document for '{query}'"), "all other pairs".into()] {
+        assert!(text.contains(&expected), "{expected}\n{text}");
+    }
+    let word = look["word"].as_str().unwrap();
+    let related = folder.json(&format!("related {word} --model other/rmls.model --top 5 --format json"));
+    assert_eq!(related["related"], look["related"]);
+    assert_eq!(related["related"].as_array().unwrap().len(), 5);
+    assert!(text.contains(related["related"][4]["word"].as_str().unwrap()), "{text}");
+    assert!(
+        text.contains("document features have rows of 1,000 numbers") && text.contains("No collapse."),
+        "{text}"
+    );
+}
+
+/// Judged documents were found by rankings, so they are better than most: a weight that orders them well may let
+/// documents nobody judged come first.
+#[test]
+fn a_combination_tuned_on_the_collection_ranks_it_better() {
+    let folder = Folder::new();
+    folder.text("demo --quiet");
+    let ndcg = |candidates: &str| {
+        folder.text(&format!(
+            "train combination --data matchrank-demo/dataset --of matchrank-demo/rmls.model matchrank-demo/bm25.model \
+             --candidates {candidates} --out both.model"
+        ));
+        folder.text("rank --model both.model --data matchrank-demo/dataset --out both.run");
+        let made = folder.json(
+            "eval --qrels matchrank-demo/log/test.qrels --run both.run --measures ndcg@10 --format json",
+        );
+        made["runs"][0]["measures"]["ndcg@10"].as_f64().unwrap()
+    };
+    let (all, judged) = (ndcg("all"), ndcg("judged"));
+    assert!(all > judged + 0.02, "{all} {judged}");
 }

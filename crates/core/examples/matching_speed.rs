@@ -29,7 +29,7 @@ fn main() {
                 fitted.steps,
                 fitted.residual,
                 s[0],
-                s[d - 1]
+                s[s.len() - 1]
             );
         }
         _ => panic!("rmls or pls"),

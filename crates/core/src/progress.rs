@@ -20,3 +20,17 @@ impl Progress for Silent {
     fn advance(&self, _n: u64) {}
     fn note(&self, _message: &str) {}
 }
+
+/// Keeps the notes, for tests.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct Notes(pub(crate) std::sync::Mutex<Vec<String>>);
+
+#[cfg(test)]
+impl Progress for Notes {
+    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
+    fn advance(&self, _n: u64) {}
+    fn note(&self, message: &str) {
+        self.0.lock().unwrap().push(message.to_owned());
+    }
+}

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use matchrank_core::{Error, Result};
 
@@ -118,13 +118,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Resul
     }
     let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let path = target.as_path();
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    let temporary = tempfile::Builder::new().prefix(".matchrank-").tempfile_in(&folder).map_err(|e| {
-        Error::format(name_of(path), format!("cannot be written in {}: {}", folder.display(), e.kind()))
-    })?;
+    let temporary = temporary_beside(path)?;
     {
         let buffered = BufWriter::with_capacity(BUFFER, temporary.as_file());
         match path.extension().and_then(|e| e.to_str()) {
@@ -149,6 +143,31 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Resul
     temporary.as_file().sync_all().map_err(io)?;
     temporary.persist(path).map_err(|e| io(e.error))?;
     Ok(())
+}
+
+/// Whether [`write_atomically`] will find a place for the file: asked before long work, not found out after.
+pub fn check_writable(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Err(Error::format(name_of(path), "is a folder; name a file to write"));
+    }
+    if path == Path::new("-") || path.exists() && !path.is_file() {
+        return Ok(());
+    }
+    temporary_beside(&path.canonicalize().unwrap_or_else(|_| path.to_path_buf())).map(drop)
+}
+
+fn temporary_beside(path: &Path) -> Result<tempfile::NamedTempFile> {
+    let folder = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    tempfile::Builder::new().prefix(".matchrank-").tempfile_in(folder).map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such folder; make it first".to_owned(),
+            kind => kind.to_string(),
+        };
+        Error::format(name_of(path), format!("cannot be written in {}: {why}", folder.display()))
+    })
 }
 
 /// Temporary files are private to their owner; a result should have the permissions of any new file.

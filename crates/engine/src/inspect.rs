@@ -67,8 +67,6 @@ pub struct BoundReport {
     pub vacuous: bool,
 }
 
-/// Rows that the collapse is judged by.
-const SAMPLE: usize = 256;
 /// The bound holds with probability 1 - 2 delta.
 const DELTA: f64 = 0.05;
 
@@ -110,19 +108,14 @@ fn side(factor: &Factor) -> Side {
     let n_nonzero: usize = kept().map(|(.., nonzero)| nonzero).sum();
     let n = n_rows.max(1) as f64;
     let shortest = kept().map(|(_, length, _)| *length).fold(f64::INFINITY, f64::min);
-    let features: Vec<u32> = (0..)
-        .zip(factor.row_of())
-        .filter(|(_, row)| **row != Factor::NONE && norms[**row as usize].2 > 0)
-        .map(|(feature, _)| feature)
-        .collect();
-    let n_sampled = features.len().min(SAMPLE);
-    let sample: Vec<Vec<f32>> = (0..n_sampled)
-        .map(|i| {
-            let mut row = vec![0.0; d];
-            factor.add(features[i * features.len() / n_sampled], 1.0, &mut row);
-            row
-        })
-        .collect();
+    // In the order they are kept in, which is that of training: so RMLS reported the same figures.
+    let mut used: Vec<u32> = factor.row_of().iter().copied().filter(|&row| row != Factor::NONE).collect();
+    used.sort_unstable();
+    let row = |i: usize| {
+        let mut row = vec![0.0; d];
+        factor.add_row(used[i] as usize, 1.0, &mut row);
+        row
+    };
     Side {
         n_features: factor.n_features(),
         n_rows,
@@ -134,7 +127,7 @@ fn side(factor: &Factor) -> Side {
             kept().map(|(_, length, _)| *length).fold(0.0, f64::max),
         ],
         largest_l1: kept().map(|(sum, ..)| *sum).fold(0.0, f64::max),
-        collapse: Collapse::of(&sample),
+        collapse: Collapse::of_sample(used.len(), row),
     }
 }
 

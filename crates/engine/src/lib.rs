@@ -12,6 +12,7 @@
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
+//! | [`reproduce`] | tables and figures of the papers, made anew |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 //! | [`training`] | from a dataset to a model |
@@ -27,6 +28,7 @@ pub mod matching;
 pub mod model_file;
 pub mod rankers;
 pub mod ranking;
+pub mod reproduce;
 pub mod retrieval;
 pub mod text;
 pub mod training;

@@ -15,7 +15,7 @@ pub type Ranking = (String, Vec<(String, f32)>);
 pub type Candidates = HashMap<String, Vec<String>>;
 
 /// The `top` best documents of the whole collection for every query. Documents that the model says nothing
-/// about are left out.
+/// about are left out; a note says which queries have no other.
 pub fn rank_collection(
     model: &MatchingModel,
     dataset: &Dataset,
@@ -26,6 +26,8 @@ pub fn rank_collection(
     let matcher = bind(model, dataset, None, progress)?;
     let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
     let hits = matcher.top(&texts, top, progress)?;
+    let silent = queries.iter().zip(&hits).filter(|(_, hits)| hits.is_empty());
+    note(silent.map(|(query, _)| query.id.as_str()), "no document with a score", progress);
     let ids = dataset.document_ids()?;
     let named = |(query, hits): (&Query, Vec<_>)| {
         let list =
@@ -36,8 +38,9 @@ pub fn rank_collection(
 }
 
 /// The given candidates of every query, scored and sorted; ties go by document id. Queries without
-/// candidates are left out. A candidate that the model says nothing about has the score 0. Candidates that
-/// are not in the collection are counted in a note.
+/// candidates are left out. A candidate that the model says nothing about has the score 0. Notes say which
+/// queries have no candidates, which get no score at all, and how many candidates are not in the
+/// collection.
 pub fn rank_candidates(
     model: &MatchingModel,
     dataset: &Dataset,
@@ -54,27 +57,54 @@ pub fn rank_candidates(
     let rows: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
     let numbers: HashMap<&str, u32> = found.iter().map(|(_, id)| id.as_str()).zip(0..).collect();
     let matcher = bind(model, dataset, Some(&rows), progress)?;
+    let without = queries.iter().filter(|query| !candidates.contains_key(&query.id));
+    note(without.map(|query| query.id.as_str()), "no candidates (left out)", progress);
     let queries: Vec<(&Query, &Vec<String>)> =
         queries.iter().filter_map(|query| Some((query, candidates.get(&query.id)?))).collect();
+    let mut silent: Vec<&Query> = Vec::new();
     progress.begin("ranking", Some(queries.len() as u64), "queries");
     let mut rankings = Vec::with_capacity(queries.len());
     for batch in queries.chunks(matcher.batch_size()) {
         let texts: Vec<&str> = batch.iter().map(|(query, _)| query.text.as_str()).collect();
         let scorer = matcher.begin(&texts)?;
-        rankings.par_extend(batch.par_iter().enumerate().map(|(i, (query, list))| {
-            let known: Vec<(&String, u32)> =
-                list.iter().filter_map(|id| Some((id, *numbers.get(id.as_str())?))).collect();
-            let documents: Vec<u32> = known.iter().map(|(_, document)| *document).collect();
-            let mut scores = vec![0.0; documents.len()];
-            scorer.list(i, &documents, &mut scores);
-            let scored = known.iter().zip(scores);
-            let mut ranking: Vec<(String, f32)> = scored
-                .map(|((id, _), score)| ((*id).clone(), if score.is_nan() { 0.0 } else { score }))
-                .collect();
-            ranking.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-            progress.advance(1);
-            (query.id.clone(), ranking)
-        }));
+        let ranked: Vec<(Ranking, bool)> = batch
+            .par_iter()
+            .enumerate()
+            .map(|(i, (query, list))| {
+                let known: Vec<(&String, u32)> =
+                    list.iter().filter_map(|id| Some((id, *numbers.get(id.as_str())?))).collect();
+                let documents: Vec<u32> = known.iter().map(|(_, document)| *document).collect();
+                let mut scores = vec![0.0; documents.len()];
+                scorer.list(i, &documents, &mut scores);
+                let is_silent = scores.iter().all(|score| score.is_nan());
+                let scored = known.iter().zip(scores);
+                let mut ranking: Vec<(String, f32)> = scored
+                    .map(|((id, _), score)| ((*id).clone(), if score.is_nan() { 0.0 } else { score }))
+                    .collect();
+                ranking.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+                progress.advance(1);
+                ((query.id.clone(), ranking), is_silent)
+            })
+            .collect();
+        silent.extend(
+            batch.iter().zip(&ranked).filter(|(_, (_, silent))| *silent).map(|((query, _), _)| query),
+        );
+        rankings.extend(ranked.into_iter().map(|(ranking, _)| ranking));
     }
+    let silent = silent.iter().map(|query| query.id.as_str());
+    note(silent, "no score for any candidate; theirs are all 0, in the order of their ids", progress);
     Ok(rankings)
+}
+
+/// Says how many queries have (no) something, and names the first.
+fn note<'a>(queries: impl Iterator<Item = &'a str>, what: &str, progress: &dyn Progress) {
+    const NAMED: usize = 5;
+    let queries: Vec<&str> = queries.collect();
+    let more = if queries.len() > NAMED { ", ..." } else { "" };
+    let named = queries[..queries.len().min(NAMED)].join(", ");
+    match queries.len() {
+        0 => {}
+        1 => progress.note(&format!("1 query has {what}: {named}")),
+        n => progress.note(&format!("{n} queries have {what}: {named}{more}")),
+    }
 }

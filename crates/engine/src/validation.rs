@@ -1,7 +1,8 @@
 //! How good a model is on the validation judgments, cheaply enough to ask after every iteration.
 //!
 //! Where most queries have documents that were judged irrelevant, the judged documents are ranked (the
-//! papers' protocol); otherwise, as with held-out clicks, the whole collection. The figure is NDCG@10.
+//! papers' protocol); otherwise, as with held-out clicks, the whole collection, unless the caller says what
+//! to rank. The figure is NDCG@10.
 
 use std::hash::BuildHasher;
 
@@ -12,6 +13,7 @@ use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
 use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, Holdout};
 use crate::matching::{Scorer, top_of};
@@ -22,6 +24,26 @@ const QUERIES: usize = 1000;
 const PAIRS: u64 = 64_000_000;
 /// But never fewer queries than this.
 const FEWEST: usize = 10;
+
+/// Which documents are ranked to measure a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ranked {
+    /// The judged documents of each query.
+    Judged,
+    /// The whole collection; documents that nobody judged count as irrelevant.
+    All,
+}
+
+impl Ranked {
+    /// In words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Judged => "their judged documents ranked",
+            Self::All => "the whole collection ranked",
+        }
+    }
+}
 
 /// Validation queries with their judgments.
 pub struct Validation {
@@ -37,13 +59,25 @@ impl Validation {
     /// The validation judgments of a dataset, if there are any; a note says what will be measured on them.
     /// Which queries are taken, where there are too many, depends on the seed.
     pub fn of(dataset: &Dataset, seed: u64, progress: &dyn Progress) -> Result<Option<Self>> {
+        Self::ranking(None, dataset, seed, progress)
+    }
+
+    /// The same, ranking what is said instead of what suits the judgments.
+    pub fn ranking(
+        ranked: Option<Ranked>,
+        dataset: &Dataset,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>> {
         let judgments = dataset.judgments(Holdout::Validation)?;
         let lists: Vec<_> = judgments.chunk_by(|a, b| a.query == b.query).collect();
         if lists.is_empty() {
             return Ok(None);
         }
         let mixed = lists.iter().filter(|list| list.iter().any(|judged| judged.grade <= 0.0)).count();
-        let rank_judged = 2 * mixed > lists.len();
+        let suitable = if 2 * mixed > lists.len() { Ranked::Judged } else { Ranked::All };
+        let ranked = ranked.unwrap_or(suitable);
+        let rank_judged = ranked == Ranked::Judged;
         let n_documents = dataset.manifest.statistics.n_documents;
         let most = if rank_judged {
             QUERIES
@@ -79,9 +113,14 @@ impl Validation {
         progress.note(&format!(
             "validation: NDCG@10 over {}{of} judged queries, {}",
             taken.len(),
-            if rank_judged { "their judged documents ranked" } else { "the whole collection ranked" }
+            ranked.describe()
         ));
         Ok(Some(Self { texts, judged, wanted, n_documents }))
+    }
+
+    /// Which documents are ranked.
+    pub fn ranked(&self) -> Ranked {
+        if self.wanted.is_some() { Ranked::Judged } else { Ranked::All }
     }
 
     /// The texts of the queries.

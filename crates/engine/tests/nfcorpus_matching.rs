@@ -1,13 +1,9 @@
 //! Matching models on NFCorpus: what training from graded links is worth on queries nobody has seen.
 
 use matchrank_core::matching::{Bm25Params, PlsParams, RmlsParams};
-use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
 use matchrank_core::progress::Silent;
-use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::features::FeatureParams;
-use matchrank_engine::ingest::{IngestParams, ingest};
 use matchrank_engine::matching::{Combination, MatchingModel, TextBm25};
-use matchrank_engine::ranking::rank_collection;
 use matchrank_engine::training::{train_pls, train_rmls};
 use matchrank_engine::validation::Validation;
 
@@ -16,51 +12,26 @@ mod nfcorpus_data;
 /// With every default, and with nothing chosen but on the validation queries: RMLS and PLS rank by
 /// themselves (0.20 at least), and raise BM25 (0.33) when combined with it (0.345 at least).
 #[test]
-#[allow(clippy::print_stderr)]
 fn models_learn_what_words_do_not_say() {
-    let Some(folder) = nfcorpus_data::folder() else {
-        eprintln!("skipped: no NFCorpus; set MATCHRANK_DATA to the folder that has nfcorpus/");
-        return;
-    };
-    let file = |name: &str| folder.join(name);
-    let params = IngestParams {
-        documents: vec![file("dev.docs.gz"), file("test.docs.gz")],
-        queries: ["train", "dev", "test"].map(|part| file(&format!("{part}.titles.queries"))).to_vec(),
-        responses: vec![file("train.3-2-1.qrel.gz")],
-        judgments: vec![
-            (Holdout::Validation, file("dev.3-2-1.qrel.gz")),
-            (Holdout::Test, file("test.3-2-1.qrel.gz")),
-        ],
-        ..IngestParams::default()
-    };
-    let temporary = tempfile::tempdir().unwrap();
-    let path = temporary.path().join("nfcorpus");
-    ingest(&params, &path, false, &Silent).unwrap();
-    let dataset = Dataset::open(&path).unwrap();
-    let test = HeldOut::of(&dataset, Holdout::Test).unwrap();
-    let measures = Measure::parse_list("ndcg@10").unwrap();
-    let ndcg = |model: &MatchingModel| {
-        let rankings = rank_collection(model, &dataset, &test.queries, 100, &Silent).unwrap();
-        let conventions = Conventions::of(Dialect::Matchrank);
-        evaluate(&test.qrels().unwrap(), &rankings[..], &measures, &conventions).unwrap().mean(0)
-    };
+    let Some(corpus) = nfcorpus_data::ingested() else { return };
+    let (dataset, ndcg) = (&corpus.dataset, |model: &MatchingModel| corpus.ndcg(model));
 
-    let bm25 = MatchingModel::Bm25(TextBm25::of_dataset(&Bm25Params::default(), &dataset).unwrap().into());
+    let bm25 = MatchingModel::Bm25(TextBm25::of_dataset(&Bm25Params::default(), dataset).unwrap().into());
     let features = FeatureParams::default();
-    let rmls = train_rmls(&RmlsParams::default(), &features, &dataset, None, 1, &Silent).unwrap();
-    let pls = train_pls(&PlsParams::default(), &features, &dataset, 1, &Silent).unwrap();
-    let validation = Validation::of(&dataset, 1, &Silent).unwrap().expect("validation judgments");
+    let rmls = train_rmls(&RmlsParams::default(), &features, dataset, None, 1, &Silent).unwrap();
+    let pls = train_pls(&PlsParams::default(), &features, dataset, 1, &Silent).unwrap();
+    let validation = Validation::of(dataset, 1, &Silent).unwrap().expect("validation judgments");
     for model in [rmls, pls].map(|model| MatchingModel::Latent(model.into())) {
         let alone = ndcg(&model);
         assert!(alone >= 0.20, "{} alone: NDCG@10 {alone:.4}", model.kind());
         let name = model.kind();
-        let both = Combination::tune(model, bm25.clone(), &dataset, &validation, &Silent).unwrap();
+        let both = Combination::tune(model, bm25.clone(), dataset, &validation, &Silent).unwrap();
         let combined = ndcg(&MatchingModel::Combination(both.into()));
         assert!(combined >= 0.345, "{name} with BM25: NDCG@10 {combined:.4}");
     }
 
     let uncentered = RmlsParams { center: false, ..Default::default() };
-    let collapsed = train_rmls(&uncentered, &features, &dataset, None, 1, &Silent).unwrap();
+    let collapsed = train_rmls(&uncentered, &features, dataset, None, 1, &Silent).unwrap();
     let last = &collapsed.report.iterations.last().unwrap().report;
     assert!(last.collapse_x.is_collapsed() && last.collapse_y.is_collapsed(), "{last:?}");
     assert!(ndcg(&MatchingModel::Latent(collapsed.into())) < 0.20);

@@ -1,5 +1,7 @@
+mod look;
+
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use matchrank_core::matching::bm25::Bm25Params;
@@ -12,9 +14,12 @@ use matchrank_engine::ingest::{IngestParams, ingest};
 use matchrank_engine::matching::{MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
+use matchrank_engine::training::preference::{Choice, Chosen, Course, PreferenceSettings, train_preference};
 use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
+use matchrank_engine::validation::Ranked;
 use serde::Serialize;
 
+use self::look::Look;
 use super::rank::{held_out, judged_candidates, write_run};
 use super::simulate;
 use super::train::{combine, provenance};
@@ -50,14 +55,8 @@ struct Report {
     judged: Vec<Row>,
     /// The whole collection ranked.
     collection: Vec<Row>,
-    /// The test query with the most training clicks, and the best document for it by the last model.
-    example: Example,
-}
-
-#[derive(Default, Serialize)]
-struct Example {
-    query: String,
-    document: String,
+    /// What `explain`, `related` and `inspect` say of the RMLS model.
+    look: Look,
 }
 
 #[derive(Serialize)]
@@ -94,7 +93,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Format::Csv => terminal::print(&csv(&report))?,
         Format::Table => {
             terminal::print(&tables(&report))?;
-            terminal::print(&next(out, &report.example))?;
+            terminal::print(&format!("\n{}", report.look.text()))?;
+            terminal::print(&next(out, &report.look))?;
             terminal.done("demo", started);
         }
     }
@@ -164,16 +164,18 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     let candidates = judged_candidates(&test);
     let mut judged = rows(&test, "random order", &random_order(&test))?;
     let mut collection = Vec::new();
-    let mut example = Example::default();
+    let mut look = None;
     for (name, model) in &models {
         let ranked = rank_candidates(model, &dataset, &test.queries, &candidates, &Silent)?;
         judged.extend(rows(&test, name, &ranked)?);
         let ranked = rank_collection(model, &dataset, &test.queries, 1000, &Silent)?;
         write_run(&out.join(format!("{name}.run")), &ranked, name)?;
         collection.extend(rows(&test, name, &ranked)?);
-        let clicked = (0..).zip(&ranked).filter(|(_, (_, list))| !list.is_empty());
-        if let Some((i, (_, list))) = clicked.max_by(|a, b| test.clicks[a.0].total_cmp(&test.clicks[b.0])) {
-            example = Example { query: test.queries[i].text.clone(), document: list[0].0.clone() };
+        if *name == "rmls" {
+            let clicked = (0..).zip(&ranked).filter(|(_, (_, list))| !list.is_empty());
+            let most = clicked.max_by(|a, b| test.clicks[a.0].total_cmp(&test.clicks[b.0]));
+            let (i, (_, list)) = most.context("the RMLS model ranked nothing")?;
+            look = Some(Look::new(model, &dataset, &test.queries[i].text, &list[0].0)?);
         }
     }
     let (n_queries, n_pairs) = (human(test.queries.len() as u64), human(s.n_judgments[1]));
@@ -181,22 +183,25 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
         "rank, evaluate",
         format!("{n_queries} test queries, {n_pairs} judged pairs, {documents} documents, gain 2^grade - 1"),
     );
-    Ok(Report { seed: global.seed, steps, judged, collection, example })
+    let look = look.expect("RMLS is among the models");
+    Ok(Report { seed: global.seed, steps, judged, collection, look })
 }
 
 /// The models of the demo, in the order they are trained, and what the step is called.
-const MODELS: [(&str, &str); 8] = [
+const MODELS: [(&str, &str); 10] = [
     ("bm25", "train bm25"),
     ("lsi-dt", "train lsi-dt"),
     ("lsi-qd", "train lsi-qd"),
     ("random-walk", "train random-walk"),
     ("pls", "train pls"),
     ("rmls", "train rmls"),
+    ("sparse-preference", "train sparse-preference"),
     ("pls+bm25", "train combination"),
+    ("sparse-preference+bm25", "train combination"),
     ("rmls+bm25", "train combination"),
 ];
 
-/// A model with its defaults, which are those of `train`.
+/// A model with its defaults, which are those of `train`; preferences with fewer tuples, and nothing to choose.
 fn train(
     name: &str,
     former: &[(&'static str, MatchingModel)],
@@ -207,7 +212,7 @@ fn train(
         let [first, second] = [first, second]
             .map(|part| &former.iter().find(|(name, _)| *name == part).expect("it was trained before").1);
         let silent = Terminal::new(true);
-        let both = combine(first.clone(), second.clone(), dataset, global, &silent)?;
+        let both = combine(first.clone(), second.clone(), Ranked::All, dataset, global, &silent)?;
         return Ok(MatchingModel::Combination(Box::new(both)));
     }
     let (seed, features) = (global.seed, FeatureParams::default());
@@ -219,6 +224,20 @@ fn train(
         "random-walk" => {
             let content_hash = dataset.manifest.content_hash.clone();
             return Ok(MatchingModel::RandomWalk(WalkModel { params: Default::default(), content_hash }));
+        }
+        "sparse-preference" => {
+            let chosen = Chosen::default();
+            let settings = PreferenceSettings {
+                tuples: 100_000,
+                margin: Choice::Given(chosen.margin),
+                c: Choice::Given(chosen.c),
+                lambda: Choice::Given(chosen.lambda),
+                ..Default::default()
+            };
+            let course =
+                Course { density: None, budget: Duration::ZERO, seed, stop: &|| false, checkpoint: None };
+            let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent)?;
+            return Ok(MatchingModel::Preference(Box::new(trained.model)));
         }
         "lsi-dt" => train_lsi_dt(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
         "lsi-qd" => train_lsi_qd(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
@@ -236,6 +255,10 @@ fn trained(model: &MatchingModel) -> String {
             let kept = model.report.best.map_or(String::new(), |best| format!(", iteration {best} kept"));
             let ndcg = model.report.validation.unwrap_or_default();
             format!("{} dimensions{kept}, validation NDCG@10 {ndcg:.4}", model.model.d())
+        }
+        MatchingModel::Preference(model) => {
+            let ndcg = model.report.validation.unwrap_or_default();
+            format!("{} weights, validation NDCG@10 {ndcg:.4}", human(model.w.nnz() as u64))
         }
         MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
         MatchingModel::Combination(model) => {
@@ -309,20 +332,19 @@ fn tables(report: &Report) -> String {
     };
     format!(
         "{}\n\nThe judged documents of each test query, ranked (the papers' protocol):\n{}\n\n\
-         The whole collection, ranked (documents nobody judged count as irrelevant):\n{}",
+         The whole collection, ranked (documents nobody judged count as irrelevant):\n{}\n\
+         `seen` queries have clicks in the training log, `unseen` ones do not.",
         table(&["step", "result", "seconds"], steps, Format::Table),
         figures(&report.judged),
         figures(&report.collection)
     )
 }
 
-fn next(out: &Path, example: &Example) -> String {
+fn next(out: &Path, look: &Look) -> String {
     let out = out.display();
-    let Example { query, document } = example;
-    let word = query.split(' ').next().unwrap_or_default();
+    let Look { query, document, word, .. } = look;
     format!(
-        "\n`seen` queries have clicks in the training log, `unseen` ones do not.\n\
-         Next, on what was made here:\n  \
+        "\nNext, on what was made here:\n  \
          matchrank eval --qrels {out}/log/test.qrels --run {out}/bm25.run {out}/rmls+bm25.run\n  \
          matchrank inspect {out}/rmls.model\n  \
          matchrank related {word} --model {out}/rmls.model\n  \

@@ -11,7 +11,7 @@ use crate::{Global, Outcome};
 
 /// Say why a document has its score for a query
 ///
-/// The parts add up to the score: shared words for BM25; for RMLS, PLS and LSI pairs of a query feature and a
+/// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI and sparse preferences pairs of a query feature and a
 /// document feature, each adding x * affinity * y. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
 /// likeliest ways over clicks, which do not add up to its score; a combination both of its models. Rankers of
@@ -69,12 +69,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         (None, Some(data)) => data,
         (None, None) => unreachable!("one of the two is required"),
     };
+    if args.query.trim().is_empty() {
+        bail!("--query is empty; give the text of a query");
+    }
     let (model, _) = model_file::load(&args.model)?;
     let dataset = Dataset::open(data)?;
-    let Some(row) = dataset.document_ids()?.iter().position(|id| *id == args.document) else {
-        bail!("{}: there is no document {}", data.display(), args.document);
-    };
-    let row = [row as u32];
+    let row = [row_of(&dataset, &args.document)?];
     // A combination is standardised over the whole collection; for the others one document will do.
     let (wanted, document) = match model {
         MatchingModel::Combination(_) => (None, row[0]),
@@ -84,21 +84,29 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let mut explanation = matcher.explain(&args.query, document)?;
     terminal.finish();
     match args.format {
-        Format::Json => {
+        Format::Table => terminal::print(&text(model.kind(), &explanation, args.top))?,
+        format => {
             shorten(&mut explanation, args.top);
             let mut json = to_json(&explanation);
             json["model"] = model.kind().into();
             json["query"] = args.query.into();
             json["document"] = args.document.into();
-            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+            terminal::print_data(&json, format)?;
         }
-        format => terminal::print(&text(model.kind(), &explanation, args.top, format))?,
     }
     Ok(Outcome::Clean)
 }
 
+/// The row of a document in a dataset.
+pub(crate) fn row_of(dataset: &Dataset, document: &str) -> anyhow::Result<u32> {
+    let Some(row) = dataset.document_ids()?.iter().position(|id| id == document) else {
+        bail!("{}: there is no document '{document}'", dataset.folder().display());
+    };
+    Ok(row as u32)
+}
+
 /// Leaves the largest parts.
-fn shorten(explanation: &mut Explanation, top: usize) {
+pub(crate) fn shorten(explanation: &mut Explanation, top: usize) {
     match &mut explanation.why {
         Why::Terms { terms } => terms.truncate(top),
         Why::Pairs { pairs, others } => {
@@ -109,7 +117,7 @@ fn shorten(explanation: &mut Explanation, top: usize) {
     }
 }
 
-fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> String {
+pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String {
     let Some(score) = explanation.score else {
         return format!("{kind}: no score; {}", silence(&explanation.why));
     };
@@ -137,7 +145,7 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             }
             rows.push(line(6, "score", score));
             let header = ["word", "in query", "in document", "idf", "saturation", "adds"];
-            format!("{kind}: the score is the sum over shared words\n{}", table(&header, rows, format))
+            format!("{kind}: the score is the sum over shared words\n{}", table(&header, rows, Format::Table))
         }
         Why::Pairs { pairs, others } => {
             let mut rows: Vec<Vec<String>> = pairs
@@ -157,7 +165,7 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             let header = ["query feature", "document feature", "x", "affinity", "y", "adds"];
             format!(
                 "{kind}: the score is the sum over pairs of features of x * affinity * y\n{}",
-                table(&header, rows, format)
+                table(&header, rows, Format::Table)
             )
         }
         Why::Paths { self_transition, steps, paths } => {
@@ -174,7 +182,7 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
                 "{kind}: {steps} steps, each staying with probability {self_transition}; the likeliest ways from the \
                  document to the query, from which the score is made together with all longer ones and the \
                  probability of so many moves\n{}",
-                table(&["over", "probability"], rows, format)
+                table(&["over", "probability"], rows, Format::Table)
             )
         }
         Why::Parts { parts } => {
@@ -199,11 +207,11 @@ fn text(kind: &str, explanation: &Explanation, top: usize, format: Format) -> St
             let header = ["model", "its score", "mean", "deviation", "standardised", "weight", "adds"];
             let mut text = format!(
                 "{kind}: the score is the weighted sum of standardised scores\n{}",
-                table(&header, rows, format)
+                table(&header, rows, Format::Table)
             );
             for part in parts {
                 text.push_str("\n\n");
-                text.push_str(&self::text(&part.model, &part.explanation, top, format));
+                text.push_str(&self::text(&part.model, &part.explanation, top));
             }
             text
         }

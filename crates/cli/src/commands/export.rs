@@ -1,6 +1,14 @@
-use clap::Subcommand;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail, ensure};
+use clap::{Subcommand, ValueEnum};
+use matchrank_engine::matching::{
+    MatchingModel, PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, word_pairs, write_pairs,
+};
+use matchrank_engine::{Error, files, model_file};
 
 use crate::commands::rankers;
+use crate::terminal::{self, Format, Terminal, human, table};
 use crate::{Global, Outcome};
 
 /// Write what a model has learned for other programs
@@ -12,20 +20,125 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// The strongest pairs of words of a sparse-preference model, as a synonym file
+    ///
+    /// For Solr and Elasticsearch: lines `sneaker => sneaker,trainer`, pairs of positive weight only. Words are
+    /// as analysed, so the filter of synonyms belongs behind the stemmer; to export whole words, ingest with
+    /// --no-stemming. CSV has query_word, document_word and weight, negative weights, too.
+    #[command(after_help = EXAMPLES)]
+    Synonyms(Synonyms),
     /// A linear ranker as `model/linear` for the learning-to-rank plugin of Elasticsearch and OpenSearch
     ///
     /// The file is the body of a request to _ltr/_featureset/SET/_createmodel. Factors of scaling are multiplied into
     /// the weights; a model whose features are scaled within each list cannot be exported.
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = ELASTICSEARCH_EXAMPLES)]
     Elasticsearch(rankers::export::Elasticsearch),
 }
 
+#[derive(clap::Args)]
+struct Synonyms {
+    /// Model file made by `train sparse-preference`, or a combination with one
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// File to write; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Which file
+    #[arg(long, value_enum, default_value_t = As::Solr)]
+    format: As,
+    /// Leave out pairs of smaller weight; a word with itself starts with 1
+    #[arg(long, value_name = "WEIGHT", default_value_t = 0.2)]
+    threshold: f32,
+    /// Pairs of each query word at most, the strongest
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// Print what changed since this former export, of either format
+    #[arg(long, value_name = "FILE")]
+    diff: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum As {
+    /// For Solr and Elasticsearch
+    Solr,
+    /// For spreadsheets
+    Csv,
+}
+
 const EXAMPLES: &str = "\
+Examples:
+  matchrank export synonyms words.model --out synonyms.txt
+  matchrank export synonyms words.model --format csv --threshold 0.5 --out pairs.csv --diff yesterday.csv";
+
+const ELASTICSEARCH_EXAMPLES: &str = "\
 Examples:
   matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model
   matchrank export elasticsearch ranker.model --features names.txt --letor vali.txt --out model.json";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    let What::Elasticsearch(args) = args.what;
-    rankers::export::run(&args, global)
+    match args.what {
+        What::Synonyms(args) => synonyms(args, global),
+        What::Elasticsearch(args) => rankers::export::run(&args, global),
+    }
+}
+
+fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
+    ensure!(args.threshold >= 0.0, "--threshold must be 0 or more");
+    let terminal = Terminal::new(global.quiet);
+    // Read before anything is written: it may be the same file.
+    let before = args.diff.as_deref().map(|path| {
+        let bytes = files::read_all(path)?;
+        let name = files::name_of(path);
+        let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
+        anyhow::Ok(read_pairs(&name, text)?)
+    });
+    let before = before.transpose()?;
+    let (model, _) = model_file::load(&args.model)?;
+    let Some(preference) = preference(&model) else {
+        bail!(
+            "{}: a {} model has no weights of pairs of words; models of sparse-preference have",
+            args.model.display(),
+            model.kind()
+        );
+    };
+    let mut pairs = word_pairs(preference, args.threshold, args.top);
+    let format = match args.format {
+        As::Solr => SynonymFormat::Solr,
+        As::Csv => SynonymFormat::Csv,
+    };
+    if format == SynonymFormat::Solr {
+        pairs.retain(|pair| pair.weight.is_none_or(|weight| weight > 0.0));
+    }
+    let text = write_pairs(&pairs, format);
+    files::write_atomically(&args.out, |out| {
+        out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(&args.out), e))
+    })?;
+    if let Some(before) = before {
+        let changes = changes(&before, &pairs);
+        if changes.is_empty() {
+            terminal.say("nothing changed");
+        } else {
+            terminal::print(&change_table(&changes))?;
+        }
+    }
+    terminal.say(&format!("{} pairs in {}", human(pairs.len() as u64), args.out.display()));
+    Ok(Outcome::Clean)
+}
+
+fn change_table(changes: &[PairChange]) -> String {
+    let weight = |weight: Option<f32>| weight.map_or(String::new(), |weight| format!("{weight:.4}"));
+    let rows = changes.iter().map(|change| {
+        let PairChange { change, query_word, document_word, before, now } = change;
+        vec![(*change).to_owned(), query_word.clone(), document_word.clone(), weight(*before), weight(*now)]
+    });
+    table(&["", "query word", "document word", "before", "now"], rows.collect(), Format::Table)
+}
+
+/// The sparse preference model, or the first one in a combination.
+pub(super) fn preference(model: &MatchingModel) -> Option<&PreferenceModel> {
+    match model {
+        MatchingModel::Preference(model) => Some(model),
+        MatchingModel::Combination(both) => preference(&both.first).or_else(|| preference(&both.second)),
+        _ => None,
+    }
 }

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
-use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel};
+use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel};
 use matchrank_engine::model_file::{self, Provenance};
 use serde_json::{Value, json};
 
@@ -27,21 +27,19 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
     let (model, provenance) = model_file::load(&args.model)?;
     match args.format {
-        Format::Json => {
+        Format::Json | Format::Csv => {
             let mut json = json_of(&model)?;
             json["bytes"] = bytes(&args.model)?.into();
             json["provenance"] = json!(provenance);
-            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+            terminal::print_data(&json, args.format)?;
         }
-        format => {
+        Format::Table => {
             let mut rows = vec![row("file", format!("{} bytes", human(bytes(&args.model)?)))];
             let mut remarks = Vec::new();
             describe(&model, "", &mut rows, &mut remarks)?;
             rows.extend(origin(&provenance));
-            terminal::print(&table(&["", "value"], rows, format))?;
-            if format == Format::Table {
-                remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
-            }
+            terminal::print(&table(&["", "value"], rows, Format::Table))?;
+            remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
         }
     }
     Ok(Outcome::Clean)
@@ -70,9 +68,20 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
             json
         }
         MatchingModel::RandomWalk(model) => json!({ "params": model.params }),
+        MatchingModel::Preference(model) => json!({
+            "settings": to_json(&model.settings),
+            "params": to_json(&model.state.params),
+            "features": to_json(model.features.params()),
+            "n_words": model.features.n_words(),
+            "nonzero": model.w.nnz(),
+            "density": model.density(),
+            "clock": to_json(&model.state.clock),
+            "report": to_json(&model.report),
+        }),
         MatchingModel::Combination(model) => json!({
             "weight": to_json(&model.weight),
             "curve": to_json(&model.curve),
+            "tuned_on": model.tuned_on,
             "first": json_of(&model.first)?,
             "second": json_of(&model.second)?,
         }),
@@ -106,15 +115,44 @@ fn describe(
             rows.push(row("steps", model.params.steps.to_string()));
             rows.push(row("probability to stay", model.params.self_transition.to_string()));
         }
+        MatchingModel::Preference(model) => describe_preference(model, rows),
         MatchingModel::Combination(_) => {}
     }
     rows[first..].iter_mut().for_each(|row| row[0] = format!("{prefix}{}", row[0]));
     if let MatchingModel::Combination(model) = model {
         rows.push(row(&format!("{prefix}weight of the first"), model.weight.to_string()));
+        if let Some(ranked) = model.tuned_on {
+            let value = format!("validation queries, {}", ranked.describe());
+            rows.push(row(&format!("{prefix}tuned on"), value));
+        }
         describe(&model.first, &format!("{prefix}first: "), rows, remarks)?;
         describe(&model.second, &format!("{prefix}second: "), rows, remarks)?;
     }
     Ok(())
+}
+
+fn describe_preference(model: &PreferenceModel, rows: &mut Vec<Vec<String>>) {
+    let PreferenceModel { settings, features, w, state, report } = model;
+    let variant = to_json(&settings.variant);
+    rows.push(row("variant", variant.as_str().unwrap_or_default()));
+    let params = &state.params;
+    rows.push(row("margin, c, lambda", format!("{}, {}, {}", params.margin, params.c, params.lambda)));
+    rows.push(row("learned from", report.source.clone()));
+    rows.push(row("tuples of this phase, within the margin", {
+        format!("{}, {}", human(state.clock.steps), human(state.clock.violations))
+    }));
+    rows.push(row("words", human(features.n_words() as u64)));
+    rows.push(row("weights", human(w.nnz() as u64)));
+    rows.push(row("density", format!("{:.4} %", 100.0 * model.density())));
+    let own =
+        (0..w.n_rows() as u32).filter(|&i| w.row(i as usize).indices().binary_search(&i).is_ok()).count();
+    rows.push(row("of which words with themselves", human(own as u64)));
+    let negative = w.values().iter().filter(|&&weight| weight < 0.0).count();
+    rows.push(row("of which below 0", human(negative as u64)));
+    rows.push(row("times the ceiling of memory was reached", human(state.clock.ceilings)));
+    if let Some(ndcg) = report.validation {
+        rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
+    }
 }
 
 fn describe_latent(
@@ -149,22 +187,40 @@ fn describe_latent(
     if let Some(ndcg) = model.report.validation {
         rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
     }
-    let collapsed = x.collapse.is_collapsed() || y.collapse.is_collapsed();
-    remarks.push(if x.collapse.effective_rank == 0.0 || y.collapse.effective_rank == 0.0 {
-        EMPTY.to_owned()
-    } else if collapsed && d > 2 && model.kind == LatentKind::Rmls {
-        COLLAPSED.to_owned()
-    } else {
-        format!(
-            "{}The rows of document features use about {:.0} of {d} directions (1 would be a collapse), \
-             and {:.0} % of them point in the main one.",
-            if collapsed { "" } else { "No collapse. " },
-            y.collapse.effective_rank,
-            100.0 * y.collapse.aligned
-        )
-    });
+    remarks.push(describe_collapse(model.kind, d, &x, &y));
     remarks.extend(bound.map(|bound| describe_bound(&bound)));
     Ok(())
+}
+
+/// Two sentences: how large the model is, and whether it has collapsed.
+pub(crate) fn in_short(model: &LatentModel) -> anyhow::Result<String> {
+    let Inspection { d, x, y, .. } = inspect(model)?;
+    Ok(format!(
+        "{} query and {} document features have rows of {} numbers, of which {:.1} and {:.1} % are not zero.\n{}",
+        human(x.n_rows as u64),
+        human(y.n_rows as u64),
+        human(d as u64),
+        100.0 * x.density,
+        100.0 * y.density,
+        describe_collapse(model.kind, d, &x, &y)
+    ))
+}
+
+fn describe_collapse(kind: LatentKind, d: usize, x: &Side, y: &Side) -> String {
+    let collapsed = x.collapse.is_collapsed() || y.collapse.is_collapsed();
+    if x.collapse.effective_rank == 0.0 || y.collapse.effective_rank == 0.0 {
+        return EMPTY.to_owned();
+    }
+    if collapsed && d > 2 && kind == LatentKind::Rmls {
+        return COLLAPSED.to_owned();
+    }
+    format!(
+        "{}The rows of document features use about {:.0} of {d} directions (1 would be a collapse), and {:.0} % of \
+         them point in the main one.",
+        if collapsed { "" } else { "No collapse. " },
+        y.collapse.effective_rank,
+        100.0 * y.collapse.aligned
+    )
 }
 
 fn describe_side(side: &Side, name: &str, rows: &mut Vec<Vec<String>>) {

@@ -11,6 +11,7 @@ pub(crate) mod inspect;
 pub(crate) mod rank;
 pub(crate) mod rankers;
 pub(crate) mod related;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod train;
 pub(crate) mod update;

@@ -84,6 +84,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     if args.top == 0 {
         bail!("--top 0 ranks nothing; give at least 1");
     }
+    files::check_writable(&args.out)?;
     let (rankings, kind) = match (&args.letor, &args.data) {
         (Some(letor), _) => rankers::rank::rank_lists(&args.model, letor, args.top, &terminal)?,
         (None, Some(data)) => rank_documents(&args, data, &terminal)?,

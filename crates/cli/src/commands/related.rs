@@ -1,17 +1,20 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use matchrank_engine::matching::{LatentModel, MatchingModel};
+use matchrank_core::progress::Progress;
+use matchrank_engine::matching::{LatentModel, MatchingModel, PreferenceModel, RelatedWord};
 use matchrank_engine::model_file;
 use serde_json::json;
 
-use crate::terminal::{self, Format, human, table, to_json};
+use super::export::preference;
+use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
 
 /// List the document words that a model finds nearest to a query word
 ///
 /// For models of rmls, pls and lsi-dt, and combinations with one of them: the word as queries use it is
-/// compared with every word as documents use it, by the cosine in the latent space.
+/// compared with every word as documents use it, by the cosine in the latent space. For models of
+/// sparse-preference: the document words with the strongest weight for it, for or (below 0) against a document.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -27,6 +30,9 @@ pub(crate) struct Args {
     /// Leave out words of fewer documents: little is known of them
     #[arg(long, default_value_t = 3, value_name = "N")]
     min_documents: u32,
+    /// The other direction: query words for a document word (sparse-preference)
+    #[arg(long)]
+    reverse: bool,
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -35,39 +41,88 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   matchrank related sneaker --model rmls.model
+  matchrank related sneaker --model words.model --reverse
   matchrank related 'gears of war' --model rmls.model --top 10 --format json";
 
-pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (model, _) = model_file::load(&args.model)?;
+    if let Some(preference) = preference(&model) {
+        return weighted(&args, preference);
+    }
+    anyhow::ensure!(!args.reverse, "--reverse is for models of sparse-preference");
     let Some(latent) = latent(&model) else {
         bail!(
-            "{}: a {} model has no latent space; words are related in models of rmls, pls and lsi-dt",
+            "{}: a {} model has no latent space; words are related in models of rmls, pls, lsi-dt and sparse-preference",
             args.model.display(),
             model.kind()
         );
     };
+    if args.top == 0 {
+        bail!("--top 0 shows nothing; give at least 1");
+    }
     let query = args.words.join(" ");
     let related = latent.related(&query, args.top, args.min_documents)?;
+    let unknown = latent.unknown_words(&query);
+    let terminal = Terminal::new(global.quiet);
+    if related.is_empty() {
+        terminal.note(&format!("no word is in {} documents (--min-documents)", args.min_documents));
+    }
+    if !unknown.is_empty() {
+        terminal.note(&format!(
+            "the model has learned nothing about these words, and leaves them out: {}",
+            unknown.join(", ")
+        ));
+    }
     match args.format {
         Format::Json => {
-            let json = json!({ "query": query, "model": latent.kind.name(), "related": to_json(&related) });
+            let related = to_json(&related);
+            let json = json!({
+                "query": query, "unknown_words": unknown, "model": latent.kind.name(), "related": related,
+            });
+            terminal::print(&serde_json::to_string_pretty(&json)?)?;
+        }
+        format => terminal::print(&text(related, format))?,
+    }
+    Ok(Outcome::Clean)
+}
+
+pub(crate) fn text(related: Vec<RelatedWord>, format: Format) -> String {
+    let rows = related.into_iter().map(|related| {
+        vec![related.word, format!("{:.4}", related.cosine), human(related.n_documents.into())]
+    });
+    table(&["document word", "cosine", "documents"], rows.collect(), format)
+}
+
+/// Words by their weights.
+fn weighted(args: &Args, model: &PreferenceModel) -> anyhow::Result<Outcome> {
+    let words = args.words.join(" ");
+    let related = if args.reverse {
+        model.related_queries(&words, args.top)?
+    } else {
+        model.related(&words, args.top, args.min_documents)?
+    };
+    let (given, found) = if args.reverse { ("document", "query word") } else { ("query", "document word") };
+    match args.format {
+        Format::Json => {
+            let mut json = json!({ "model": "sparse-preference", "related": to_json(&related) });
+            json[given] = words.into();
             terminal::print(&serde_json::to_string_pretty(&json)?)?;
         }
         format => {
             let rows = related.into_iter().map(|related| {
-                vec![related.word, format!("{:.4}", related.cosine), human(related.n_documents.into())]
+                vec![related.word, format!("{:.4}", related.weight), human(related.n_documents.into())]
             });
-            terminal::print(&table(&["document word", "cosine", "documents"], rows.collect(), format))?;
+            terminal::print(&table(&[found, "weight", "documents"], rows.collect(), format))?;
         }
     }
     Ok(Outcome::Clean)
 }
 
 /// The bilinear model, or the first one in a combination.
-fn latent(model: &MatchingModel) -> Option<&LatentModel> {
+pub(crate) fn latent(model: &MatchingModel) -> Option<&LatentModel> {
     match model {
         MatchingModel::Latent(model) => Some(model),
         MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
-        MatchingModel::Bm25(_) | MatchingModel::RandomWalk(_) => None,
+        MatchingModel::Bm25(_) | MatchingModel::RandomWalk(_) | MatchingModel::Preference(_) => None,
     }
 }

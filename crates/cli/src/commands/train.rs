@@ -1,3 +1,4 @@
+pub(crate) mod preference;
 pub(crate) mod settings;
 mod summary;
 
@@ -5,15 +6,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::bail;
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use matchrank_core::matching::{Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
+use matchrank_engine::files;
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
-use matchrank_engine::validation::Validation;
+use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::Value;
 
 use self::settings::{params_from, params_of_two, parse_setting};
@@ -38,11 +40,21 @@ Examples:
   matchrank train bm25 --data shop --set b=0.4 --out bm25.model
   matchrank train rmls --data shop --set d=200 --out rmls.model
   matchrank train rmls --data shop-today --start rmls.model --out today.model
+  matchrank train sparse-preference --data shop --out words.model
   matchrank train combination --data shop --of bm25.model rmls.model --out both.model
+  matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model
   matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model";
 
 #[derive(Subcommand)]
 enum Model {
+    #[command(flatten)]
+    OfDataset(DatasetModel),
+    #[command(flatten)]
+    OfLists(rankers::train::Model),
+}
+
+#[derive(Subcommand)]
+enum DatasetModel {
     /// BM25: matches words with words, weighing rare ones more and long documents less
     ///
     /// Parameters for --set:
@@ -127,11 +139,45 @@ enum Model {
     ///   steps=5              steps, from 1
     #[command(verbatim_doc_comment)]
     RandomWalk(Common),
+    /// Sparse preferences: learns a weight for every pair of a query word and a document word
+    ///
+    /// The score is q' W d of tf-idf vectors. W starts as the identity and learns from tuples: for this query
+    /// this document is better than that one. Most weights stay 0, so the model says which words go together
+    /// (`related`, `explain`, `export synonyms`), and `update` goes on with it later.
+    ///
+    /// Tuples are drawn from the responses of the dataset: a higher grade is better than a lower one or none;
+    /// a click is better than none, and, where the log has positions, better than what was shown above it and
+    /// skipped. Or they come from --tuples, one per line: `query TAB better TAB worse`, documents by id (or, with
+    /// --text, by text), or JSON with query, better or better_text, worse or worse_text; a text may be texts by
+    /// field, or words with weights. Standard input is learned from as it comes, without a second pass.
+    ///
+    /// Parameters for --set:
+    ///   variant=refit        what is learned: identity (nothing), diagonal (words with themselves), dense (all
+    ///                        pairs), sparse (few pairs), refit (few pairs, then their weights once more)
+    ///   tuples=1000000       tuples to draw
+    ///   judged=0.2           share of them whose worse document was judged lower, or skipped above a click,
+    ///                        where there is one
+    ///   margin=auto          learn from tuples whose scores are less apart than this
+    ///   c=auto               length of the first step
+    ///   step=decaying        length of the others: decaying (c / sqrt(t)) or fixed (c)
+    ///   lambda=auto          how strongly weights are shrunk towards 0
+    ///   shrink_every=100     steps from one shrinkage to the next
+    ///   average=false         whether refitting ends with the mean of W over its steps
+    ///   max_mib=0            MiB that W may take while it is learned; beyond it is shrunk harder, and that is
+    ///                        said; 0 for no ceiling
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    ///
+    /// auto: chosen by NDCG@10 on the validation judgments within --budget; what was tried is printed and kept
+    /// in the model. Without judgments margin=0.3, c=2, lambda=0.000001.
+    #[command(verbatim_doc_comment)]
+    SparsePreference(preference::Args),
     /// Combination of two models: a * first + (1 - a) * second
     ///
     /// The scores of both are standardised for each query over the documents that are ranked. The weight a
-    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10, or as given. A
-    /// combination may be combined again.
+    /// is the one of 0.1, 0.2, ... 0.9 that is best on the validation judgments, by NDCG@10 of a ranking of all
+    /// documents (--candidates judged: of the judged ones), or as given. What is best for judged documents alone
+    /// can be far from it for all of them. A combination may be combined again.
     Combination {
         #[command(flatten)]
         place: Place,
@@ -141,54 +187,40 @@ enum Model {
         /// a, the weight of the first model, from 0 to 1 [default: tuned on validation]
         #[arg(long, value_name = "A")]
         weight: Option<f32>,
+        /// What the weight is tuned to rank: the judged documents of each query, or all documents
+        #[arg(long, value_enum, default_value_t = Candidates::All, conflicts_with = "weight")]
+        candidates: Candidates,
     },
-    /// SLAM perceptron: a ranker of feature lists, learned online, with a bound on its losses
-    ///
-    /// Learns from lists that are not in perfect order, one at a time, and ranks with the mean of its weights.
-    ///
-    /// Parameters for --set:
-    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
-    ///   rule=misordered      which documents move the weights: misordered, or printed (all within the margin delta,
-    ///                        as the paper has it, for which its bound does not hold)
-    ///   delta=1              the margin of the printed rule
-    ///   epochs=100           passes over the lists at most
-    ///   patience=20          passes without a better validation figure after which to stop
-    ///   averaged=true        rank with the mean of all iterates, not with the last
-    #[command(verbatim_doc_comment)]
-    Perceptron(rankers::train::Args),
-    /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
-    ///
-    /// On data whose features order documents poorly the minimiser is w = 0; that is found out and reported.
-    ///
-    /// Parameters for --set:
-    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
-    ///   delta=1              the margin
-    ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
-    ///   lambda=[1,...,1e-5]  weight of the length of w, or several to choose from by validation
-    ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
-    ///   max_iterations=500   iterations of bundle for each lambda, at most
-    ///   epochs=20            passes of pegasos for each lambda
-    #[command(verbatim_doc_comment)]
-    Slam(rankers::train::Args),
-    /// RankSVM: a ranker of feature lists that learns from all pairs of documents of different grades
-    ///
-    /// Pairs are never formed: a list of m documents costs m log m.
-    ///
-    /// Parameters for --set:
-    ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
-    ///   lambda=[10,...,1e-6] weight of the length of w, or several to choose from by validation
-    ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
-    ///   max_iterations=500   iterations for each lambda, at most
-    #[command(verbatim_doc_comment)]
-    Ranksvm(rankers::train::Args),
-    /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
-    ///
-    /// Parameters for --set:
-    ///   lambda=[1,...,1e-6]  weight of the length of w, or several to choose from by validation
-    ///   tolerance=0.001      gradient, relative, at which to stop
-    ///   max_iterations=500   iterations for each lambda, at most
-    #[command(verbatim_doc_comment)]
-    Listnet(rankers::train::Args),
+}
+
+impl DatasetModel {
+    fn place(&self) -> &Place {
+        match self {
+            Self::Bm25(common)
+            | Self::Rmls { common, .. }
+            | Self::Pls(common)
+            | Self::LsiDt(common)
+            | Self::LsiQd(common)
+            | Self::RandomWalk(common) => &common.place,
+            Self::SparsePreference(args) => &args.common.place,
+            Self::Combination { place, .. } => place,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Candidates {
+    Judged,
+    All,
+}
+
+impl From<Candidates> for Ranked {
+    fn from(candidates: Candidates) -> Self {
+        match candidates {
+            Candidates::Judged => Self::Judged,
+            Candidates::All => Self::All,
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -218,21 +250,20 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     let seed = global.seed;
     let model = match args.model {
-        Model::Perceptron(args) => return rankers::train::run("perceptron", args, global),
-        Model::Slam(args) => return rankers::train::run("slam", args, global),
-        Model::Ranksvm(args) => return rankers::train::run("ranksvm", args, global),
-        Model::Listnet(args) => return rankers::train::run("listnet", args, global),
-        matching => matching,
+        Model::OfLists(model) => return rankers::train::run(model, global),
+        Model::OfDataset(model) => model,
     };
+    files::check_writable(&model.place().out)?;
+    let mut outcome = Outcome::Clean;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded) = match model {
-        Model::Bm25(Common { place, settings }) => {
+        DatasetModel::Bm25(Common { place, settings }) => {
             let params: Bm25Params = params_from(&settings)?;
             let dataset = Dataset::open(&place.data)?;
             let model = TextBm25::of_dataset(&params, &dataset)?;
             (place, MatchingModel::Bm25(model.into()), dataset, false)
         }
-        Model::Rmls { common: Common { place, mut settings }, start } => {
+        DatasetModel::Rmls { common: Common { place, mut settings }, start } => {
             let start = start.as_deref().map(former).transpose()?;
             if let Some(former) = &start
                 && !settings.iter().any(|(name, _)| name == "d")
@@ -253,47 +284,49 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let model = train_rmls(&params, &features, &dataset, start.as_ref(), seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::Pls(Common { place, settings }) => {
+        DatasetModel::Pls(Common { place, settings }) => {
             let (params, features): (PlsParams, FeatureParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let model = train_pls(&params, &features, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::LsiDt(Common { place, settings }) => {
+        DatasetModel::LsiDt(Common { place, settings }) => {
             let (params, words): (LsiParams, WordParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let model = train_lsi_dt(&params, &words, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::LsiQd(Common { place, settings }) => {
+        DatasetModel::LsiQd(Common { place, settings }) => {
             let (params, clicks): (LsiParams, ClickParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let model = train_lsi_qd(&params, &clicks, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::RandomWalk(Common { place, settings }) => {
+        DatasetModel::RandomWalk(Common { place, settings }) => {
             let params: RandomWalkParams = params_from(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let content_hash = dataset.manifest.content_hash.clone();
             (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
         }
-        Model::Perceptron(_) | Model::Slam(_) | Model::Ranksvm(_) | Model::Listnet(_) => {
-            unreachable!("rankers of feature lists were dealt with")
+        DatasetModel::SparsePreference(args) => {
+            let (trained, dataset) = preference::run(&args, global, &terminal)?;
+            outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
+            (args.common.place, MatchingModel::Preference(Box::new(trained.model)), dataset, true)
         }
-        Model::Combination { place, of, weight } => {
+        DatasetModel::Combination { place, of, weight, candidates } => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
-                bail!("--weight must be from 0 to 1");
+                bail!("--weight is a number from 0 to 1");
             }
             let [first, second] = [&of[0], &of[1]].map(|path| model_file::load(path).map(|(model, _)| model));
             let (first, second) = (first?, second?);
             let dataset = Dataset::open(&place.data)?;
             let model = match weight {
-                Some(weight) => Combination { weight, first, second, curve: Vec::new() },
-                None => combine(first, second, &dataset, global, &terminal)?,
+                Some(weight) => Combination { weight, first, second, curve: Vec::new(), tuned_on: None },
+                None => combine(first, second, candidates.into(), &dataset, global, &terminal)?,
             };
             (place, MatchingModel::Combination(Box::new(model)), dataset, weight.is_none())
         }
@@ -301,18 +334,19 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;
     terminal.finish();
     summary::print(&model, &dataset, &place, &terminal, started)?;
-    Ok(Outcome::Clean)
+    Ok(outcome)
 }
 
 /// A combination tuned on the validation judgments, of which there must be some.
 pub(crate) fn combine(
     first: MatchingModel,
     second: MatchingModel,
+    ranked: Ranked,
     dataset: &Dataset,
     global: &Global,
     terminal: &Terminal,
 ) -> anyhow::Result<Combination> {
-    let Some(validation) = Validation::of(dataset, global.seed, terminal)? else {
+    let Some(validation) = Validation::ranking(Some(ranked), dataset, global.seed, terminal)? else {
         bail!(
             "{}: there are no validation judgments to find the weight with; give --weight, or ingest with --judgments validation=QRELS or --split",
             dataset.folder().display()

@@ -1,28 +1,53 @@
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::commands::rankers;
-use crate::terminal::{Format, Terminal};
+use anyhow::bail;
+use matchrank_core::progress::Progress;
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::matching::{MatchingModel, PreferenceModel};
+use matchrank_engine::model_file;
+use matchrank_engine::training::preference::update_preference;
+use serde_json::json;
+
+use super::rankers;
+use super::train::preference::{course, save, tuple_file};
+use crate::terminal::{self, Format, Terminal, figure, human, table, to_json};
 use crate::{Global, Outcome};
 
-/// Go on with the training of a model
+/// Go on with the training of a sparse-preference model or a perceptron
 ///
-/// A perceptron learns from feature lists, one a line, as they come, and ranks with the mean of all its weights so far:
-/// {"query": "q1", "documents": [{"id": "d1", "grade": 2, "features": [0.5, 3]}, {"grade": 0, "features": {"2": 1}}]}
-/// Features are an array, from feature 1 on, or an object from number to value; one that is missing or null is 0.
-/// Lines that cannot be used are left out, counted and reported (exit code 1).
+/// A sparse-preference model learns from more tuples exactly as if training had not stopped. Lines are `query TAB better document TAB
+/// worse document`, documents by id with --data, else by text; or JSON as in `help train sparse-preference`.
+/// Lines that cannot be used are left out, counted and reported (exit code 1 where some are no tuples at all).
+///
+/// The model is saved while the stream lasts, and at its end; Ctrl-C saves it and ends. A model that was
+/// refitted goes on refitting: its weights change, and no new pairs of words come.
+///
+/// A perceptron learns from feature lists, one a line, as they come, and ranks with the mean of all its weights so
+/// far: {"query": "q1", "documents": [{"id": "d1", "grade": 2, "features": [0.5, 3]}, {"grade": 0, "features":
+/// {"2": 1}}]}. Features are an array, from feature 1 on, or an object from number to value; one that is missing or
+/// null is 0. A line may have a "weight", which multiplies what is learned from it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Model file made by `train perceptron`
+    /// Model file made by `train sparse-preference` or `train perceptron`
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Lists to learn from, JSON lines; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    lists: PathBuf,
+    /// Tuples to learn from; `-` is standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "lists")]
+    tuples: Option<PathBuf>,
+    /// Feature lists to learn from, JSON lines, for a perceptron; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tuples", "data", "text"])]
+    lists: Option<PathBuf>,
     /// Model file to write; may be the one that is read
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Dataset folder of the documents that lines name by id
+    #[arg(long, value_name = "DATASET")]
+    data: Option<PathBuf>,
+    /// Documents in tab-separated lines are texts, not ids [default: where there is no --data]
+    #[arg(long)]
+    text: bool,
     /// Seconds from one saving to the next
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint: u64,
@@ -33,11 +58,78 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  matchrank update ranker.model --lists today.jsonl --out ranker.model
-  tail -f lists.jsonl | matchrank update ranker.model --lists - --out ranker.model --checkpoint 10";
+  matchrank update words.model --tuples today.tsv --data shop --out words.model
+  tail -f preferences.jsonl | matchrank update words.model --tuples - --out words.model --checkpoint 10
+  matchrank update ranker.model --lists today.jsonl --out ranker.model";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
-    let checkpoint = Duration::from_secs(args.checkpoint);
-    rankers::update::run(&args.model, &args.lists, &args.out, checkpoint, args.format, &terminal)
+    match (&args.lists, &args.tuples) {
+        (Some(lists), _) => {
+            let checkpoint = Duration::from_secs(args.checkpoint);
+            rankers::update::run(&args.model, lists, &args.out, checkpoint, args.format, &terminal)
+        }
+        (None, Some(tuples)) => learn_tuples(&args, tuples, global, &terminal),
+        (None, None) => unreachable!("one of the two is required"),
+    }
+}
+
+fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let tuples = tuple_file(tuples, args.text || args.data.is_none())?;
+    let (model, provenance) = model_file::load(&args.model)?;
+    let MatchingModel::Preference(model) = model else {
+        bail!(
+            "{}: a {} model cannot be updated; models of sparse-preference can",
+            args.model.display(),
+            model.kind()
+        );
+    };
+    let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
+    let before = model.state.clock;
+    let save = |model: &PreferenceModel| save(&args.out, model, &provenance);
+    let course = course(None, 0, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
+    let trained = update_preference(&model, dataset.as_ref(), &tuples, &course, terminal)?;
+    let model = trained.model;
+    save(&model)?;
+    if model.report.interrupted {
+        terminal.note("interrupted; what was learned is saved");
+    }
+    terminal.finish();
+    let clock = model.state.clock;
+    let (learned, violations) = (clock.steps - before.steps, clock.violations - before.violations);
+    match args.format {
+        Format::Json => {
+            let summary = json!({
+                "model": "sparse-preference",
+                "file": args.out,
+                "learned": learned,
+                "within_margin": violations,
+                "steps": clock.steps,
+                "nonzero": model.w.nnz(),
+                "density": model.density(),
+                "left_out": model.report.left_out,
+                "interrupted": model.report.interrupted,
+                "params": to_json(&model.state.params),
+                "seconds": started.elapsed().as_secs_f64(),
+            });
+            terminal::print(&serde_json::to_string_pretty(&summary)?)?;
+        }
+        format => {
+            let row = |name: &str, value: String| vec![name.to_owned(), value];
+            let mut rows = vec![
+                row("tuples learned from", human(learned)),
+                row("of which within the margin", human(violations)),
+                row("tuples in all", human(clock.steps)),
+                row("weights", human(model.w.nnz() as u64)),
+                row("density", format!("{} %", figure(100.0 * model.density(), 4))),
+            ];
+            rows.extend(
+                model.report.left_out.iter().map(|(why, n)| row(&format!("left out: {why}"), human(*n))),
+            );
+            terminal::print(&table(&["", "value"], rows, format))?;
+            terminal.done(&format!("wrote {}", args.out.display()), started);
+        }
+    }
+    Ok(if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean })
 }

@@ -87,3 +87,33 @@ impl Folder {
         names
     }
 }
+
+/// Shoppers who type "sneaker" click shoes that are called "trainers", those who type "lid" click hats.
+pub fn shop() -> Folder {
+    let folder = Folder::new();
+    let documents: String = (0..12)
+        .map(|i| {
+            let title = if i % 2 == 0 { "trainers for running" } else { "hat for the sun" };
+            format!("d{i},{title} model{}\n", i / 2)
+        })
+        .collect();
+    folder.write("docs.csv", format!("id,title\n{documents}"));
+    let clicks: String = (0..60)
+        .map(|i| {
+            let query = ["sneaker", "lid", "cheap sneaker", "cheap lid"][i % 4];
+            let document = (2 * (i / 4) + i % 2) % 12;
+            format!("{query},d{document},{}\n", 1 + i % 3)
+        })
+        .collect();
+    folder.write("log.csv", format!("query,document,clicks\n{clicks}"));
+    folder.write("queries.tsv", "new1\tred sneaker\nnew2\tred lid\nnew3\tzebra\n");
+    let qrels: String = (0..12)
+        .flat_map(|d| (1..3).map(move |q| format!("new{q} 0 d{d} {}\n", u8::from(d % 2 == (q + 1) % 2))))
+        .collect();
+    folder.write("dev.qrels", &qrels);
+    folder.json(
+        "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments validation=dev.qrels \
+         --judgments test=dev.qrels --out shop --format json --quiet",
+    );
+    folder
+}

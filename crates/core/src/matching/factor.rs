@@ -44,6 +44,14 @@ impl SparseRows {
         let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
         (&self.columns[at.clone()], &self.values[at])
     }
+
+    /// Adds `weight` times a row to `sum`.
+    pub fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
+        let (columns, values) = self.row(row);
+        for (&column, value) in columns.iter().zip(values) {
+            sum[usize::from(column)] += weight * value;
+        }
+    }
 }
 
 impl Factor {
@@ -147,19 +155,19 @@ impl Factor {
     /// Adds `weight * l_u` to `sum`, d numbers. An unknown feature adds nothing.
     pub fn add(&self, u: u32, weight: f32, sum: &mut [f32]) {
         debug_assert_eq!(sum.len(), self.d);
-        let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) else { return };
-        let row = row as usize;
+        if let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) {
+            self.add_row(row as usize, weight, sum);
+        }
+    }
+
+    /// Adds `weight` times a row that is kept, given by its number, to `sum`.
+    pub fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
         match &self.rows {
             Rows::Dense(values) => {
                 let row = &values[row * self.d..][..self.d];
                 sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
             }
-            Rows::Sparse(rows) => {
-                let (columns, values) = rows.row(row);
-                for (&column, value) in columns.iter().zip(values) {
-                    sum[usize::from(column)] += weight * value;
-                }
-            }
+            Rows::Sparse(rows) => rows.add_row(row, weight, sum),
         }
     }
 

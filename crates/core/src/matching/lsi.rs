@@ -51,7 +51,7 @@ pub struct LsiFit {
     pub u: Factor,
     /// A row for every column of the matrix.
     pub v: Factor,
-    /// Singular values, descending; zeros where the matrix has fewer than d.
+    /// Singular values, descending; fewer than d where the matrix has fewer, and so the factors have.
     pub singular_values: Vec<f64>,
     /// max_i max(|M'u_i - s_i v_i|, |M v_i - s_i u_i|) / s_1.
     pub residual: f64,
@@ -69,8 +69,8 @@ pub fn fit(params: &LsiParams, matrix: &Csr, seed: u64, progress: &dyn Progress)
     matrix.indices().iter().for_each(|&column| has_entry[column as usize] = true);
     let rows = matrix.rows().map(|row| !row.indices().is_empty());
     Ok(LsiFit {
-        u: known(factor(&operator, Side::X, params.d, found.u)?, rows)?,
-        v: known(factor(&operator, Side::Y, params.d, found.v)?, has_entry)?,
+        u: known(factor(&operator, Side::X, found.s.len(), found.u)?, rows)?,
+        v: known(factor(&operator, Side::Y, found.s.len(), found.v)?, has_entry)?,
         singular_values: found.s,
         residual: found.residual,
         steps: found.steps,
@@ -103,6 +103,7 @@ mod tests {
 
     use super::*;
     use crate::matching::SparseRow;
+    use crate::matching::golden::{self, agree, entries, sparse};
     use crate::progress::Silent;
 
     #[derive(Deserialize)]
@@ -129,16 +130,6 @@ mod tests {
         scores: Vec<Vec<f64>>,
     }
 
-    fn sparse(dense: &[Vec<f32>]) -> Csr {
-        let triples =
-            (0..).zip(dense).flat_map(|(i, row)| (0..).zip(row).map(move |(j, &value)| (i, j, value)));
-        Csr::from_triples(dense.len(), dense[0].len(), triples.filter(|triple| triple.2 != 0.0)).unwrap()
-    }
-
-    fn agree(found: f32, expected: f64) {
-        assert!((f64::from(found) - expected).abs() <= 1e-5 * expected.abs().max(1.0), "{found} {expected}");
-    }
-
     #[test]
     fn words_of_no_document_have_no_row() {
         let triples = (0..1000u32).flat_map(|i| (0..3).map(move |k| (i, (i * 7 + k * k) % 500, 1.0)));
@@ -150,25 +141,21 @@ mod tests {
 
     #[test]
     fn golden() {
-        let golden = include_str!("../../../../tests/golden/matching.json");
-        let Golden { lsi_dt, lsi_qd } = serde_json::from_str(golden).unwrap();
+        let Golden { lsi_dt, lsi_qd } = golden::golden();
         let (documents, queries) = (sparse(&lsi_dt.D), sparse(&lsi_dt.q));
         let params = LsiParams { d: lsi_dt.d, ..Default::default() };
         let model = fit(&params, &documents, 1, &Silent).unwrap().words().unwrap();
-        for (i, scores) in lsi_dt.scores.iter().enumerate() {
-            for (j, &expected) in scores.iter().enumerate() {
-                agree(model.score(queries.row(i), documents.row(j)), expected);
-            }
-        }
+        let scores =
+            queries.rows().flat_map(|x| documents.rows().map(|y| model.score(x, y)).collect::<Vec<_>>());
+        agree("LSI_dt", scores, entries(&lsi_dt.scores));
         let params = LsiParams { d: lsi_qd.d, ..Default::default() };
         let model = fit(&params, &sparse(&lsi_qd.R), 1, &Silent).unwrap().clicks().unwrap();
-        for (i, scores) in (0..).zip(&lsi_qd.scores) {
-            for (j, &expected) in (0..).zip(scores) {
-                let (i, j) = ([i], [j]);
-                let score =
-                    model.score(SparseRow::new(&i, &[1.0]).unwrap(), SparseRow::new(&j, &[1.0]).unwrap());
-                agree(score, expected);
-            }
-        }
+        let score = |i: u32, j: u32| {
+            let (i, j) = ([i], [j]);
+            model.score(SparseRow::new(&i, &[1.0]).unwrap(), SparseRow::new(&j, &[1.0]).unwrap())
+        };
+        let (n, m) = (lsi_qd.R.len() as u32, lsi_qd.R[0].len() as u32);
+        let scores = (0..n).flat_map(|i| (0..m).map(|j| score(i, j)).collect::<Vec<_>>());
+        agree("LSI_qd", scores, entries(&lsi_qd.scores));
     }
 }

@@ -9,6 +9,7 @@
 //! | [`lsi`] | latent semantic indexing, of documents and words or of clicks |
 //! | [`pls`] | partial least squares: the singular vectors of the covariance |
 //! | [`rmls`] | regularized mapping to latent structures |
+//! | [`sparse_preference`] | f(q, d) = q' W d, W sparse, learned from preferences |
 
 pub mod bilinear;
 pub mod bm25;
@@ -16,11 +17,14 @@ mod click_graph;
 mod csr;
 mod dots;
 mod factor;
+#[cfg(test)]
+mod golden;
 pub mod lsi;
 pub(crate) mod operator;
 pub mod pls;
 pub mod random_walk;
 pub mod rmls;
+pub mod sparse_preference;
 mod sparse_row;
 pub mod tf_idf;
 
@@ -34,5 +38,6 @@ pub use lsi::LsiParams;
 pub use pls::PlsParams;
 pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
 pub use rmls::RmlsParams;
+pub use sparse_preference::PreferenceParams;
 pub use sparse_row::SparseRow;
 pub use tf_idf::{TfIdf, TfIdfParams};

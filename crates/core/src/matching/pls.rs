@@ -85,7 +85,7 @@ pub(super) fn check(d: usize, tolerance: f64, max_steps: usize) -> Result<()> {
 pub struct PlsFit {
     /// The model.
     pub model: Bilinear,
-    /// Singular values of W, descending; zeros where W has fewer than d.
+    /// Singular values of W, descending; fewer than d where W has fewer, and so the model has.
     pub singular_values: Vec<f64>,
     /// max_i max(|W'u_i - s_i v_i|, |W v_i - s_i u_i|) / s_1.
     pub residual: f64,
@@ -99,8 +99,8 @@ pub fn fit(params: &PlsParams, graph: &ClickGraph, seed: u64, progress: &dyn Pro
     let operator = Factored::new(graph, params.center)?;
     let wanted = SvdParams { d: params.d, tolerance: params.tolerance, max_steps: params.max_steps };
     let Svd { u, s, v, residual, steps } = svd(&operator, &wanted, seed, progress)?;
-    let lx = factor(&operator, Side::X, params.d, u)?;
-    let ly = factor(&operator, Side::Y, params.d, v)?;
+    let lx = factor(&operator, Side::X, s.len(), u)?;
+    let ly = factor(&operator, Side::Y, s.len(), v)?;
     let weights = (params.weight_power > 0.0).then(|| {
         s.iter().map(|value| (value / s[0].max(f64::MIN_POSITIVE)).powf(params.weight_power) as f32).collect()
     });

@@ -85,6 +85,8 @@ mod sparse_sum;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Mutex;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -251,15 +253,33 @@ impl RandomWalk {
     }
 
     /// The documents that the query reaches, ascending, with their scores. A query without responses, or one
-    /// that the graph does not know, reaches none. For many queries take [`Self::walker`] or
-    /// [`Self::scores_of_all`], which do not allocate for the whole graph each time.
+    /// that the graph does not know, reaches none. For many queries take [`Self::walker`],
+    /// [`Self::map`] or [`Self::scores_of_all`], which do not allocate for the whole graph each time.
     pub fn scores(&self, query: u32) -> Vec<(u32, f32)> {
         self.walker().scores(query)
     }
 
     /// The scores of many queries, on all threads. All are held at once, 8 bytes for each document reached.
     pub fn scores_of_all(&self, queries: &[u32]) -> Vec<Vec<(u32, f32)>> {
-        queries.par_iter().map_init(|| self.walker(), |walker, &query| walker.scores(query)).collect()
+        self.map(queries, |walker, &query| walker.scores(query))
+    }
+
+    /// What `walk` makes of each of many queries, in their order, on all threads. There are no more walkers
+    /// than threads: making one takes time and memory of the size of the graph.
+    pub fn map<Q: Sync, T: Send>(
+        &self,
+        queries: &[Q],
+        walk: impl Fn(&mut Walker<'_>, &Q) -> T + Sync,
+    ) -> Vec<T> {
+        let resting = Mutex::new(Vec::new());
+        let take = || resting.lock().expect("no panic while it is held").pop();
+        let one = |query| {
+            let mut walker = take().unwrap_or_else(|| self.walker());
+            let found = walk(&mut walker, query);
+            resting.lock().expect("no panic while it is held").push(walker);
+            found
+        };
+        queries.par_iter().map(one).collect()
     }
 
     /// Working memory for one query at a time.

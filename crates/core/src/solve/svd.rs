@@ -24,11 +24,11 @@ use crate::{Error, Result};
 
 /// W = U diag(s) V', truncated.
 pub(crate) struct Svd {
-    /// A row of d numbers for every row of the X side.
+    /// A row of numbers, one for each singular value, for every row of the X side.
     pub(crate) u: Vec<f32>,
-    /// Singular values, descending.
+    /// Singular values, descending: d, or as many as W has, but at least one.
     pub(crate) s: Vec<f64>,
-    /// A row of d numbers for every row of the Y side.
+    /// The same for every row of the Y side.
     pub(crate) v: Vec<f32>,
     /// max_i max(|W'u_i - s_i v_i|, |W v_i - s_i u_i|) / s_1, computed anew from the result.
     pub(crate) residual: f64,
@@ -51,7 +51,7 @@ const DENSE: usize = 400;
 /// Singular values below this share of the largest are taken for zero: f32 cannot tell them.
 const ZERO: f64 = 1e-5;
 
-/// The `d` largest singular values with their vectors; zeros fill up where W has fewer.
+/// The `d` largest singular values with their vectors, or all where W has fewer, which a note says.
 pub(crate) fn svd(
     operator: &impl Operator,
     params: &SvdParams,
@@ -116,8 +116,18 @@ pub(crate) fn svd(
         s = (0..rank).map(|i| small.S()[i]).collect();
     }
     let residual = residual(&mut products, base, &mine, &other, &s);
-    s.resize(params.d, 0.0);
-    let (mine, other) = (pad(mine, params.d), pad(other, params.d));
+    if rank < params.d {
+        let why = if steps >= params.max_steps {
+            format!("were found within max_steps = {}", params.max_steps)
+        } else {
+            "are all that the data has".into()
+        };
+        progress.note(&format!("d = {} was asked for, but {rank} latent dimensions {why}", params.d));
+    }
+    // A matrix of zeros has one direction as good as any other.
+    s.resize(rank.max(1), 0.0);
+    let [mine, other] =
+        [mine, other].map(|side| if rank > 0 { side.into_data() } else { vec![0.0; side.n()] });
     let (u, v) = if base == Side::X { (mine, other) } else { (other, mine) };
     Ok(Svd { u, s, v, residual, steps })
 }
@@ -161,11 +171,14 @@ fn krylov(
     let mut basis = Tall::zeros(n, room);
     let mut t = Mat::<f64>::zeros(room, room);
     let mut m = 0;
+    let mut largest = 0f64;
     progress.begin("singular vectors", None, "products with W'W");
     for step in 1.. {
         copy_columns(&block, &mut basis, m);
         m += b;
-        products.square(side, &mut block);
+        // The mean length of W q over the block, which is at most s_1.
+        let length = products.square(side, &mut block);
+        largest = largest.max(length);
         progress.advance(1);
         if !block.data().iter().all(|value| value.is_finite()) {
             return Err(Error::Diverged(
@@ -187,7 +200,9 @@ fn krylov(
         let left = block.product(b, &block, b);
         let left_over = (0..b).map(|i| left[(i, i)]).sum::<f64>().sqrt();
         let full = m + b > room;
-        let last = step >= params.max_steps;
+        // Directions that W makes nothing of: only such are left, or the block would hold others.
+        let exhausted = length <= ZERO * largest;
+        let last = exhausted || step >= params.max_steps;
         if full || last {
             let (values, mut vectors) = eigen(&t.submatrix(0, 0, m, m).to_owned())?;
             // C v - lambda v = (what is new) e, e the last rows of the eigenvector.
@@ -269,8 +284,9 @@ impl<O: Operator> Products<'_, O> {
         out
     }
 
-    /// C = W'W or WW' on a block, in place.
-    fn square(&mut self, side: Side, block: &mut Tall) {
+    /// C = W'W or WW' on a block Q, in place; gives back |W Q| / sqrt(columns), with Frobenius' norm.
+    fn square(&mut self, side: Side, block: &mut Tall) -> f64 {
+        let mut squares = 0.0;
         let there = self.operator.scaled(side.other(), None);
         let back = self.operator.scaled(side, None);
         for first in (0..block.room()).step_by(WIDTH) {
@@ -287,6 +303,7 @@ impl<O: Operator> Products<'_, O> {
                 &mut there_state,
                 |_, _| (),
             );
+            squares += sum_of_squares(other);
             self.operator.multiply(
                 &back,
                 Block::Dense(other),
@@ -297,7 +314,15 @@ impl<O: Operator> Products<'_, O> {
             );
             from_lanes(mine, block, first);
         }
+        (squares / block.room() as f64).sqrt()
     }
+}
+
+/// In chunks of fixed size, so that any number of threads finds the same.
+fn sum_of_squares(lanes: &[Lanes]) -> f64 {
+    let square = |lanes: &Lanes| lanes.0.iter().map(|&value| f64::from(value * value)).sum::<f64>();
+    let chunks: Vec<f64> = lanes.par_chunks(4096).map(|chunk| chunk.iter().map(square).sum()).collect();
+    chunks.iter().sum()
 }
 
 fn to_lanes(tall: &Tall, first: usize, lanes: &mut Vec<Lanes>) {
@@ -371,17 +396,4 @@ fn residual(
         });
     }
     if s.is_empty() { 0.0 } else { worst / s[0] }
-}
-
-fn pad(tall: Tall, d: usize) -> Vec<f32> {
-    if tall.room() == d {
-        return tall.into_data();
-    }
-    let mut data = vec![0.0; tall.n() * d];
-    if tall.room() > 0 {
-        for (to, from) in data.chunks_mut(d).zip(tall.data().chunks(tall.room())) {
-            to[..from.len()].copy_from_slice(from);
-        }
-    }
-    data
 }

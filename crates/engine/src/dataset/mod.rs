@@ -6,6 +6,7 @@
 //! | `documents.parquet` | one per document | `id`, then one text column per field |
 //! | `queries.parquet` | one per query | `id`, `text` (normalised) |
 //! | `responses.parquet` | one per training pair | `query`, `document` (row numbers), `response`, `shown`, `position` |
+//! | `skipped.parquet` | one per training pair that was shown above a click and not clicked; only where the log has positions | `query`, `document`, `position` (mean) |
 //! | `judgments.parquet` | one per judged pair | `split`, `query`, `document`, `grade`, `clicks` |
 //! | `vocabulary.parquet` | one per word | `term`, `document_frequency`, `collection_frequency`, `query_frequency` |
 //!
@@ -34,6 +35,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const DOCUMENTS: &str = "documents.parquet";
 pub(crate) const QUERIES: &str = "queries.parquet";
 pub(crate) const RESPONSES: &str = "responses.parquet";
+pub(crate) const SKIPPED: &str = "skipped.parquet";
 pub(crate) const JUDGMENTS: &str = "judgments.parquet";
 pub(crate) const VOCABULARY: &str = "vocabulary.parquet";
 
@@ -81,6 +83,17 @@ pub struct Response {
     pub document: u32,
     /// Clicks, or a grade.
     pub response: f32,
+}
+
+/// Where a document was shown for a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Impression {
+    /// Row of the query.
+    pub query: u32,
+    /// Row of the document.
+    pub document: u32,
+    /// Mean position, counted from 1.
+    pub position: f32,
 }
 
 /// A judged pair.
@@ -192,6 +205,36 @@ impl Dataset {
             }));
         }
         Ok(responses)
+    }
+
+    /// Training pairs that were shown above a clicked document and not clicked; none where the log has no
+    /// positions.
+    pub fn skipped(&self) -> Result<Vec<Impression>> {
+        if self.manifest.tables.contains_key(SKIPPED) { self.impressions(SKIPPED) } else { Ok(Vec::new()) }
+    }
+
+    /// Training pairs with a click, where their positions are known.
+    pub fn clicked_positions(&self) -> Result<Vec<Impression>> {
+        self.impressions(RESPONSES)
+    }
+
+    fn impressions(&self, table: &str) -> Result<Vec<Impression>> {
+        let path = self.folder.join(table);
+        let mut impressions = Vec::new();
+        for batch in tables::batches(&path, Some(&["query", "document", "position"]))? {
+            let batch = &batch?;
+            let queries: &UInt32Array = tables::column(&path, batch, "query")?;
+            let documents: &UInt32Array = tables::column(&path, batch, "document")?;
+            let positions: &Float32Array = tables::column(&path, batch, "position")?;
+            impressions.extend((0..batch.num_rows()).filter(|&i| positions.is_valid(i)).map(|i| {
+                Impression {
+                    query: queries.value(i),
+                    document: documents.value(i),
+                    position: positions.value(i),
+                }
+            }));
+        }
+        Ok(impressions)
     }
 
     /// The judged pairs of one holdout, sorted by (query, document).

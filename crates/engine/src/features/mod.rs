@@ -145,6 +145,22 @@ impl Features {
         self.row(self.words.document(texts), clicks)
     }
 
+    /// Words, as analysed, with weights of their own in place of tf-idf, scaled to length 1. Words that are not
+    /// known are left out.
+    pub fn weighted(&self, words: &[(String, f32)]) -> FeatureRow {
+        let mut entries: Vec<(u32, f32)> = words
+            .iter()
+            .filter_map(|(word, weight)| Some((self.words.vocabulary.id(word)?, *weight)))
+            .filter(|(_, weight)| *weight != 0.0)
+            .collect();
+        entries.sort_by_key(|(id, _)| *id);
+        entries.dedup_by_key(|(id, _)| *id);
+        let (indices, values) = entries.into_iter().unzip();
+        let mut row = FeatureRow { indices, values };
+        row.scale_to_unit();
+        row
+    }
+
     /// What a feature of either side stands for.
     pub fn feature(&self, number: u32) -> Feature<'_> {
         match number.checked_sub(self.n_words() as u32) {

@@ -30,8 +30,9 @@ impl ListedQueries {
         self.distinct.find(text).map(|n| self.first[n as usize])
     }
 
-    /// Reads queries files: columns for id and text, or two columns without a header.
-    pub(super) fn read(inputs: &[PathBuf], named: &Named) -> Result<(Self, Vec<Source>)> {
+    /// Reads queries files: columns for id and text, or two columns without a header. `advice` ends the
+    /// error where there is no such column.
+    pub(super) fn read(inputs: &[PathBuf], named: &Named, advice: &str) -> Result<(Self, Vec<Source>)> {
         let (mut listed, mut sources) = (Self::default(), Vec::new());
         for input in inputs {
             let name = files::name_of(input);
@@ -46,8 +47,7 @@ impl ListedQueries {
                 text.or_else(|| find(&["text", "query", "query_text", "title", "user_query", "search_term"]));
             let (Some(id), Some(text)) = (id, text) else {
                 let message = format!(
-                    "a column with the query id and one with its text are needed; the columns are {}; name \
-                     them with --column query_id=NAME --column query=NAME",
+                    "a column with the query id and one with its text are needed; the columns are {}; {advice}",
                     columns.join(", ")
                 );
                 return Err(Error::parse(name, 1, message));

@@ -26,7 +26,7 @@ mod pairs;
 mod reading;
 mod split;
 mod table;
-mod tally;
+pub(crate) mod tally;
 mod waves;
 
 use std::collections::BTreeMap;
@@ -178,7 +178,8 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
             collection.fields.join(", ")
         ));
     }
-    let (listed, query_sources) = ListedQueries::read(&params.queries, &params.columns)?;
+    let advice = "name them with --column query_id=NAME --column query=NAME";
+    let (listed, query_sources) = ListedQueries::read(&params.queries, &params.columns, advice)?;
 
     if params.split == SplitBy::Time {
         progress.begin("times of the clicks", None, "rows");
@@ -224,7 +225,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         &mut tally,
         progress,
     )?;
-    let manifest = written.into_manifest(params, split, sources, tally.into_counts());
+    let manifest = written.into_manifest(params, split, sources, tally.counts());
     let json = serde_json::to_string_pretty(&manifest).expect("a manifest is plain data");
     files::write_atomically(&folder.path().join(MANIFEST), |w| {
         w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))
@@ -321,7 +322,9 @@ fn parent_of(path: &Path) -> PathBuf {
 
 /// Reads files of queries (id, text) as `ingest` does: texts normalised, ids unique.
 pub fn read_queries(files: &[PathBuf], columns: &Named) -> Result<Vec<Query>> {
-    let (listed, _) = ListedQueries::read(files, columns)?;
+    let advice = "call them query_id and query in the first line, or give a .tsv file of two columns, id and \
+                  text, without a header";
+    let (listed, _) = ListedQueries::read(files, columns, advice)?;
     Ok(listed
         .ids
         .iter()

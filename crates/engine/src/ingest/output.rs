@@ -67,7 +67,7 @@ pub(super) fn write(
                 if let Some(share) = split::share_of_query(split, listed_text(listed, &query)) {
                     query.pairs.iter_mut().for_each(|pair| pair.0 = share);
                 }
-                pairs.drop_unclicked(&mut query, params.min_clicks, tally);
+                let skipped = pairs.drop_unclicked(&mut query, params.min_clicks, tally);
                 if query.pairs.is_empty() {
                     continue;
                 }
@@ -87,7 +87,7 @@ pub(super) fn write(
                         number
                     }
                 };
-                pairs.add(number, &query);
+                pairs.add(number, &query, skipped);
             }
             queries.write(&new_queries)?;
             pairs.flush()

@@ -1,7 +1,7 @@
 //! The tables of training pairs and of judged pairs, and what is counted on the way.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::{Float32Builder, UInt32Builder};
@@ -14,14 +14,19 @@ use super::aggregate::{QuerySums, Share};
 use super::documents::Collection;
 use super::tally::Tally;
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, Statistics, TableInfo};
+use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, SKIPPED, Statistics, TableInfo};
 
 /// The tables of training pairs and of judged pairs.
 pub(super) struct Pairs {
     responses: TableWriter,
     judgments: TableWriter,
+    /// Made when there is something to write.
+    skipped: Option<TableWriter>,
+    folder: PathBuf,
     buffer: Vec<(u32, u32, f32, u64, Option<f64>)>,
     judged: Vec<(Holdout, u32, u32, f32, f32)>,
+    /// Query, document, mean position.
+    passed_over: Vec<(u32, u32, f32)>,
     /// Listed and unlisted queries with a training pair.
     pub(super) answered: HashSet<u32>,
     clicked: Vec<u32>,
@@ -51,8 +56,11 @@ impl Pairs {
         Ok(Self {
             responses: TableWriter::create(&folder.join(RESPONSES), responses)?,
             judgments: TableWriter::create(&folder.join(JUDGMENTS), judgments)?,
+            skipped: None,
+            folder: folder.to_owned(),
             buffer: Vec::new(),
             judged: Vec::new(),
+            passed_over: Vec::new(),
             answered: HashSet::default(),
             clicked: vec![0; n_documents],
             judged_queries: [HashSet::default(), HashSet::default()],
@@ -61,9 +69,25 @@ impl Pairs {
         })
     }
 
-    /// Leaves out pairs that were shown and never clicked, and training pairs below the minimum.
-    pub(super) fn drop_unclicked(&self, query: &mut QuerySums, min_clicks: f64, tally: &mut Tally) {
+    /// Leaves out pairs that were shown and never clicked, and training pairs below the minimum. Of the former
+    /// those come back, with their positions, that stood above a document that was clicked in training.
+    pub(super) fn drop_unclicked(
+        &self,
+        query: &mut QuerySums,
+        min_clicks: f64,
+        tally: &mut Tally,
+    ) -> Vec<(u32, f32)> {
         let (mut unclicked, mut rare) = (0, 0);
+        let training = || {
+            let pairs = query.pairs.iter().filter(|(share, ..)| *share == Share::Train);
+            pairs.filter_map(|(_, document, sums)| Some((*document, sums.clicks(), sums.position()? as f32)))
+        };
+        let lowest = training().filter(|(_, clicks, _)| *clicks > 0.0).map(|(.., position)| position);
+        let lowest = lowest.fold(0.0, f32::max);
+        let skipped = training()
+            .filter(|(_, clicks, position)| *clicks <= 0.0 && *position < lowest)
+            .map(|(document, _, position)| (document, position))
+            .collect();
         query.pairs.retain(|(share, _, sums)| {
             let clicks = sums.clicks();
             let keep = clicks > 0.0 && (*share != Share::Train || clicks >= min_clicks);
@@ -74,9 +98,11 @@ impl Pairs {
         let example = || if query.listed.is_some() { "a listed query".into() } else { query.text.clone() };
         tally.add("pairs without a click or with grade 0", unclicked, example);
         tally.add("training pairs with fewer clicks than --min-clicks", rare, example);
+        skipped
     }
 
-    pub(super) fn add(&mut self, number: u32, query: &QuerySums) {
+    pub(super) fn add(&mut self, number: u32, query: &QuerySums, skipped: Vec<(u32, f32)>) {
+        self.passed_over.extend(skipped.into_iter().map(|(document, position)| (number, document, position)));
         for (share, document, sums) in &query.pairs {
             let clicks = sums.clicks();
             match share {
@@ -123,6 +149,7 @@ impl Pairs {
             Arc::new(shown.finish()),
             Arc::new(positions.finish()),
         ])?;
+        self.flush_skipped()?;
         let rows = std::mem::take(&mut self.judged);
         self.judgments.write(vec![
             Arc::new(UInt8Array::from_iter_values(rows.iter().map(|r| r.0 as u8))) as ArrayRef,
@@ -130,6 +157,25 @@ impl Pairs {
             Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.2))),
             Arc::new(Float32Array::from_iter_values(rows.iter().map(|r| r.3))),
             Arc::new(Float32Array::from_iter_values(rows.iter().map(|r| r.4))),
+        ])
+    }
+
+    fn flush_skipped(&mut self) -> Result<()> {
+        let mut rows = std::mem::take(&mut self.passed_over);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        rows.sort_unstable_by_key(|row| (row.0, row.1));
+        if self.skipped.is_none() {
+            let number = |name| Field::new(name, DataType::UInt32, false);
+            let fields =
+                vec![number("query"), number("document"), Field::new("position", DataType::Float32, false)];
+            self.skipped = Some(TableWriter::create(&self.folder.join(SKIPPED), fields)?);
+        }
+        self.skipped.as_mut().expect("just made").write(vec![
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.0))) as ArrayRef,
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.1))),
+            Arc::new(Float32Array::from_iter_values(rows.iter().map(|r| r.2))),
         ])
     }
 
@@ -142,6 +188,9 @@ impl Pairs {
         let n_pairs = self.responses.rows();
         tables.insert(RESPONSES.to_owned(), self.responses.close()?);
         tables.insert(JUDGMENTS.to_owned(), self.judgments.close()?);
+        if let Some(skipped) = self.skipped {
+            tables.insert(SKIPPED.to_owned(), skipped.close()?);
+        }
         let answering = self.clicked.iter().zip(&collection.n_words).filter(|(clicked, _)| **clicked > 0);
         let (n_y, document_words) =
             answering.fold((0_u64, 0_u64), |(n, words), (_, own)| (n + 1, words + u64::from(*own)));

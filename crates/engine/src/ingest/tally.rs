@@ -6,29 +6,29 @@ use matchrank_core::progress::Progress;
 
 /// Rows that were left out, by reason, with an example.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     counts: BTreeMap<&'static str, (u64, String)>,
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, reason: &'static str, n: u64, example: impl FnOnce() -> String) {
+    pub(crate) fn add(&mut self, reason: &'static str, n: u64, example: impl FnOnce() -> String) {
         if n > 0 {
             self.counts.entry(reason).or_insert_with(|| (0, example())).0 += n;
         }
     }
 
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         for (reason, (n, example)) in other.counts {
             self.add(reason, n, || example);
         }
     }
 
-    pub(super) fn into_counts(self) -> BTreeMap<String, u64> {
-        self.counts.into_iter().map(|(reason, (n, _))| (reason.to_owned(), n)).collect()
+    pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+        self.counts.iter().map(|(reason, (n, _))| ((*reason).to_owned(), *n)).collect()
     }
 
     /// What was left out, in one sentence.
-    pub(super) fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         if self.counts.is_empty() {
             return "the files have no row".into();
         }
@@ -38,7 +38,7 @@ impl Tally {
     }
 
     /// Tells the user what was left out, with an example each.
-    pub(super) fn report(&self, progress: &dyn Progress) {
+    pub(crate) fn report(&self, progress: &dyn Progress) {
         for (reason, (n, example)) in &self.counts {
             progress.note(&format!("left out {n} {reason} (first: {example})"));
         }

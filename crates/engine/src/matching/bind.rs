@@ -8,8 +8,9 @@ use matchrank_core::{Error, Result};
 use super::bm25_matcher::Bm25Matcher;
 use super::combination::CombinationMatcher;
 use super::latent_matcher::LatentMatcher;
+use super::preference_matcher::PreferenceMatcher;
 use super::walk::WalkMatcher;
-use super::{Combination, Inputs, LatentModel, Matcher, TextBm25, WalkModel};
+use super::{Combination, Inputs, LatentModel, Matcher, PreferenceModel, TextBm25, WalkModel};
 use crate::dataset::{Clicks, Dataset};
 
 /// A model of any kind that a file may hold.
@@ -21,6 +22,8 @@ pub enum MatchingModel {
     Latent(Box<LatentModel>),
     /// A random walk on the training clicks.
     RandomWalk(WalkModel),
+    /// q' W d.
+    Preference(Box<PreferenceModel>),
     /// A weighted sum of two models.
     Combination(Box<Combination>),
 }
@@ -32,6 +35,7 @@ impl MatchingModel {
             Self::Bm25(_) => "bm25",
             Self::Latent(model) => model.kind.name(),
             Self::RandomWalk(_) => "random-walk",
+            Self::Preference(_) => "sparse-preference",
             Self::Combination(_) => "combination",
         }
     }
@@ -70,6 +74,18 @@ pub fn bind<'a>(
     binding.matcher(model)
 }
 
+/// The same for two models, which share the clicks.
+pub(super) fn bind_both<'a>(
+    models: [&'a MatchingModel; 2],
+    dataset: &'a Dataset,
+    wanted: Option<&'a [u32]>,
+    progress: &dyn Progress,
+) -> Result<[Box<dyn Matcher + 'a>; 2]> {
+    let mut binding = Binding { documents: Documents { dataset, wanted }, clicks: None, progress };
+    let [first, second] = models;
+    Ok([binding.matcher(first)?, binding.matcher(second)?])
+}
+
 struct Binding<'a, 'p> {
     documents: Documents<'a>,
     /// Read once for all parts of a combination.
@@ -93,6 +109,9 @@ impl<'a> Binding<'a, '_> {
                     );
                 }
                 Box::new(WalkMatcher::new(model, documents, self.clicks()?)?)
+            }
+            MatchingModel::Preference(model) => {
+                Box::new(PreferenceMatcher::new(model, documents, self.progress)?)
             }
             MatchingModel::Combination(model) => {
                 let parts = [self.matcher(&model.first)?, self.matcher(&model.second)?];

@@ -10,9 +10,10 @@ use std::ops::Range;
 use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 
-use super::{Explanation, Matcher, MatchingModel, Part, Scorer, Why, bind, sweep};
+use super::bind::bind_both;
+use super::{Explanation, Matcher, MatchingModel, Part, Scorer, Why, sweep};
 use crate::dataset::Dataset;
-use crate::validation::Validation;
+use crate::validation::{Ranked, Validation};
 
 /// Two models and the weight of the first; see the module.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub struct Combination {
     pub second: MatchingModel,
     /// Validation NDCG@10 for every weight that was tried.
     pub curve: Vec<(f32, f64)>,
+    /// Which documents were ranked for it.
+    pub tuned_on: Option<Ranked>,
 }
 
 pub(super) struct CombinationMatcher<'a> {
@@ -100,8 +103,7 @@ impl Combination {
     ) -> Result<Self> {
         let weights: Vec<f32> = (1..10).map(|tenth| tenth as f32 / 10.0).collect();
         let curve = {
-            let wanted = validation.wanted();
-            let parts = [bind(&first, dataset, wanted, progress)?, bind(&second, dataset, wanted, progress)?];
+            let parts = bind_both([&first, &second], dataset, validation.wanted(), progress)?;
             let parts = [&*parts[0], &*parts[1]];
             let mut scorer = CombinationScorer::new(weights.clone(), parts, &validation.queries())?;
             validation.ndcgs(&mut scorer)?
@@ -112,7 +114,7 @@ impl Combination {
             b.1.total_cmp(&a.1).then(off(a.0).abs().cmp(&off(b.0).abs())).then(a.0.total_cmp(&b.0))
         });
         let weight = best.expect("nine weights were tried").0;
-        Ok(Self { weight, first, second, curve })
+        Ok(Self { weight, first, second, curve, tuned_on: Some(validation.ranked()) })
     }
 }
 

@@ -5,6 +5,7 @@
 //! | BM25 over text | [`TextBm25`] |
 //! | RMLS, PLS, LSI: a bilinear model with what its features stand for | [`LatentModel`] |
 //! | backward random walk on the training clicks | [`WalkModel`] |
+//! | q' W d, a weight for every pair of words | [`PreferenceModel`] |
 //! | a weighted sum of two models | [`Combination`] |
 //!
 //! A [`MatchingModel`] is any of them, as a file holds it. [`bind`] brings it together with the documents
@@ -26,9 +27,12 @@ mod combination;
 mod explanation;
 mod latent;
 mod latent_matcher;
+mod preference;
+mod preference_matcher;
 mod related;
 mod report;
 mod sweep;
+mod synonyms;
 #[cfg(test)]
 mod tests;
 mod text_bm25;
@@ -44,9 +48,12 @@ pub use combination::Combination;
 pub use explanation::{ClickPath, Explanation, Pair, Part, Why};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
+pub use preference::{PreferenceModel, WeightedWord};
+pub use preference_matcher::PreferenceScorer;
 pub use related::RelatedWord;
 pub use report::{IterationRow, Report};
 pub(crate) use sweep::top_of;
+pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
 pub use text_bm25::{TermContribution, TextBm25};
 pub use walk::WalkModel;
 

@@ -20,6 +20,26 @@ pub struct RelatedWord {
 }
 
 impl LatentModel {
+    /// The words of a query, as analysed, of which the model knows nothing: those that it has never seen, and
+    /// those that no training query with a response has. Each once.
+    pub fn unknown_words(&self, query: &str) -> Vec<String> {
+        let Inputs::Features(features) = &self.inputs else { return Vec::new() };
+        let words = features.words();
+        let known = |id: u32| {
+            let mut row = vec![0.0; self.model.d()];
+            self.model.lx().add(id, 1.0, &mut row);
+            row.iter().any(|&value| value != 0.0)
+        };
+        let mut unknown: Vec<String> = Vec::new();
+        words.analyser.tokens(query, |token| {
+            let is_known = words.vocabulary.id(token).is_some_and(known);
+            if !is_known && !unknown.iter().any(|word| word == token) {
+                unknown.push(token.to_owned());
+            }
+        });
+        unknown
+    }
+
     /// The document words nearest to a word (or several) of queries in the latent space, by the cosine;
     /// ties by the id of the word. Words of fewer than `min_documents` documents are left out: what little
     /// is known of them makes them look near to anything.
@@ -72,7 +92,7 @@ impl LatentModel {
 }
 
 /// Says what became of the words, and which known words are spelled alike.
-fn unknown(query: &str, words: &crate::text::BagOfWords) -> Error {
+pub(super) fn unknown(query: &str, words: &crate::text::BagOfWords) -> Error {
     let mut tokens = Vec::new();
     words.analyser.tokens(query, |token| tokens.push(token.to_owned()));
     let Some(first) = tokens.first() else {

@@ -1,6 +1,8 @@
 //! Every matcher keeps the same promises: blocks, lists and rankings agree, explanations add up, and what
 //! is not known has no score.
 
+use std::time::Duration;
+
 use matchrank_core::matching::{Bilinear, Bm25Params, Factor, RandomWalkParams};
 use matchrank_core::progress::Silent;
 use serde_json::Value;
@@ -10,6 +12,7 @@ use crate::dataset::{Dataset, Query};
 use crate::features::{FeatureParams, Features};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::ranking::{Candidates, rank_candidates, rank_collection};
+use crate::training::preference::{Choice, Course, PreferenceSettings, train_preference};
 use crate::validation::Validation;
 
 /// 2,500 documents (three blocks) and 60 queries over 40 words, with a time split.
@@ -65,6 +68,19 @@ fn latent(kind: LatentKind, dataset: &Dataset) -> MatchingModel {
     }))
 }
 
+fn preference(dataset: &Dataset) -> MatchingModel {
+    let settings = PreferenceSettings {
+        tuples: 3000,
+        margin: Choice::Given(0.5),
+        c: Choice::Given(1.0),
+        lambda: Choice::Given(1e-5),
+        ..Default::default()
+    };
+    let course = Course { density: None, budget: Duration::ZERO, seed: 1, stop: &|| false, checkpoint: None };
+    let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent).unwrap();
+    MatchingModel::Preference(Box::new(trained.model))
+}
+
 fn models(dataset: &Dataset) -> Vec<MatchingModel> {
     let bm25 = TextBm25::of_dataset(&Bm25Params::default(), dataset).unwrap();
     let bm25 = MatchingModel::Bm25(bm25.into());
@@ -79,11 +95,14 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
             first: first.clone(),
             second: second.clone(),
             curve: Vec::new(),
+            tuned_on: None,
         }))
     };
+    let preference = preference(dataset);
+    let words = combine(&preference, &bm25);
     let both = combine(&bm25, &pls);
     let three = combine(&both, &walk);
-    vec![bm25, pls, latent(LatentKind::LsiQd, dataset), walk, both, three]
+    vec![bm25, pls, latent(LatentKind::LsiQd, dataset), walk, both, three, preference, words]
 }
 
 const QUERIES: [&str; 4] = ["w3 w21 w16", "W1 w1 w39", "zebra", "w0"];

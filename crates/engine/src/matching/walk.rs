@@ -4,9 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use matchrank_core::Result;
-use matchrank_core::matching::{RandomWalk, RandomWalkParams, SparseRow};
+use matchrank_core::matching::{RandomWalk, RandomWalkParams, SparseRow, Walker};
 use matchrank_core::progress::Progress;
-use rayon::prelude::*;
 
 use super::bind::Documents;
 use super::{ClickPath, Explanation, Matcher, Scorer, Why};
@@ -44,8 +43,9 @@ impl<'a> WalkMatcher<'a> {
         Ok(Self { documents, clicks, walk })
     }
 
-    /// Reached documents of rows of the dataset as those of the matcher.
-    fn numbered(&self, reached: Vec<(u32, f32)>) -> Vec<(u32, f32)> {
+    /// The documents that a query reaches, as the matcher knows them, ascending.
+    fn reached(&self, walker: &mut Walker<'_>, query: &str) -> Vec<(u32, f32)> {
+        let reached = self.clicks.row_of(query).map_or(Vec::new(), |row| walker.scores(row));
         let Some(wanted) = self.documents.wanted else { return reached };
         let number = |(row, score)| Some((wanted.binary_search(&row).ok()? as u32, score));
         reached.into_iter().filter_map(number).collect()
@@ -62,16 +62,7 @@ impl Matcher for WalkMatcher<'_> {
     }
 
     fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
-        let reached = queries
-            .par_iter()
-            .map_init(
-                || self.walk.walker(),
-                |walker, query| {
-                    let row = self.clicks.row_of(query);
-                    self.numbered(row.map_or(Vec::new(), |row| walker.scores(row)))
-                },
-            )
-            .collect();
+        let reached = self.walk.map(queries, |walker, query| self.reached(walker, query));
         Ok(Box::new(WalkScorer { reached }))
     }
 
@@ -92,14 +83,13 @@ impl Matcher for WalkMatcher<'_> {
 
     fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
         progress.begin("ranking", Some(queries.len() as u64), "queries");
-        let walk = |walker: &mut matchrank_core::matching::Walker<'_>, query: &&str| {
-            let reached = self.clicks.row_of(query).map_or(Vec::new(), |row| walker.scores(row));
+        Ok(self.walk.map(queries, |walker, query| {
             let mut top = TopK::new(k);
-            self.numbered(reached).iter().for_each(|&(document, score)| top.offer(Hit { document, score }));
+            let reached = self.reached(walker, query);
+            reached.iter().for_each(|&(document, score)| top.offer(Hit { document, score }));
             progress.advance(1);
             top.into_hits()
-        };
-        Ok(queries.par_iter().map_init(|| self.walk.walker(), walk).collect())
+        }))
     }
 }
 

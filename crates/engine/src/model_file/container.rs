@@ -180,6 +180,10 @@ impl Reader<'_> {
             .map_err(|e| Error::Params(format!("the metadata {key:?} cannot be used: {e}")))
     }
 
+    pub(super) fn has_metadata(&self, key: &str) -> bool {
+        self.container.metadata.contains_key(&format!("{}{key}", self.prefix))
+    }
+
     /// Whether there is an array of this name.
     pub(super) fn has_array(&self, name: &str) -> bool {
         self.container.arrays.contains_key(&format!("{}{name}", self.prefix))

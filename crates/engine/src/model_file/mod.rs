@@ -6,15 +6,16 @@
 //! |---|---|---|
 //! | `format` | all | `matchrank` |
 //! | `format_version` | all | 1; a program refuses files of a later version |
-//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `random-walk` or `combination` |
+//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `random-walk`, `sparse-preference` or `combination` |
 //! | `provenance` | all | [`Provenance`], JSON |
 //! | `checksum` | all | BLAKE3 of the whole file with 64 zeros in this place, hexadecimal |
 //! | `params` | all but combinations | parameters of the training, JSON |
 //! | `analyser`, `fields` | models with words | [`AnalyserParams`](crate::text::AnalyserParams), [`FieldWeights`](crate::text::FieldWeights), JSON |
 //! | `vocabulary_hash` | models with words | [`Vocabulary::hash`](crate::text::Vocabulary::hash) |
-//! | `features` | RMLS, PLS, LSI of words | [`FeatureParams`](crate::features::FeatureParams), JSON |
-//! | `source` | RMLS, PLS, LSI | the dataset its click features stand for ([`Source`](crate::features::Source)), JSON |
-//! | `report` | RMLS, PLS, LSI | what the training reported, JSON |
+//! | `features` | RMLS, PLS, LSI of words, sparse preferences | [`FeatureParams`](crate::features::FeatureParams), JSON |
+//! | `source` | RMLS, PLS, LSI, sparse preferences | the dataset its click features stand for ([`Source`](crate::features::Source)), JSON |
+//! | `report` | RMLS, PLS, LSI, sparse preferences | what the training reported, JSON |
+//! | `settings`, `clock` | sparse preferences | what was asked for; where learning stands, JSON |
 //! | `content_hash` | random walk | the dataset it was made for |
 //! | `curve` | combination | validation NDCG@10 by weight, JSON |
 //!
@@ -29,6 +30,9 @@
 //! | `lx.values`, `ly.values` | f32 | RMLS, PLS, LSI | the rows, d numbers each, or |
 //! | `lx.offsets`, `lx.columns`, `lx.values` | u64, u16, f32 | sparse RMLS | the entries of the rows that are not zero |
 //! | `weights` | f32 | PLS, LSI | weights of the latent columns, where they are not all 1 |
+//! | `w.offsets`, `w.columns`, `w.numbers` | u64, u32, f32 | sparse preferences | the entries of the rows of W, one row for every word; W_ij has the sign of its number u, and the size of u less `shrinkage` of the clock, or 0 if that is more |
+//! | `w.kinds`, `w.capacities` | u8, u32 | sparse preferences | how a row is kept in memory; kind 0: it is as at the start, its only number is `start` of the clock, at its own word |
+//! | `w.sums` | f32 | sparse preferences | after refitting with averages: W_ij is what it is by the numbers less this divided by the steps of the clock |
 //! | `weight` | f32 | combination | weight of the first model |
 //!
 //! The two models of a combination have their metadata and arrays in the same file, under names that start
@@ -42,6 +46,7 @@
 mod bm25;
 mod container;
 mod latent;
+mod preference;
 mod ranker;
 mod words;
 
@@ -94,9 +99,13 @@ fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
             file.put("content_hash", model.content_hash.as_str());
             file.put_json("params", &model.params)
         }
+        MatchingModel::Preference(model) => preference::put(file, model),
         MatchingModel::Combination(model) => {
             file.put_number("weight", model.weight);
             file.put_json("curve", &model.curve)?;
+            if let Some(ranked) = model.tuned_on {
+                file.put_json("tuned_on", &ranked)?;
+            }
             put(&mut file.inside("first"), &model.first)?;
             put(&mut file.inside("second"), &model.second)
         }
@@ -167,6 +176,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
             model.params.validate()?;
             MatchingModel::RandomWalk(model)
         }
+        "sparse-preference" => MatchingModel::Preference(Box::new(preference::get(file)?)),
         "combination" => {
             if file.depth() >= 8 {
                 return Err(Error::Params("holds combinations of combinations, more than eight deep".into()));
@@ -180,6 +190,8 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
                 first: get(&file.inside("first"))?,
                 second: get(&file.inside("second"))?,
                 curve: file.json("curve")?,
+                // Files of former versions do not say.
+                tuned_on: file.has_metadata("tuned_on").then(|| file.json("tuned_on")).transpose()?,
             }))
         }
         ranker if RankerParams::KINDS.contains(&ranker) => {
@@ -190,7 +202,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
         other => {
             let latent = LatentKind::ALL.map(LatentKind::name).join(", ");
             return Err(Error::Params(format!(
-                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, random-walk, combination"
+                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, random-walk, sparse-preference, combination"
             )));
         }
     })

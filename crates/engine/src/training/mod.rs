@@ -5,12 +5,14 @@
 //! | RMLS | [`train_rmls`] |
 //! | PLS | [`train_pls`] |
 //! | LSI of the documents' words, of the clicks | [`train_lsi_dt`], [`train_lsi_qd`] |
+//! | sparse preferences | [`train_preference`](preference::train_preference), [`update_preference`](preference::update_preference) |
 //!
 //! BM25 and the random walk only count ([`TextBm25::of_dataset`](crate::matching::TextBm25::of_dataset),
 //! [`WalkModel`](crate::matching::WalkModel)); combinations are
 //! [tuned](crate::matching::Combination::tune).
 
 mod judge;
+pub mod preference;
 mod rmls;
 mod singular;
 #[cfg(test)]

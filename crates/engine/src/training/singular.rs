@@ -25,14 +25,9 @@ pub fn train_pls(
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
     let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
     let fit = pls::fit(params, &graph, seed, progress)?;
-    let report = Report {
-        features: Some(statistics),
-        validation: judge.ndcg(&fit.model, graph.y())?,
-        singular_values: fit.singular_values,
-        residual: Some(fit.residual),
-        steps: Some(fit.steps),
-        ..Report::default()
-    };
+    let validation = judge.ndcg(&fit.model, graph.y())?;
+    let mut report = report(validation, fit.singular_values, fit.residual, fit.steps);
+    report.features = Some(statistics);
     Ok(LatentModel { kind: LatentKind::Pls, params: plain(params), inputs, model: fit.model, report })
 }
 
@@ -52,14 +47,7 @@ pub fn train_lsi_dt(
     let fit = lsi::fit(params, &y, seed, progress)?;
     let (singular_values, residual, steps) = (fit.singular_values.clone(), fit.residual, fit.steps);
     let model = fit.words()?;
-    let validation = judge.ndcg(&model, &y)?;
-    let report = Report {
-        validation,
-        singular_values,
-        residual: Some(residual),
-        steps: Some(steps),
-        ..Report::default()
-    };
+    let report = report(judge.ndcg(&model, &y)?, singular_values, residual, steps);
     Ok(LatentModel { kind: LatentKind::LsiDt, params: plain(params), inputs, model, report })
 }
 
@@ -82,15 +70,12 @@ pub fn train_lsi_qd(
     let (singular_values, residual, steps) = (fit.singular_values.clone(), fit.residual, fit.steps);
     let model = fit.clicks()?;
     let y = Inputs::identity(r.n_columns(), 0..r.n_columns() as u32)?;
-    let validation = judge.ndcg(&model, &y)?;
-    let report = Report {
-        validation,
-        singular_values,
-        residual: Some(residual),
-        steps: Some(steps),
-        ..Report::default()
-    };
+    let report = report(judge.ndcg(&model, &y)?, singular_values, residual, steps);
     let mut params = plain(params);
     params["click_tf"] = plain(&counting.click_tf);
     Ok(LatentModel { kind: LatentKind::LsiQd, params, inputs, model, report })
+}
+
+fn report(validation: Option<f64>, singular_values: Vec<f64>, residual: f64, steps: usize) -> Report {
+    Report { validation, singular_values, residual: Some(residual), steps: Some(steps), ..Report::default() }
 }

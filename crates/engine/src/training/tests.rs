@@ -65,14 +65,17 @@ fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
 fn bytes(model: &LatentModel) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
-    save(&path, &MatchingModel::Latent(Box::new(model.clone())), &Provenance::default()).unwrap();
+    save(&path, &latent(model), &Provenance::default()).unwrap();
     std::fs::read(path).unwrap()
 }
 
+fn latent(model: &LatentModel) -> MatchingModel {
+    MatchingModel::Latent(Box::new(model.clone()))
+}
+
 /// Mean score of the documents of the query's own group, and of the other.
-fn groups(model: &LatentModel, dataset: &Dataset, query: &str, group: u32) -> [f32; 2] {
-    let model = MatchingModel::Latent(Box::new(model.clone()));
-    let matcher = bind(&model, dataset, None, &Silent).unwrap();
+pub(super) fn groups(model: &MatchingModel, dataset: &Dataset, query: &str, group: u32) -> [f32; 2] {
+    let matcher = bind(model, dataset, None, &Silent).unwrap();
     let scorer = matcher.begin(&[query]).unwrap();
     [0, 1].map(|other| {
         let documents: Vec<u32> = (0..20).filter(|d| d % 2 == (group + other) % 2).collect();
@@ -93,12 +96,12 @@ fn models_tell_the_groups_apart() {
             queries.extend([("queryeven2 queryeven1", 0), ("queryodd2", 1)]);
         }
         for (query, group) in queries {
-            let [own, other] = groups(model, &dataset, query, group);
+            let [own, other] = groups(&latent(model), &dataset, query, group);
             assert!(own > other + 1e-3, "{:?} {query}: {own} {other}", model.kind);
         }
     }
     // LSI of words finds documents that share words with the query.
-    let [own, other] = groups(&models[2], &dataset, "doceven0", 0);
+    let [own, other] = groups(&latent(&models[2]), &dataset, "doceven0", 0);
     assert!(own > other + 0.1, "{own} {other}");
     for model in &models[..2] {
         assert_eq!(model.report.validation, Some(1.0), "{:?}", model.kind);
@@ -131,6 +134,9 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     assert_eq!(model.report.validation, figures.iter().copied().max_by(f64::total_cmp));
     assert_eq!(best.validation, model.report.validation);
     assert!(figures.len() <= best.report.number + 2, "two iterations that are not better end it");
+    // What a look into the model finds is what training saw.
+    let looked = crate::inspect::inspect(&model).unwrap();
+    assert_eq!((looked.x.collapse, looked.y.collapse), (best.report.collapse_x, best.report.collapse_y));
 
     let (_other, dataset) = checkerboard(false);
     let model = train_rmls(&rmls_params(), &FeatureParams::default(), &dataset, None, 1, &Silent).unwrap();

@@ -4,7 +4,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
+use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::progress::Silent;
+use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::files;
+use matchrank_engine::ingest::{IngestParams, ingest};
+use matchrank_engine::matching::MatchingModel;
+use matchrank_engine::ranking::rank_collection;
 
 pub(crate) struct NfCorpus {
     /// Texts of the union of dev.docs and test.docs, by ascending id.
@@ -60,4 +66,47 @@ pub(crate) fn ndcg_at_10(ranking: impl IntoIterator<Item = u32>, grades: &HashMa
     ideal.sort_unstable_by(|a, b| b.cmp(a));
     let mut found = ranking.into_iter().map(|document| grades.get(&document).copied().unwrap_or(0));
     dcg(&mut found) / dcg(&mut ideal.into_iter())
+}
+
+/// NFCorpus as a dataset: train links as responses, dev judgments for validation, test judgments for test.
+pub(crate) struct Ingested {
+    pub(crate) dataset: Dataset,
+    test: HeldOut,
+    _folder: tempfile::TempDir,
+}
+
+/// The dataset; says that the test is skipped where there is no NFCorpus.
+#[allow(clippy::print_stderr)]
+pub(crate) fn ingested() -> Option<Ingested> {
+    let Some(folder) = folder() else {
+        eprintln!("skipped: no NFCorpus; set MATCHRANK_DATA to the folder that has nfcorpus/");
+        return None;
+    };
+    let file = |name: &str| folder.join(name);
+    let params = IngestParams {
+        documents: vec![file("dev.docs.gz"), file("test.docs.gz")],
+        queries: ["train", "dev", "test"].map(|part| file(&format!("{part}.titles.queries"))).to_vec(),
+        responses: vec![file("train.3-2-1.qrel.gz")],
+        judgments: vec![
+            (Holdout::Validation, file("dev.3-2-1.qrel.gz")),
+            (Holdout::Test, file("test.3-2-1.qrel.gz")),
+        ],
+        ..IngestParams::default()
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("nfcorpus");
+    ingest(&params, &path, false, &Silent).unwrap();
+    let dataset = Dataset::open(&path).unwrap();
+    let test = HeldOut::of(&dataset, Holdout::Test).unwrap();
+    Some(Ingested { dataset, test, _folder: temporary })
+}
+
+impl Ingested {
+    /// NDCG@10 of a model on the test queries, the whole collection ranked.
+    pub(crate) fn ndcg(&self, model: &MatchingModel) -> f64 {
+        let rankings = rank_collection(model, &self.dataset, &self.test.queries, 100, &Silent).unwrap();
+        let (measures, conventions) =
+            (Measure::parse_list("ndcg@10").unwrap(), Conventions::of(Dialect::Matchrank));
+        evaluate(&self.test.qrels().unwrap(), &rankings[..], &measures, &conventions).unwrap().mean(0)
+    }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use clap::Subcommand;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
@@ -16,6 +17,57 @@ use super::{ScalingName, note_unknown_features, read_lists};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
+
+#[derive(Subcommand)]
+pub(crate) enum Model {
+    /// SLAM perceptron: a ranker of feature lists, learned online, with a bound on its losses
+    ///
+    /// Learns from lists that are not in perfect order, one at a time, and ranks with the mean of its weights.
+    ///
+    /// Parameters for --set:
+    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
+    ///   rule=misordered      which documents move the weights: misordered, or printed (all within the margin delta,
+    ///                        as the paper has it, for which its bound does not hold)
+    ///   delta=1              the margin of the printed rule
+    ///   epochs=100           passes over the lists at most
+    ///   patience=20          passes without a better validation figure after which to stop
+    ///   averaged=true        rank with the mean of all iterates, not with the last
+    #[command(verbatim_doc_comment)]
+    Perceptron(Args),
+    /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
+    ///
+    /// On data whose features order documents poorly the minimiser is w = 0; that is found out and reported.
+    ///
+    /// Parameters for --set:
+    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
+    ///   delta=1              the margin
+    ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
+    ///   lambda=[1,...,1e-5]  weight of the length of w, or several to choose from by validation
+    ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
+    ///   max_iterations=500   iterations of bundle for each lambda, at most
+    ///   epochs=20            passes of pegasos for each lambda
+    #[command(verbatim_doc_comment)]
+    Slam(Args),
+    /// RankSVM: a ranker of feature lists that learns from all pairs of documents of different grades
+    ///
+    /// Pairs are never formed: a list of m documents costs m log m.
+    ///
+    /// Parameters for --set:
+    ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
+    ///   lambda=[10,...,1e-6] weight of the length of w, or several to choose from by validation
+    ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
+    ///   max_iterations=500   iterations for each lambda, at most
+    #[command(verbatim_doc_comment)]
+    Ranksvm(Args),
+    /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
+    ///
+    /// Parameters for --set:
+    ///   lambda=[1,...,1e-6]  weight of the length of w, or several to choose from by validation
+    ///   tolerance=0.001      gradient, relative, at which to stop
+    ///   max_iterations=500   iterations for each lambda, at most
+    #[command(verbatim_doc_comment)]
+    Listnet(Args),
+}
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -58,9 +110,16 @@ pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Res
     Ok(params)
 }
 
-pub(crate) fn run(kind: &str, args: Args, global: &Global) -> anyhow::Result<Outcome> {
+pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
+    let (kind, args) = match model {
+        Model::Perceptron(args) => ("perceptron", args),
+        Model::Slam(args) => ("slam", args),
+        Model::Ranksvm(args) => ("ranksvm", args),
+        Model::Listnet(args) => ("listnet", args),
+    };
+    files::check_writable(&args.out)?;
     let params = params_of(kind, &args.settings)?;
     let train = read_lists(&args.letor, &terminal)?;
     let weights =

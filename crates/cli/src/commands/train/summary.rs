@@ -4,10 +4,12 @@ use std::time::Instant;
 
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureStatistics;
-use matchrank_engine::matching::{Combination, Inputs, IterationRow, LatentModel, MatchingModel, Report};
+use matchrank_engine::matching::{
+    Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel, Report,
+};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::{Place, preference};
 use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table, to_json};
 
 pub(super) fn print(
@@ -17,18 +19,18 @@ pub(super) fn print(
     terminal: &Terminal,
     started: Instant,
 ) -> anyhow::Result<()> {
-    let seconds = started.elapsed().as_secs_f64();
     match place.format {
-        Format::Json => {
+        Format::Json | Format::Csv => {
+            let seconds = started.elapsed().as_secs_f64();
             let mut summary = json!({ "model": model.kind(), "file": place.out, "seconds": seconds });
             summary["peak_memory"] = json!(peak_memory());
             for (key, value) in details(model, dataset) {
                 summary[key] = value;
             }
-            terminal::print(&serde_json::to_string_pretty(&summary)?)?;
+            terminal::print_data(&summary, place.format)?;
         }
-        format => {
-            terminal::print(&tables(model, dataset, format))?;
+        Format::Table => {
+            terminal::print(&tables(model, dataset))?;
             terminal.done(&format!("wrote {}", place.out.display()), started);
         }
     }
@@ -64,9 +66,20 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
                 ("pairs", json!(s.n_pairs)),
             ]
         }
+        MatchingModel::Preference(model) => vec![
+            ("params", to_json(&model.settings)),
+            ("features", to_json(model.features.params())),
+            ("learned_with", to_json(&model.state.params)),
+            ("words", json!(model.features.n_words())),
+            ("tuples", json!(model.state.clock.steps)),
+            ("nonzero", json!(model.w.nnz())),
+            ("density", json!(model.density())),
+            ("report", to_json(&model.report)),
+        ],
         MatchingModel::Combination(model) => vec![
             ("weight", to_json(&model.weight)),
             ("of", json!([model.first.kind(), model.second.kind()])),
+            ("tuned_on", json!(model.tuned_on)),
             (
                 "curve",
                 model
@@ -79,7 +92,7 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
     }
 }
 
-fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
+fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
     let mut rows = vec![("model".to_owned(), model.kind().to_owned())];
     let mut more = Vec::new();
     match model {
@@ -91,7 +104,8 @@ fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
         }
         MatchingModel::Latent(model) => {
             add_latent(&mut rows, model);
-            more.extend(iterations(&model.report, format));
+            more.extend(iterations(&model.report));
+            more.extend(model.report.features.as_ref().and_then(|features| counting(features, dataset)));
             more.extend(warning(&model.report));
         }
         MatchingModel::RandomWalk(model) => {
@@ -101,10 +115,18 @@ fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
             rows.push(("documents with clicks".into(), human(s.n_y)));
             rows.push(("pairs".into(), human(s.n_pairs)));
         }
+        MatchingModel::Preference(model) => {
+            add_preference(&mut rows, model);
+            more.extend(preference::trials(model, Format::Table));
+            more.push(preference::curve(model, Format::Table));
+        }
         MatchingModel::Combination(model) => {
-            let Combination { weight, first, second, curve } = &**model;
+            let Combination { weight, first, second, curve, tuned_on } = &**model;
             for (part, weight) in [first, second].iter().zip(model.weights()) {
                 rows.push((format!("weight of {}", part.kind()), weight.to_string()));
+            }
+            if let Some(ranked) = tuned_on {
+                rows.push(("tuned on".into(), format!("validation queries, {}", ranked.describe())));
             }
             let curve = curve.iter().map(|(a, ndcg)| {
                 let mark = if a == weight { "best" } else { "" };
@@ -112,12 +134,12 @@ fn tables(model: &MatchingModel, dataset: &Dataset, format: Format) -> String {
             });
             let first = format!("weight of {}", first.kind());
             if curve.len() > 0 {
-                more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), format));
+                more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), Format::Table));
             }
         }
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();
-    let mut text = table(&["", "value"], rows, format);
+    let mut text = table(&["", "value"], rows, Format::Table);
     for part in more {
         text.push_str("\n\n");
         text.push_str(&part);
@@ -136,6 +158,9 @@ fn add_params(rows: &mut Vec<(String, String)>, params: &Value) {
 
 fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     add_params(rows, &model.params);
+    if model.params["d"].as_u64().is_some_and(|d| d > model.model.d() as u64) {
+        rows.push(("latent dimensions found".into(), human(model.model.d() as u64)));
+    }
     if let Inputs::Features(features) = &model.inputs {
         let mut params = to_json(features.params());
         if !features.use_clicks() {
@@ -146,12 +171,15 @@ fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     }
     let report = &model.report;
     if let Some(statistics) = &report.features {
-        let FeatureStatistics { n_x, n_y, d_x, d_y, c_x, c_y, n_pairs, .. } = statistics;
-        rows.push(("queries, documents".into(), format!("{}, {}", human(*n_x as u64), human(*n_y as u64))));
-        rows.push((
-            "features of each, d_x and d_y".into(),
-            format!("{}, {}", human(*d_x as u64), human(*d_y as u64)),
-        ));
+        let FeatureStatistics { n_x, n_y, n_words, d_x, d_y, c_x, c_y, n_pairs, .. } = statistics;
+        rows.push(("queries with clicks".into(), human(*n_x as u64)));
+        rows.push(("documents, with and without clicks".into(), human(*n_y as u64)));
+        let made_of = |d: usize, of: &str| match d - n_words {
+            0 => format!("{}: words", human(d as u64)),
+            n => format!("{}: words and {} {of}", human(d as u64), human(n as u64)),
+        };
+        rows.push(("features of queries".into(), made_of(*d_x, "documents")));
+        rows.push(("features of documents".into(), made_of(*d_y, "queries")));
         rows.push((
             "nonzero per query and document".into(),
             format!("{}, {}", figure(*c_x, 1), figure(*c_y, 1)),
@@ -175,7 +203,49 @@ fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     }
 }
 
-fn iterations(report: &Report, format: Format) -> Option<String> {
+fn add_preference(rows: &mut Vec<(String, String)>, model: &PreferenceModel) {
+    let PreferenceModel { settings, features, state, report, .. } = model;
+    add_params(rows, &to_json(settings));
+    for (name, value) in
+        [("margin", state.params.margin), ("c", state.params.c), ("lambda", state.params.lambda)]
+    {
+        let row = rows.iter_mut().find(|(row, text)| row == name && text == "auto");
+        row.into_iter().for_each(|(_, text)| *text = format!("auto: {value}"));
+    }
+    let mut params = to_json(features.params());
+    params.as_object_mut().expect("a struct").retain(|name, _| name == "tf" || name == "idf");
+    add_params(rows, &params);
+    rows.push(("learned from".into(), report.source.clone()));
+    rows.push(("words".into(), human(features.n_words() as u64)));
+    rows.push(("weights".into(), human(model.w.nnz() as u64)));
+    rows.push(("density".into(), format!("{:.4} %", 100.0 * model.density())));
+    if let Some(ndcg) = report.validation {
+        rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
+    }
+}
+
+/// Why the sizes are not those that `ingest` printed.
+fn counting(features: &FeatureStatistics, dataset: &Dataset) -> Option<String> {
+    let s = &dataset.manifest.statistics;
+    let FeatureStatistics { n_x, n_y, d_x, d_y, .. } = *features;
+    let sizes = [("n_x", s.n_x, n_x), ("n_y", s.n_y, n_y), ("d_x", s.d_x, d_x), ("d_y", s.d_y, d_y)];
+    let other: Vec<String> = sizes
+        .iter()
+        .filter(|(_, counted, here)| *counted != *here as u64)
+        .map(|(name, counted, _)| format!("{name} = {}", human(*counted)))
+        .collect();
+    let same_text = if s.n_x == n_x as u64 { "" } else { " Queries of the same text are one here." };
+    (!other.is_empty()).then(|| {
+        format!(
+            "`ingest` counted {}: only documents and queries with training clicks. A model has a feature for \
+             every document and query of the dataset; those without training clicks, such as held-out queries, stay \
+             without a row.{same_text}",
+            other.join(", ")
+        )
+    })
+}
+
+fn iterations(report: &Report) -> Option<String> {
     let header = [
         "iteration",
         "objective",
@@ -202,7 +272,7 @@ fn iterations(report: &Report, format: Format) -> Option<String> {
             format!("{:.2}", row.seconds),
         ]
     });
-    (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), format))
+    (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), Format::Table))
 }
 
 fn is_collapsed(report: &Report) -> bool {

@@ -1,11 +1,9 @@
-use std::sync::Mutex;
-
 use proptest::prelude::*;
 
 use super::parse::parse_in_pieces;
 use super::{parse, write};
 use crate::data::{FeatureLists, FeatureMatrix, FeatureRows};
-use crate::progress::{Progress, Silent};
+use crate::progress::{Notes, Silent};
 
 fn lists(text: &str) -> FeatureLists {
     parse("a.txt", text.as_bytes(), &Silent).unwrap()
@@ -17,17 +15,6 @@ fn error(bytes: impl AsRef<[u8]>) -> String {
 
 fn row(lists: &FeatureLists, i: usize) -> Vec<(u32, f32)> {
     lists.features().row(i).entries().collect()
-}
-
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Progress for Notes {
-    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
-    fn advance(&self, _n: u64) {}
-    fn note(&self, message: &str) {
-        self.0.lock().unwrap().push(message.to_owned());
-    }
 }
 
 #[test]

@@ -20,10 +20,16 @@ pub struct Collapse {
     pub aligned: f64,
 }
 
-/// Rows that are looked at.
-pub(crate) const SAMPLE: usize = 256;
+/// Rows that are looked at, at most.
+const SAMPLE: usize = 256;
 
 impl Collapse {
+    /// Of some of `n` rows, at equal distances; `row` gives one by its number.
+    pub fn of_sample(n: usize, row: impl Fn(usize) -> Vec<f32>) -> Self {
+        let taken = n.min(SAMPLE);
+        Self::of(&(0..taken).map(|i| row(i * n / taken)).collect::<Vec<_>>())
+    }
+
     /// Of these rows; rows of zeros are left out.
     pub fn of(rows: &[Vec<f32>]) -> Self {
         let unit = |row: &Vec<f32>| {

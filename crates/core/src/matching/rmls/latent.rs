@@ -138,48 +138,30 @@ impl Latent {
     /// One row, d numbers.
     pub(super) fn row(&self, row: usize, d: usize) -> Vec<f32> {
         let mut values = vec![0.0; d];
-        self.row_into(row, &mut values);
+        self.add_row(row, 1.0, &mut values);
         values
-    }
-
-    fn row_into(&self, row: usize, values: &mut [f32]) {
-        match self {
-            Self::Dense { blocks, scale } => {
-                for (part, block) in values.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
-                    for (value, lane) in part.iter_mut().zip(block[row].0) {
-                        *value = lane * scale[row];
-                    }
-                }
-            }
-            Self::Sparse(rows) => {
-                let (columns, entries) = rows.row(row);
-                columns.iter().zip(entries).for_each(|(&column, &entry)| values[usize::from(column)] = entry);
-            }
-        }
     }
 
     /// L'x; `row_of` names the row of each feature.
     pub(super) fn map_into(&self, row_of: &[u32], x: SparseRow<'_>, image: &mut [f32]) {
         image.fill(0.0);
         for (feature, weight) in x.iter() {
-            let Some(&row) = row_of.get(feature as usize).filter(|&&row| row != Factor::NONE) else {
-                continue;
-            };
-            let row = row as usize;
-            match self {
-                Self::Dense { blocks, scale } => {
-                    let weight = weight * scale[row];
-                    for (part, block) in image.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
-                        part.iter_mut().zip(block[row].0).for_each(|(sum, lane)| *sum += weight * lane);
-                    }
-                }
-                Self::Sparse(rows) => {
-                    let (columns, values) = rows.row(row);
-                    columns.iter().zip(values).for_each(|(&column, value)| {
-                        image[usize::from(column)] += weight * value;
-                    });
+            if let Some(&row) = row_of.get(feature as usize).filter(|&&row| row != Factor::NONE) {
+                self.add_row(row as usize, weight, image);
+            }
+        }
+    }
+
+    /// Adds `weight` times a row to `sum`, d numbers.
+    fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
+        match self {
+            Self::Dense { blocks, scale } => {
+                let weight = weight * scale[row];
+                for (part, block) in sum.chunks_mut(WIDTH).zip(blocks.chunks_exact(scale.len())) {
+                    part.iter_mut().zip(block[row].0).for_each(|(sum, lane)| *sum += weight * lane);
                 }
             }
+            Self::Sparse(rows) => rows.add_row(row, weight, sum),
         }
     }
 

@@ -246,8 +246,8 @@ pub fn fit(
     }
 }
 
-/// The same from W itself, summed up elsewhere; `means` are those of x and y', by which W is centered. W is
-/// not centered without them, whatever [`RmlsParams::center`] says.
+/// The same from W itself, summed up elsewhere (`examples/aggregated_clicks.rs` shows how); `means` are those
+/// of x and y', which [`RmlsParams::center`] needs and without it are not used.
 pub fn fit_formed(
     params: &RmlsParams,
     w: Csr,
@@ -258,6 +258,14 @@ pub fn fit_formed(
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
 ) -> Result<Learned> {
     params.validate()?;
+    if params.center && means.is_none() {
+        return Err(Error::Params(
+            "centering needs the means of x and of y'; give them, or set center to false, with which the model \
+             collapses on most data"
+                .into(),
+        ));
+    }
+    let means = means.filter(|_| params.center);
     iterate(params, &Formed::new(w, means)?, start, seed, progress, observe)
 }
 
@@ -313,8 +321,8 @@ fn iterate(
             objective,
             density_x: density(&half_x, Side::X),
             density_y: density(&half_y, Side::Y),
-            collapse_x: Collapse::of(&sample(&x, operator.n_rows(Side::X), d)),
-            collapse_y: Collapse::of(&sample(&y, operator.n_rows(Side::Y), d)),
+            collapse_x: Collapse::of_sample(operator.n_rows(Side::X), |row| x.row(row, d)),
+            collapse_y: Collapse::of_sample(operator.n_rows(Side::Y), |row| y.row(row, d)),
         };
         let verdict = observe(&Iteration { report, d, lx: &x, ly: &y, row_of: &row_of })?;
         (lx, ly) = (Some(x), Some(y));
@@ -324,10 +332,4 @@ fn iterate(
     }
     let (lx, ly) = lx.zip(ly).expect("there is at least one iteration");
     Ok(Learned { d, lx, ly, row_of })
-}
-
-/// Rows at equal distances.
-fn sample(latent: &Latent, n_rows: usize, d: usize) -> Vec<Vec<f32>> {
-    let n = n_rows.min(collapse::SAMPLE);
-    (0..n).map(|i| latent.row(i * n_rows / n, d)).collect()
 }

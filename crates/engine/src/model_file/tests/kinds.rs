@@ -1,11 +1,16 @@
 //! A small file of every kind stays in the tree, keeps its bytes and keeps its scores.
 
-use matchrank_core::matching::{Bilinear, Factor, RandomWalkParams, Rows, SparseRow, SparseRows};
+use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
+use matchrank_core::matching::{
+    Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows,
+};
+use matchrank_core::progress::Silent;
 use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{Inputs, LatentModel, Report};
+use crate::matching::{Inputs, LatentModel, PreferenceModel, PreferenceScorer, Report, Scorer};
+use crate::training::preference::{PreferenceReport, PreferenceSettings};
 
 fn source() -> Source {
     Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
@@ -57,17 +62,45 @@ fn latent(kind: LatentKind) -> MatchingModel {
     MatchingModel::Latent(Box::new(LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }))
 }
 
+/// Three words; two tuples, and a refitting that has begun.
+fn preference() -> MatchingModel {
+    let average = true;
+    let params = PreferenceParams {
+        margin: 1.0,
+        c: 0.5,
+        lambda: 0.25,
+        shrink_every: 2,
+        average,
+        ..Default::default()
+    };
+    let mut learner = Learner::new(&params, 3, 3, (0..3).map(|i| (i, i))).unwrap();
+    let rows = Csr::from_triples(3, 3, [(0, 0, 1.0), (1, 1, 1.0), (2, 0, 0.6), (2, 2, 0.8)]).unwrap();
+    let tuples = [Tuple { query: 2, more: 1, less: 0 }, Tuple { query: 0, more: 1, less: 2 }];
+    learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
+    learner.refit();
+    learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
+    MatchingModel::Preference(Box::new(PreferenceModel {
+        settings: PreferenceSettings { average, ..Default::default() },
+        features: features(0.0),
+        w: learner.matrix(),
+        state: learner.state(),
+        report: PreferenceReport { validation: Some(0.25), ..Default::default() },
+    }))
+}
+
 fn models() -> Vec<MatchingModel> {
     let mut models: Vec<MatchingModel> = LatentKind::ALL.map(latent).into();
     models.push(MatchingModel::RandomWalk(WalkModel {
         params: RandomWalkParams { steps: 3, self_transition: 0.8 },
         content_hash: source().content_hash,
     }));
+    models.push(preference());
     models.push(MatchingModel::Combination(Box::new(Combination {
         weight: 0.3,
         first: small().0,
         second: latent(LatentKind::Rmls),
         curve: vec![(0.3, 0.5), (0.4, 0.25)],
+        tuned_on: None,
     })));
     models
 }
@@ -123,6 +156,19 @@ fn files_of_format_version_1_keep_their_scores() {
         let score = f64::from(model.score(x.row(), y.row()));
         assert!((score - expected).abs() <= 1e-6, "{kind:?}: {score} {expected}");
     }
+    let (MatchingModel::Preference(preference), _) = load(&fixture("sparse-preference")).unwrap() else {
+        panic!()
+    };
+    let x = preference.features.query("sneakers for shoes", None);
+    let documents = {
+        let mut rows = CsrBuilder::new(3);
+        rows.push_row(preference.features.document(&["Shoes, shoes, tables"], None).row());
+        rows.finish().unwrap()
+    };
+    let mut score = [0.0];
+    PreferenceScorer::new(&preference.w, &[x], &documents).list(0, &[0], &mut score);
+    assert!((f64::from(score[0]) - 0.126_635_588_746).abs() <= 1e-6, "{score:?}");
+    assert_eq!((preference.state.clock.steps, preference.report.validation), (2, Some(0.25)));
     let LatentModel { model, .. } = of_file(LatentKind::LsiQd);
     let one = |i| SparseRow::new(i, &[1.0]).unwrap();
     // 2 * 0.25 * 0 + 0.5 * 0.25

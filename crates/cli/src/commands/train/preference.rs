@@ -1,0 +1,143 @@
+//! `train sparse-preference`, and what `update` shares with it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use matchrank_core::progress::Progress;
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::features::WordParams;
+use matchrank_engine::files;
+use matchrank_engine::matching::{MatchingModel, PreferenceModel};
+use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::training::preference::{
+    Checkpoint, Course, PreferenceSettings, Trained, TupleFile, train_preference,
+};
+
+use super::settings::params_of_two;
+use super::{Common, provenance};
+use crate::terminal::{Format, Terminal, table};
+use crate::{Global, interrupt};
+
+/// Flags of `train sparse-preference`.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Learn from this file of tuples, in place of the responses of the dataset; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    tuples: Option<PathBuf>,
+    /// Documents in tab-separated lines of --tuples are texts, not ids
+    #[arg(long, requires = "tuples")]
+    text: bool,
+    /// Leave this share of the weights, the largest, in place of shrinking by lambda
+    #[arg(long, value_name = "SHARE")]
+    density: Option<f64>,
+    /// Seconds at most for choosing margin, c and lambda
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    budget: u64,
+    /// Seconds from one saving to the next while training goes on
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    checkpoint: u64,
+    /// Write the learning curve to this CSV file
+    #[arg(long, value_name = "FILE")]
+    curve: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(Trained, Dataset)> {
+    let Args { common: Common { place, settings }, tuples, text, density, budget, checkpoint, curve } = args;
+    let (settings, words): (PreferenceSettings, WordParams) = params_of_two(settings)?;
+    settings.validate()?;
+    ensure!(
+        density.is_none_or(|density| density > 0.0 && density <= 1.0),
+        "--density must be above 0 and at most 1"
+    );
+    let tuples = tuples.as_deref().map(|path| tuple_file(path, *text)).transpose()?;
+    let dataset = Dataset::open(&place.data)?;
+    let origin = provenance(&dataset, Some(global.seed));
+    let save = |model: &PreferenceModel| save(&place.out, model, &origin);
+    let course = course(*density, *budget, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
+    let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal)?;
+    if let Some(path) = curve {
+        write_curve(path, &trained.model)?;
+    }
+    if trained.model.report.interrupted {
+        terminal.note(&format!(
+            "interrupted; what was learned is saved, and `matchrank update {} --tuples FILE` goes on from it",
+            place.out.display()
+        ));
+    }
+    Ok((trained, dataset))
+}
+
+/// A training that Ctrl-C ends.
+pub(crate) fn course(
+    density: Option<f64>,
+    budget: u64,
+    seed: u64,
+    checkpoint: Option<Checkpoint<'_>>,
+) -> Course<'_> {
+    interrupt::listen();
+    Course { density, budget: Duration::from_secs(budget), seed, stop: &interrupt::asked, checkpoint }
+}
+
+/// A file of tuples that exists.
+pub(crate) fn tuple_file(path: &Path, texts: bool) -> anyhow::Result<TupleFile> {
+    if path != Path::new("-") {
+        let metadata = std::fs::metadata(path).with_context(|| format!("--tuples {}", path.display()))?;
+        ensure!(!metadata.is_dir(), "--tuples {}: is a folder; a file is expected here", path.display());
+    }
+    Ok(TupleFile { path: path.to_owned(), texts })
+}
+
+/// Saves a model that is being trained.
+pub(crate) fn save(
+    path: &Path,
+    model: &PreferenceModel,
+    provenance: &Provenance,
+) -> matchrank_engine::Result<()> {
+    model_file::save(path, &MatchingModel::Preference(Box::new(model.clone())), provenance)
+}
+
+/// The learning curve as CSV.
+fn write_curve(path: &Path, model: &PreferenceModel) -> anyhow::Result<()> {
+    let text = curve(model, Format::Csv) + "\n";
+    files::write_atomically(path, |out| {
+        out.write_all(text.as_bytes()).map_err(|e| matchrank_engine::Error::io(files::name_of(path), e))
+    })?;
+    Ok(())
+}
+
+/// The learning curve as a table.
+pub(super) fn curve(model: &PreferenceModel, format: Format) -> String {
+    let rows = model.report.curve.iter().map(|point| {
+        let phase = serde_json::to_value(point.phase).expect("a name");
+        vec![
+            phase.as_str().unwrap_or_default().to_owned(),
+            point.steps.to_string(),
+            format!("{:.4}", point.violations),
+            point.nonzero.to_string(),
+            format!("{:.6}", point.density),
+            point.validation.map_or(String::new(), |ndcg| format!("{ndcg:.4}")),
+        ]
+    });
+    let header = ["phase", "tuples", "within the margin", "weights", "density", "validation NDCG@10"];
+    table(&header, rows.collect(), format)
+}
+
+/// What was tried to choose parameters, as a table.
+pub(super) fn trials(model: &PreferenceModel, format: Format) -> Option<String> {
+    let trials = &model.report.trials;
+    let rows = trials.iter().map(|trial| {
+        vec![
+            trial.margin.to_string(),
+            trial.c.to_string(),
+            trial.lambda.to_string(),
+            trial.tuples.to_string(),
+            format!("{:.6}", trial.density),
+            trial.validation.map_or("diverged".into(), |ndcg| format!("{ndcg:.4}")),
+        ]
+    });
+    let header = ["margin", "c", "lambda", "tuples", "density", "validation NDCG@10"];
+    (!trials.is_empty()).then(|| table(&header, rows.collect(), format))
+}

@@ -1,0 +1,322 @@
+//! Sparse preferences through the real binary: trained, updated from streams, interrupted, killed, exported.
+
+mod matchrank;
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use matchrank::{Folder, shop};
+
+/// Tuples by id: even documents for sneakers, odd ones for lids.
+fn tuples(from: usize, to: usize) -> String {
+    (from..to)
+        .map(|i| {
+            let (query, more) = if i % 3 == 0 { ("sneaker", 0) } else { ("cheap lid", 1) };
+            format!("{query}\td{}\td{}\n", (2 * i + more) % 12, (2 * i + 5 + more) % 12)
+        })
+        .collect()
+}
+
+const GIVEN: &str =
+    "--set variant=sparse --set margin=0.5 --set c=0.5 --set lambda=0.001 --set shrink_every=7";
+
+#[test]
+fn parameters_are_chosen_and_pairs_of_words_are_learned() {
+    let folder = shop();
+    let made = folder.json(
+        "train sparse-preference --data shop --set tuples=4000 --out words.model --curve curve.csv --format json",
+    );
+    assert_eq!(
+        (made["model"].as_str(), made["params"]["margin"].as_str()),
+        (Some("sparse-preference"), Some("auto"))
+    );
+    let report = &made["report"];
+    assert!(report["trials"].as_array().unwrap().len() > 10, "{report}");
+    assert_eq!(report["validation"], 1.0, "{report}");
+    let curve = folder.read("curve.csv");
+    assert!(
+        curve.starts_with("phase,tuples,within the margin,weights,density,validation NDCG@10\nlearn,400,"),
+        "{curve}"
+    );
+    assert_eq!(curve.lines().filter(|line| line.starts_with("refit,")).count(), 10, "{curve}");
+
+    let text = folder.text("related sneakers --model words.model");
+    assert!(text.contains("trainer") && text.contains("weight"), "{text}");
+    let reverse = folder.json("related hat --model words.model --reverse --format json");
+    let words: Vec<&str> =
+        reverse["related"].as_array().unwrap().iter().map(|w| w["word"].as_str().unwrap()).collect();
+    assert!(words.contains(&"lid") && words.contains(&"hat"), "{reverse}");
+    let explained = folder.json(
+        "explain --model words.model --data shop --query sneaker --document d0 --format json --top 1000",
+    );
+    let pairs = explained["pairs"].as_array().unwrap();
+    let sum: f64 = pairs.iter().map(|pair| pair["score"].as_f64().unwrap()).sum();
+    assert!((sum - explained["score"].as_f64().unwrap()).abs() < 1e-6, "{explained}");
+    assert!(folder.text("inspect words.model").contains("words with themselves"));
+    assert_eq!(folder.json("inspect words.model --format json")["kind"], "sparse-preference");
+    folder.text("train bm25 --data shop --out bm25.model");
+    let both = "train combination --data shop --of words.model bm25.model --out both.model";
+    assert!(folder.text(both).contains("weight of sparse-preference"));
+    assert!(folder.text("related lid --model both.model").contains("hat"));
+
+    // The same command gives the same file, whatever the number of threads.
+    folder.text("train sparse-preference --data shop --set tuples=4000 --out one.model --threads 1");
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(bytes("one.model"), bytes("words.model"));
+    let fewer = folder.json(
+        "train sparse-preference --data shop --density 0.05 --set tuples=4000 --out few.model --format json",
+    );
+    assert!(fewer["density"].as_f64().unwrap() <= 0.05, "{fewer}");
+    let error = folder.refused("train sparse-preference --data shop --density 2 --out x");
+    assert!(error.contains("--density must be above 0"), "{error}");
+    let error = folder.refused("train sparse-preference --data shop --set margin=wide --out x");
+    assert!(error.contains("margin is a number or auto (default auto)"), "{error}");
+    assert!(
+        folder
+            .refused("related hat --model bm25.model --reverse")
+            .contains("for models of sparse-preference")
+    );
+}
+
+#[test]
+fn an_update_is_as_if_training_had_not_stopped() {
+    let folder = shop();
+    folder.write("first.tsv", tuples(0, 500));
+    folder.write("second.tsv", tuples(500, 800));
+    folder.write("all.tsv", tuples(0, 800));
+    let train = |file: &str, out: &str| {
+        folder.text(&format!("train sparse-preference --data shop --tuples {file} {GIVEN} --out {out}"));
+    };
+    train("first.tsv", "first.model");
+    train("all.tsv", "all.model");
+    let updated =
+        folder.json("update first.model --tuples second.tsv --data shop --out updated.model --format json");
+    assert_eq!((updated["learned"].as_u64(), updated["steps"].as_u64()), (Some(300), Some(800)));
+    let export = |model: &str| {
+        folder.text(&format!(
+            "export synonyms {model} --format csv --threshold 0 --top 1000 --out {model}.csv"
+        ));
+        folder.read(&format!("{model}.csv"))
+    };
+    assert_eq!(export("updated.model"), export("all.model"));
+    assert!(export("all.model").lines().count() > 20);
+    // Going on from both gives the same again.
+    for model in ["updated", "all"] {
+        folder.text(&format!("update {model}.model --tuples first.tsv --data shop --out {model}-2.model"));
+    }
+    assert_eq!(export("updated-2.model"), export("all-2.model"));
+    // Texts in place of ids, without the dataset.
+    folder.write("texts.tsv", "sneaker\ttrainers for running model0\that for the sun model2\n");
+    folder.write("ids.tsv", "sneaker\td0\td5\n");
+    folder.text("update all.model --tuples texts.tsv --out by-text.model");
+    folder.text("update all.model --tuples ids.tsv --data shop --out by-id.model");
+    assert_eq!(export("by-text.model"), export("by-id.model"));
+    let error = folder.refused("update bm25.model --tuples texts.tsv --out x");
+    assert!(error.contains("bm25.model"), "{error}");
+}
+
+#[test]
+fn bad_lines_are_left_out_and_said() {
+    let folder = shop();
+    folder.write("good.tsv", tuples(0, 200));
+    folder.text(&format!("train sparse-preference --data shop --tuples good.tsv {GIVEN} --out words.model"));
+    let bad = "sneaker\td0\n\
+               {\"query\": {\"sneaker\": NaN}, \"better\": \"d0\", \"worse\": \"d1\"}\n\
+               zebra\td0\td1\n\
+               zebra sneaker\td0\td1\n\
+               sneaker\td0\td0\n\
+               sneaker\tnowhere\td1\n\
+               \n\
+               {\"query\": \"lid\", \"better_text\": \"\", \"worse\": \"d0\"}\n\
+               {\"query\": \"lid\", \"better_text\": {\"title\": \"hat\"}, \"worse\": \"d0\"}\n\
+               sneaker\td0\td1";
+    folder.write("bad.tsv", bad);
+    let (code, out, err) = folder.run("update words.model --tuples bad.tsv --data shop --out next.model");
+    assert_eq!(code, 1, "{out}\n{err}");
+    assert!(out.contains("tuples learned from") && out.contains(" 2 "), "{out}");
+    for expected in [
+        "left out 3 lines that are no tuple (first: bad.tsv:1: 2 columns separated by tabs, where 3 are expected",
+        "left out 1 tuples whose query has no known word (first: bad.tsv:3)",
+        "left out 1 tuples of a document with itself (first: bad.tsv:5)",
+        "left out 1 tuples with a document that is not in the dataset (first: bad.tsv:6)",
+        "left out 1 empty lines (first: bad.tsv:7)",
+        "left out 1 tuples with a document without a known word (first: bad.tsv:8)",
+        "1 words of queries are not among the words of the model",
+    ] {
+        assert!(err.contains(expected), "{expected}\n{err}");
+    }
+    // All but the last line of a stream that was cut is learned from.
+    folder.write("cut.tsv", &tuples(0, 50)[..tuples(0, 50).len() - 3]);
+    let (code, _, err) = folder.run("update words.model --tuples cut.tsv --data shop --out next.model");
+    assert_eq!(code, 1);
+    assert!(err.contains("left out 1 lines that are no tuple (first: cut.tsv:50: has no line end"), "{err}");
+    folder.write("whole.tsv", tuples(0, 49));
+    folder.text("update words.model --tuples whole.tsv --data shop --out whole.model");
+    let bytes = |name: &str| {
+        folder.text(&format!("export synonyms {name} --format csv --threshold 0 --out {name}.csv"));
+        folder.read(&format!("{name}.csv"))
+    };
+    assert_eq!(bytes("next.model"), bytes("whole.model"));
+    folder.write("nothing.tsv", "sneaker\td0\n");
+    let before = std::fs::read(folder.path().join("words.model")).unwrap();
+    assert!(
+        folder.refused("update words.model --tuples nowhere.tsv --out words.model").contains("nowhere.tsv")
+    );
+    assert!(folder.refused("update words.model --tuples shop --out words.model").contains("is a folder"));
+    assert_eq!(std::fs::read(folder.path().join("words.model")).unwrap(), before);
+}
+
+fn update(folder: &Folder, args: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_matchrank"))
+        .current_dir(folder.path())
+        .args(args.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !happened() {
+        assert!(started.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A stream that goes on: what has come is saved while it lasts, Ctrl-C saves the rest and ends.
+#[cfg(unix)]
+#[test]
+fn a_stream_is_saved_while_it_lasts_and_ctrl_c_ends_it() {
+    let folder = shop();
+    folder.write("good.tsv", tuples(0, 200));
+    folder.text(&format!("train sparse-preference --data shop --tuples good.tsv {GIVEN} --out words.model"));
+    let steps = |model: &str| {
+        folder.json(&format!("inspect {model} --format json"))["clock"]["steps"].as_u64().unwrap()
+    };
+    let mut child = update(
+        &folder,
+        "update words.model --tuples - --data shop --out live.model --checkpoint 0 --format json",
+    );
+    let mut stream = child.stdin.take().unwrap();
+    stream.write_all(tuples(200, 230).as_bytes()).unwrap();
+    stream.flush().unwrap();
+    wait_for("a checkpoint", || folder.path().join("live.model").exists() && steps("live.model") == 230);
+    stream.write_all(tuples(230, 250).as_bytes()).unwrap();
+    stream.write_all(b"sneaker\td0").unwrap();
+    stream.flush().unwrap();
+    wait_for("the next one", || steps("live.model") == 250);
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    drop(stream);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert!(err.contains("interrupted; what was learned is saved"), "{err}");
+    assert_eq!(steps("live.model"), 250);
+    folder.write("same.tsv", tuples(200, 250));
+    folder.text("update words.model --tuples same.tsv --data shop --out same.model");
+    let export = |model: &str| {
+        folder.text(&format!("export synonyms {model} --format csv --threshold 0 --out {model}.csv"));
+        folder.read(&format!("{model}.csv"))
+    };
+    assert_eq!(export("live.model"), export("same.model"));
+}
+
+/// Killed at any moment, also while it saves: the model file is the one before or the one after.
+#[cfg(unix)]
+#[test]
+fn a_killed_update_leaves_a_whole_model() {
+    let folder = shop();
+    folder.write("good.tsv", tuples(0, 200));
+    folder.text(&format!("train sparse-preference --data shop --tuples good.tsv {GIVEN} --out words.model"));
+    let before = std::fs::read(folder.path().join("words.model")).unwrap();
+    for (round, pause) in [0u64, 30, 70, 150, 300].into_iter().enumerate() {
+        folder.write("live.model", &before);
+        let mut child = update(
+            &folder,
+            "update live.model --tuples - --data shop --out live.model --checkpoint 0 --quiet",
+        );
+        let mut stream = child.stdin.take().unwrap();
+        let writer = std::thread::spawn(move || {
+            // Ends when the reader is gone.
+            for part in 0.. {
+                if stream.write_all(tuples(part * 50, part * 50 + 50).as_bytes()).is_err() {
+                    return;
+                }
+            }
+        });
+        if round > 0 {
+            wait_for("a saved model", || std::fs::read(folder.path().join("live.model")).unwrap() != before);
+        }
+        std::thread::sleep(Duration::from_millis(pause));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        writer.join().unwrap();
+        let looked = folder.json("inspect live.model --format json");
+        assert!(looked["clock"]["steps"].as_u64().unwrap() >= 200, "{looked}");
+        folder.write("rest.tsv", tuples(0, 10));
+        folder.text("update live.model --tuples rest.tsv --data shop --out live.model");
+    }
+}
+
+#[test]
+fn synonyms_are_exported_and_compared() {
+    let folder = shop();
+    folder.write("first.tsv", tuples(0, 400));
+    folder.text(&format!("train sparse-preference --data shop --tuples first.tsv {GIVEN} --out words.model"));
+    folder.text("export synonyms words.model --threshold 0.05 --out synonyms.txt");
+    let solr = folder.read("synonyms.txt");
+    let line = solr.lines().find(|line| line.starts_with("sneaker => sneaker,")).expect(&solr);
+    assert!(line.contains("trainer") && !line.contains("hat"), "{solr}");
+    folder.text("export synonyms words.model --format csv --threshold 0.05 --out pairs.csv");
+    assert!(folder.read("pairs.csv").contains("sneaker,hat,-"), "{}", folder.read("pairs.csv"));
+
+    folder.write("more.tsv", "sun\ttrainers for running\that for the sun\n".repeat(50));
+    folder.text("update words.model --tuples more.tsv --out more.model");
+    let (_, out, err) = folder
+        .run("export synonyms more.model --format csv --threshold 0.05 --out pairs.csv --diff pairs.csv");
+    assert!(out.contains(" added     sun ") && out.contains(" changed   lid "), "{out}");
+    assert!(err.contains("pairs in pairs.csv"), "{err}");
+    let (_, out, err) = folder
+        .run("export synonyms more.model --format csv --threshold 0.05 --out pairs.csv --diff pairs.csv");
+    assert!(out.is_empty() && err.contains("nothing changed"), "{out}{err}");
+    let (code, out, _) =
+        folder.run("export synonyms more.model --threshold 0.05 --out s.txt --diff synonyms.txt");
+    assert!(code == 0 && out.contains("added") && !out.contains("changed"), "{out}");
+    folder.write("broken.txt", "no arrow here\n");
+    let error = folder.refused("export synonyms more.model --out s.txt --diff broken.txt");
+    assert!(error.contains("broken.txt:1: `word => word,other` is expected"), "{error}");
+    folder.text("train bm25 --data shop --out bm25.model");
+    assert!(
+        folder.refused("export synonyms bm25.model --out s.txt").contains("no weights of pairs of words")
+    );
+}
+
+/// A click on the third document says that the two above it, skipped, are worse.
+#[test]
+fn documents_skipped_above_a_click_are_worse() {
+    let folder = Folder::new();
+    let documents: String = (0..6).map(|i| format!("d{i},word{i} thing\n")).collect();
+    folder.write("docs.csv", format!("id,title\n{documents}"));
+    let log: String = (0..20)
+        .flat_map(|_| (0..5).map(|i| format!("thing query,d{i},{},1,{}\n", u8::from(i == 2), i + 1)))
+        .collect();
+    folder.write("log.csv", format!("query,document,clicks,shown,position\n{log}"));
+    folder.json("ingest --clicks log.csv --documents docs.csv --out shop --format json --quiet");
+    assert!(folder.path().join("shop/skipped.parquet").exists());
+    let (code, _, err) = folder.run(&format!(
+        "train sparse-preference --data shop --set tuples=200 --set judged=1 {GIVEN} --out words.model"
+    ));
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("2 pairs that were shown above a click and skipped count as worse"), "{err}");
+    let related = folder.json("related query --model words.model --min-documents 1 --format json");
+    let words: Vec<&str> =
+        related["related"].as_array().unwrap().iter().map(|w| w["word"].as_str().unwrap()).collect();
+    assert!(words.contains(&"word0") && words.contains(&"word1") && words.contains(&"word2"), "{related}");
+    assert!(
+        !words.contains(&"word3") && !words.contains(&"word5"),
+        "below the click, or never shown: {related}"
+    );
+}

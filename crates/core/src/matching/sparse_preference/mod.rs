@@ -1,0 +1,76 @@
+//! Sparse preference learning: f(q, d) = q' W d, with an entry of W for every pair of words that matters.
+//!
+//! **Objective** (5): the mean over tuples (q, d+, d-), d+ preferred to d- for q, of
+//! max(0, m - q' W d+ + q' W d-), plus lambda |W|_1; the paper's margin m is 1.
+//!
+//! **Update** (Algorithm 1), from W = 1 where query word and document word are the same and 0 elsewhere: for
+//! every tuple, where q' W (d+ - d-) < m, add eta_t q (d+ - d-)'. After every T steps soft-threshold all of
+//! W by lambda times the sum of eta over them; what comes after the last multiple of T is not shrunk.
+//! Refitting (8) goes over the tuples once more, steps starting anew, without shrinkage, and changes only
+//! entries that are not 0; it starts from the sparse W.
+//!
+//! | symbol | field |
+//! |---|---|
+//! | m | [`PreferenceParams::margin`] |
+//! | C, eta_t | [`PreferenceParams::c`], [`PreferenceParams::step`] |
+//! | lambda, T | [`PreferenceParams::lambda`], [`PreferenceParams::shrink_every`] |
+//!
+//! **Cost** of a tuple: the words of q times those of d+ and d-. Memory follows the entries that are not 0:
+//! an untouched row takes none, a sparse one a hash table (`table`), a full one a number for every column.
+//! Shrinkage is exact and costs nothing (`shrinkage`). The rows of W are divided among the threads, which
+//! agree on every tuple's score before anyone changes W (`workers`), so W is the same for any number of them.
+//!
+//! **Where it differs from the paper.** Refitting starts from the sparse W, not from the identity, and may
+//! end with the mean of W over its steps ([`PreferenceParams::average`]).
+//!
+//! Reference: X. Chen, B. Bai, Y. Qi, Q. Lin, J. Carbonell, *Learning Preferences with Millions of
+//! Parameters by Enforcing Sparsity*, ICDM 2010.
+//!
+//! ```
+//! use matchrank_core::matching::Csr;
+//! use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
+//! use matchrank_core::progress::Silent;
+//!
+//! // Words: 0 "car", 1 "automobile", 2 "boat". The query "car" prefers a document about automobiles.
+//! let queries = Csr::from_triples(1, 3, [(0, 0, 1.0)])?;
+//! let documents = Csr::from_triples(2, 3, [(0, 1, 1.0), (1, 2, 1.0)])?;
+//! let params = PreferenceParams { c: 0.5, lambda: 0.0, ..Default::default() };
+//! let mut learner = Learner::new(&params, 3, 3, (0..3).map(|word| (word, word)))?;
+//! learner.learn(&queries, &documents, &[Tuple { query: 0, more: 0, less: 1 }], &Silent)?;
+//! let w = learner.matrix();
+//! assert_eq!((w.row(0).indices(), w.row(0).values()), (&[0, 1, 2][..], &[1.0, 0.5, -0.5][..]));
+//! # Ok::<(), matchrank_core::Error>(())
+//! ```
+
+mod clock;
+mod dense;
+mod density;
+mod difference;
+mod learner;
+mod list;
+mod params;
+mod row;
+mod shrinkage;
+#[cfg(test)]
+mod slow;
+mod state;
+mod table;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+pub use clock::{Clock, Phase};
+pub use learner::Learner;
+pub use params::{Form, PreferenceParams, Step};
+pub use state::State;
+
+/// For a query, one document is preferred to another; all are row numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    /// The query.
+    pub query: u32,
+    /// The document that is preferred.
+    pub more: u32,
+    /// The document that it is preferred to.
+    pub less: u32,
+}

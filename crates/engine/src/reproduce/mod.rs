@@ -1,0 +1,10 @@
+//! Tables and figures of the papers, made anew from the data they were made from.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`labelled`] | rows with a class: folders of classes, idx files, SVMlight files |
+//! | [`preference`] | sparse preference learning: Tables II and III and Figure 1 |
+
+pub mod labelled;
+pub mod preference;
+mod tar;

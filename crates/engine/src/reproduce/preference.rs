@@ -1,0 +1,307 @@
+//! Sparse preference learning on labelled rows: Tables II and III and Figure 1 of Chen et al., ICDM 2010.
+//!
+//! A tuple is a row, another one of its class, and one of another class, all drawn at random. **MAP** is over
+//! all test rows as queries, each against all other test rows; equal scores are ordered by a hash, since rows
+//! come class by class. **Error** is the share of test tuples whose preferred row does not score higher; a tie
+//! is an error. Training draws its tuples from training rows alone, and refitting goes over the same ones.
+
+use std::time::Instant;
+
+use matchrank_core::matching::sparse_preference::{Form, Learner, PreferenceParams, Step, Tuple};
+use matchrank_core::matching::{Csr, SparseRow};
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::labelled::{Labelled, Split};
+
+/// What is varied between data sets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Settings {
+    /// Parameters of the sparse model; the other methods take what they share with it.
+    pub params: PreferenceParams,
+    /// Tuples to learn from.
+    pub n_tuples: usize,
+    /// Test tuples that the error is taken over.
+    pub n_test_tuples: usize,
+    /// Times that refitting goes over the tuples.
+    pub refit_passes: usize,
+    /// Points of the learning curves; 0 for none.
+    pub n_points: usize,
+    /// Seed of the tuples.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// For texts of 10,000 words: C and lambda of the paper's 5 to 10 % of the entries.
+    pub fn texts(seed: u64) -> Self {
+        Self {
+            params: PreferenceParams::default(),
+            n_tuples: 100_000,
+            n_test_tuples: 200_000,
+            refit_passes: 1,
+            n_points: 0,
+            seed,
+        }
+    }
+
+    /// For images of 784 pixels: about half of the entries.
+    pub fn images(seed: u64) -> Self {
+        Self { params: PreferenceParams { lambda: 5e-5, ..Default::default() }, ..Self::texts(seed) }
+    }
+}
+
+/// A row of Table II.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Method {
+    /// What it is called in the paper.
+    pub name: &'static str,
+    /// Mean average precision.
+    pub map: f64,
+    /// Error on test tuples.
+    pub error: f64,
+    /// Share of the entries of W that are not 0.
+    pub density: f64,
+    /// Entries that are not 0.
+    pub nnz: usize,
+    /// Seconds of learning.
+    pub seconds: f64,
+}
+
+/// Figure 1: error and density while a method learns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// The method.
+    pub method: &'static str,
+    /// Tuples learned from.
+    pub iterations: usize,
+    /// Error on test tuples.
+    pub error: f64,
+    /// Share of the entries of W that are not 0.
+    pub density: f64,
+}
+
+/// A row of Table III.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Related {
+    /// A query word.
+    pub word: String,
+    /// The document words with the largest entries, by size.
+    pub related: Vec<String>,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// Rows for training.
+    pub n_train: usize,
+    /// Rows for testing.
+    pub n_test: usize,
+    /// Features of a row.
+    pub n_features: usize,
+    /// How it was done.
+    pub settings: Settings,
+    /// Table II.
+    pub methods: Vec<Method>,
+    /// Table III, for texts.
+    pub related: Vec<Related>,
+    /// Figure 1, where points were asked for.
+    pub curves: Vec<Point>,
+}
+
+/// Query words of the paper's Table III.
+pub const WORDS: [&str; 7] = ["clinton", "cpu", "graphics", "handgun", "hockey", "motorcycle", "religions"];
+
+/// Learns and measures all methods.
+pub fn reproduce(split: &Split, settings: &Settings, progress: &dyn Progress) -> Result<Reproduction> {
+    settings.params.validate()?;
+    if settings.n_tuples == 0 || settings.n_test_tuples == 0 || settings.refit_passes == 0 {
+        return Err(Error::Params("tuples, test tuples and refit passes must be at least 1".into()));
+    }
+    let mut run = Run {
+        split,
+        settings,
+        tuples: tuples(&split.train.labels, settings.n_tuples, settings.seed),
+        test: tuples(&split.test.labels, settings.n_test_tuples, settings.seed.wrapping_add(1)),
+        progress,
+        methods: Vec::new(),
+        curves: Vec::new(),
+    };
+    let params = settings.params;
+    let identity = run.learner(&params)?;
+    run.measure("Identity", &identity, 0.0);
+    for (name, params) in [
+        ("Diagonal", PreferenceParams { form: Form::Diagonal, ..params }),
+        ("SGD FLR", PreferenceParams { form: Form::Dense, step: Step::Fixed, c: 0.01, ..params }),
+        ("SGD DLR", PreferenceParams { form: Form::Dense, ..params }),
+    ] {
+        let mut learner = run.learner(&params)?;
+        let seconds = run.learn(name, &mut learner, 1)?;
+        run.measure(name, &learner, seconds);
+    }
+    let mut learner = run.learner(&params)?;
+    let seconds = run.learn("Sparse", &mut learner, 1)?;
+    run.measure("Sparse", &learner, seconds);
+    let sparse = learner.matrix();
+    learner.refit();
+    let more = run.learn("Sparse-R", &mut learner, settings.refit_passes)?;
+    run.measure("Sparse-R", &learner, seconds + more);
+    Ok(Reproduction {
+        n_train: split.train.labels.len(),
+        n_test: split.test.labels.len(),
+        n_features: split.train.rows.n_columns(),
+        settings: *settings,
+        methods: run.methods,
+        related: related(&sparse, &split.words),
+        curves: run.curves,
+    })
+}
+
+/// Tuples (q, d+, d-) of labelled rows, drawn at random.
+pub fn tuples(labels: &[u32], n: usize, seed: u64) -> Vec<Tuple> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let n_classes = labels.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut classes = vec![Vec::new(); n_classes];
+    (0..).zip(labels).for_each(|(row, &label): (u32, _)| classes[label as usize].push(row));
+    let mut draw = || {
+        let query = rng.random_range(0..labels.len());
+        let class = &classes[labels[query] as usize];
+        let query = query as u32;
+        let more = loop {
+            let row = class[rng.random_range(0..class.len())];
+            if row != query {
+                break row;
+            }
+        };
+        let less = loop {
+            let row = rng.random_range(0..labels.len());
+            if labels[row] != labels[query as usize] {
+                break row as u32;
+            }
+        };
+        Tuple { query, more, less }
+    };
+    (0..n).map(|_| draw()).collect()
+}
+
+struct Run<'a> {
+    split: &'a Split,
+    settings: &'a Settings,
+    tuples: Vec<Tuple>,
+    test: Vec<Tuple>,
+    progress: &'a dyn Progress,
+    methods: Vec<Method>,
+    curves: Vec<Point>,
+}
+
+impl Run<'_> {
+    fn learner(&self, params: &PreferenceParams) -> Result<Learner> {
+        let n = self.split.train.rows.n_columns();
+        Learner::new(params, n, n, (0..n as u32).map(|word| (word, word)))
+    }
+
+    /// Goes over the tuples, stopping for the points of a curve; seconds without those stops.
+    fn learn(&mut self, method: &'static str, learner: &mut Learner, passes: usize) -> Result<f64> {
+        let n = self.tuples.len();
+        self.progress.begin(method, Some((passes * n) as u64), "tuples");
+        let rows = &self.split.train.rows;
+        let piece = n.div_ceil(self.settings.n_points.max(1));
+        let mut seconds = 0.0;
+        for pass in 0..passes {
+            for (at, tuples) in self.tuples.chunks(piece).enumerate() {
+                let started = Instant::now();
+                learner.learn(rows, rows, tuples, self.progress)?;
+                seconds += started.elapsed().as_secs_f64();
+                if self.settings.n_points > 0 {
+                    self.curves.push(Point {
+                        method,
+                        iterations: pass * n + at * piece + tuples.len(),
+                        error: error(&learner.matrix(), &self.split.test, &self.test),
+                        density: learner.density(),
+                    });
+                }
+            }
+        }
+        Ok(seconds)
+    }
+
+    fn measure(&mut self, name: &'static str, learner: &Learner, seconds: f64) {
+        let w = learner.matrix();
+        self.progress.begin(
+            &format!("{name}: measuring"),
+            Some(self.split.test.labels.len() as u64),
+            "queries",
+        );
+        let map = mean_average_precision(&w, &self.split.test, self.progress);
+        let error = error(&w, &self.split.test, &self.test);
+        let (density, nnz) = (learner.density(), learner.nnz());
+        self.methods.push(Method { name, map, error, density, nnz, seconds });
+    }
+}
+
+/// W' q.
+fn image(w: &Csr, q: SparseRow<'_>) -> Vec<f32> {
+    let mut image = vec![0f32; w.n_columns()];
+    for (i, x) in q.iter() {
+        w.row(i as usize).iter().for_each(|(j, entry)| image[j as usize] += x * entry);
+    }
+    image
+}
+
+fn score(image: &[f32], d: SparseRow<'_>) -> f64 {
+    d.iter().map(|(j, x)| f64::from(image[j as usize] * x)).sum()
+}
+
+/// Over all rows as queries, each against all others.
+pub fn mean_average_precision(w: &Csr, data: &Labelled, progress: &dyn Progress) -> f64 {
+    let n = data.labels.len();
+    let precision = |query: usize| {
+        let image = image(w, data.rows.row(query));
+        let others = (0..n).filter(|&row| row != query);
+        let mut ranked: Vec<(f64, u32, bool)> = others
+            .map(|row| {
+                let hash = (row as u32).wrapping_mul(0x9E37_79B1) ^ query as u32;
+                (score(&image, data.rows.row(row)), hash, data.labels[row] == data.labels[query])
+            })
+            .collect();
+        ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let (mut found, mut sum) = (0.0, 0.0);
+        for (rank, _) in (1..).zip(&ranked).filter(|(_, row)| row.2) {
+            found += 1.0;
+            sum += found / f64::from(rank);
+        }
+        progress.advance(1);
+        if found > 0.0 { sum / found } else { 0.0 }
+    };
+    let all: Vec<f64> = (0..n).into_par_iter().map(precision).collect();
+    all.iter().sum::<f64>() / n as f64
+}
+
+/// The share of the tuples whose preferred row does not score higher.
+pub fn error(w: &Csr, data: &Labelled, tuples: &[Tuple]) -> f64 {
+    let mut order: Vec<Tuple> = tuples.to_vec();
+    order.sort_unstable_by_key(|tuple| tuple.query);
+    let of_query = |tuples: &[Tuple]| {
+        let image = image(w, data.rows.row(tuples[0].query as usize));
+        let score = |row: u32| score(&image, data.rows.row(row as usize));
+        tuples.iter().filter(|tuple| score(tuple.more) <= score(tuple.less)).count()
+    };
+    let queries: Vec<&[Tuple]> = order.chunk_by(|a, b| a.query == b.query).collect();
+    let wrong: usize = queries.into_par_iter().map(of_query).sum();
+    wrong as f64 / tuples.len() as f64
+}
+
+/// The largest entries of the rows of the paper's words, as far as they are there.
+fn related(w: &Csr, words: &[String]) -> Vec<Related> {
+    let of = |word: &&str| {
+        let row = words.iter().position(|known| known == word)?;
+        let mut entries: Vec<(u32, f32)> = w.row(row).iter().collect();
+        entries.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+        let related = entries.iter().take(5).map(|&(column, _)| words[column as usize].clone()).collect();
+        Some(Related { word: (*word).to_owned(), related })
+    };
+    WORDS.iter().filter_map(of).collect()
+}

@@ -1,0 +1,66 @@
+use std::collections::BTreeMap;
+
+use matchrank_core::matching::sparse_preference::{Phase, PreferenceParams};
+use serde::{Deserialize, Serialize};
+
+/// What the training of a sparse preference model reported; kept in its file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PreferenceReport {
+    /// Where the tuples came from.
+    pub source: String,
+    /// NDCG@10 on the validation judgments, if there are any.
+    pub validation: Option<f64>,
+    /// What was tried to choose parameters, in the order of trying.
+    pub trials: Vec<Trial>,
+    /// How learning went on.
+    pub curve: Vec<CurvePoint>,
+    /// Whether it was interrupted, so that tuples that were there were not learned from.
+    pub interrupted: bool,
+    /// Lines of text that were left out, by reason.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// One combination of parameters that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The margin.
+    pub margin: f64,
+    /// Length of the first step.
+    pub c: f64,
+    /// Strength of the shrinkage.
+    pub lambda: f64,
+    /// Tuples it learned from.
+    pub tuples: u64,
+    /// NDCG@10 on the validation judgments; none where learning diverged.
+    pub validation: Option<f64>,
+    /// Share of the entries of W that are not 0.
+    pub density: f64,
+    /// Seconds it took. Not kept in files: the same training makes the same file.
+    #[serde(skip)]
+    pub seconds: f64,
+}
+
+impl Trial {
+    pub(super) fn of(params: &PreferenceParams, tuples: u64) -> Self {
+        let PreferenceParams { margin, c, lambda, .. } = *params;
+        Self { margin, c, lambda, tuples, validation: None, density: 0.0, seconds: 0.0 }
+    }
+}
+
+/// Where learning stood after some steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// Whether W was found or refitted.
+    pub phase: Phase,
+    /// Steps of this phase.
+    pub steps: u64,
+    /// Share of the tuples since the last point that were less than the margin apart.
+    pub violations: f64,
+    /// Entries of W that are not 0.
+    pub nonzero: u64,
+    /// Their share.
+    pub density: f64,
+    /// NDCG@10 on the validation judgments, if there are any.
+    pub validation: Option<f64>,
+}

@@ -1,0 +1,154 @@
+use matchrank_core::matching::sparse_preference::{Form, PreferenceParams, Step};
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What of W is learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// Nothing: W is the identity, and the score the cosine of tf-idf vectors.
+    Identity,
+    /// The weights of words with themselves.
+    Diagonal,
+    /// All weights, none of them shrunk.
+    Dense,
+    /// All weights, shrunk towards 0, so that few are left.
+    Sparse,
+    /// The same; then the weights that are left are learned again without shrinkage.
+    #[default]
+    Refit,
+}
+
+/// A number, or `auto`: chosen on the validation judgments.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Choice {
+    /// Chosen.
+    #[default]
+    Auto,
+    /// Given.
+    Given(f64),
+}
+
+impl Choice {
+    /// The number, if it is given.
+    pub fn given(self) -> Option<f64> {
+        match self {
+            Self::Auto => None,
+            Self::Given(value) => Some(value),
+        }
+    }
+}
+
+impl Serialize for Choice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Given(value) => serializer.serialize_f64(*value),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Choice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        match (value.as_f64(), value.as_str()) {
+            (Some(number), _) => Ok(Self::Given(number)),
+            (None, Some("auto")) => Ok(Self::Auto),
+            _ => Err(serde::de::Error::custom(format!("expected a number or auto, not {value}"))),
+        }
+    }
+}
+
+/// Settings of sparse preference learning on a dataset or a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreferenceSettings {
+    /// What of W is learned. Default: `refit`.
+    pub variant: Variant,
+    /// Tuples to draw from a dataset. Default: 1,000,000.
+    pub tuples: u64,
+    /// Share of the tuples whose worse document was judged lower, or skipped above a click, where there is one;
+    /// the others have one that has no response. Default: 0.2.
+    pub judged: f64,
+    /// A tuple is learned from where its two documents are less than this apart. Default: auto.
+    pub margin: Choice,
+    /// Length of the first step. Default: auto.
+    pub c: Choice,
+    /// How long the others are: c / sqrt(t), or c. Default: `decaying`.
+    pub step: Step,
+    /// Strength of the shrinkage. Default: auto.
+    pub lambda: Choice,
+    /// Steps from one shrinkage to the next. Default: 100.
+    pub shrink_every: usize,
+    /// Whether refitting ends with the mean of W over its steps, not with the last W. Default: no.
+    pub average: bool,
+    /// MiB that W may take while it is learned; 0 for no ceiling. Default: 0.
+    pub max_mib: usize,
+}
+
+impl Default for PreferenceSettings {
+    fn default() -> Self {
+        let PreferenceParams { step, shrink_every, average, .. } = PreferenceParams::default();
+        Self {
+            variant: Variant::Refit,
+            tuples: 1_000_000,
+            judged: 0.2,
+            margin: Choice::Auto,
+            c: Choice::Auto,
+            step,
+            lambda: Choice::Auto,
+            shrink_every,
+            average,
+            max_mib: 0,
+        }
+    }
+}
+
+impl PreferenceSettings {
+    /// Checks every value.
+    pub fn validate(&self) -> Result<()> {
+        if !(0.0..=1.0).contains(&self.judged) {
+            return Err(Error::Params(format!("judged must be from 0 to 1, not {}", self.judged)));
+        }
+        if self.tuples == 0 {
+            return Err(Error::Params("tuples must be at least 1".into()));
+        }
+        self.params(&Chosen::default()).validate()
+    }
+
+    /// Parameters of the learner: what is given, else what is chosen.
+    pub fn params(&self, chosen: &Chosen) -> PreferenceParams {
+        PreferenceParams {
+            form: match self.variant {
+                Variant::Identity | Variant::Diagonal => Form::Diagonal,
+                Variant::Dense => Form::Dense,
+                Variant::Sparse | Variant::Refit => Form::Sparse,
+            },
+            margin: self.margin.given().unwrap_or(chosen.margin),
+            c: self.c.given().unwrap_or(chosen.c),
+            lambda: self.lambda.given().unwrap_or(chosen.lambda),
+            step: self.step,
+            shrink_every: self.shrink_every,
+            average: self.average,
+            max_mib: Some(self.max_mib).filter(|&mib| mib > 0),
+        }
+    }
+}
+
+/// What `auto` stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The margin.
+    pub margin: f64,
+    /// Length of the first step.
+    pub c: f64,
+    /// Strength of the shrinkage.
+    pub lambda: f64,
+}
+
+impl Default for Chosen {
+    /// What is taken where there is nothing to choose by.
+    fn default() -> Self {
+        Self { margin: 0.3, c: 2.0, lambda: 1e-6 }
+    }
+}
