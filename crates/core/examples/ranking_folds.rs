@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, fit) in models.into_iter().filter(|(name, _)| name.contains(&only)) {
         let started = Instant::now();
         let mut means = vec![0.0; measures.len()];
-        let mut chosen = Vec::new();
+        let (mut chosen, mut validated) = (Vec::new(), 0.0);
         for test in 0..folds.len() {
             let before = (test + folds.len() - 1) % folds.len();
             let others: Vec<&FeatureLists> =
@@ -79,13 +79,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             scaling.apply(&mut validation);
             let validation = Validation::new(&validation, "ndcg@10".parse()?)?;
             let (weights, what) = fit(&Sample::new(&train), &validation)?;
+            validated += validation.of_weights(&weights)? / folds.len() as f64;
             chosen.push(what);
             let evaluation = evaluate_ranker(&LinearRanker { weights, scaling }, &folds[test], &measures)?;
             (0..measures.len()).for_each(|m| means[m] += evaluation.mean(m) / folds.len() as f64);
         }
         let figures: Vec<String> = means.iter().map(|mean| format!("{mean:.4}")).collect();
         println!(
-            "{name:20} {}  {:.1} s  [{}]",
+            "{name:20} {}  validation {validated:.4}  {:.1} s  [{}]",
             figures.join(" "),
             started.elapsed().as_secs_f64(),
             chosen.join(", ")

@@ -93,10 +93,10 @@ impl Smooth for TopOneRisk<'_, '_> {
     }
 
     fn at(&mut self, w: &[f64]) -> (f64, Vec<f64>) {
-        self.sample.mean(|wanted: &mut Vec<f64>, query, list, share, sum| {
+        let ([value], gradient) = self.sample.means(|wanted: &mut Vec<f64>, query, list, share, sum| {
             let labels = list.labels();
             if labels.iter().all(|label| *label == labels[0]) {
-                return 0.0;
+                return [0.0];
             }
             let mut at = self.at[query].lock().expect("no panic while a list is worked on");
             products::scores(list, w, &mut at);
@@ -109,21 +109,22 @@ impl Smooth for TopOneRisk<'_, '_> {
             let loss = difference + softmax(&mut at) - log_sum_of_grades;
             wanted.iter_mut().zip(&*at).for_each(|(wanted, p)| *wanted = share * (p - *wanted));
             products::add_rows(list, wanted, sum);
-            loss
-        })
+            [loss]
+        });
+        (value, gradient)
     }
 
     fn curvature(&self, direction: &[f64]) -> Vec<f64> {
-        let (_, product) = self.sample.mean(|images: &mut Vec<f64>, query, list, share, sum| {
+        let ([], product) = self.sample.means(|images: &mut Vec<f64>, query, list, share, sum| {
             let p = self.at[query].lock().expect("no panic while a list is worked on");
             if p.is_empty() {
-                return 0.0;
+                return [];
             }
             products::scores(list, direction, images);
             let mean = products::dot(&p, images);
             images.iter_mut().zip(&*p).for_each(|(image, p)| *image = share * p * (*image - mean));
             products::add_rows(list, images, sum);
-            0.0
+            []
         });
         product
     }

@@ -67,32 +67,34 @@ impl<'a> Sample<'a> {
         self.weights.as_ref().map_or(self.lists.n_queries() as f64, |weights| weights.iter().sum())
     }
 
-    /// The mean over lists of the value that `each` returns, and of the vector that it adds to. `each` gets
+    /// The means over lists of the values that `each` returns, and of the vector that it adds to. `each` gets
     /// scratch space, the number of the list, the list, and its share of the mean.
-    pub(crate) fn mean<S: Default>(
+    pub(crate) fn means<S: Default, const N: usize>(
         &self,
-        each: impl Fn(&mut S, usize, &List<'a>, f64, &mut [f64]) -> f64 + Sync,
-    ) -> (f64, Vec<f64>) {
+        each: impl Fn(&mut S, usize, &List<'a>, f64, &mut [f64]) -> [f64; N] + Sync,
+    ) -> ([f64; N], Vec<f64>) {
         let d = self.lists.n_features();
         let total = self.total_weight();
-        let sums: Vec<(f64, Vec<f64>)> = self
+        let sums: Vec<([f64; N], Vec<f64>)> = self
             .parts
             .par_iter()
             .map(|part| {
                 let (mut scratch, mut vector) = (S::default(), vec![0.0; d]);
-                let value = part.clone().filter(|&query| self.weight(query) > 0.0).fold(0.0, |sum, query| {
+                let mut values = [0.0; N];
+                for query in part.clone().filter(|&query| self.weight(query) > 0.0) {
                     let share = self.weight(query) / total;
-                    sum + share * each(&mut scratch, query, &self.lists.list(query), share, &mut vector)
-                });
-                (value, vector)
+                    let more = each(&mut scratch, query, &self.lists.list(query), share, &mut vector);
+                    values.iter_mut().zip(more).for_each(|(sum, more)| *sum += share * more);
+                }
+                (values, vector)
             })
             .collect();
         let mut sums = sums.into_iter();
-        let (mut value, mut vector) = sums.next().unwrap_or((0.0, vec![0.0; d]));
+        let (mut values, mut vector) = sums.next().unwrap_or(([0.0; N], vec![0.0; d]));
         for (more, add) in sums {
-            value += more;
+            values.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
             vector.iter_mut().zip(add).for_each(|(sum, add)| *sum += add);
         }
-        (value, vector)
+        (values, vector)
     }
 }

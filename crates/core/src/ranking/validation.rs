@@ -32,7 +32,7 @@ impl<'a> Validation<'a> {
     }
 
     /// The mean of the measure for weights of the features as they stand in the lists.
-    pub(crate) fn of_weights(&self, w: &[f64]) -> Result<f64> {
+    pub fn of_weights(&self, w: &[f64]) -> Result<f64> {
         struct Weights<'w>(&'w [f64]);
         impl Ranker for Weights<'_> {
             fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {

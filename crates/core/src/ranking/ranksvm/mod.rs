@@ -2,8 +2,8 @@
 //!
 //! J(w) = lambda/2 ||w||^2 + 1/n sum over lists of 1/P sum over its P pairs R_i > R_j of l(s_i - s_j),
 //!
-//! with l(z) = max(0, 1 - z) ([`PairLoss::Hinge`], by a bundle method with a proved gap) or its square
-//! ([`PairLoss::SquaredHinge`], by a truncated Newton method). A list of m documents may have m^2 / 4 pairs; they
+//! with l(z) = max(0, 1 - z) ([`PairLoss::Hinge`], rounded off ever less, until the gap that is proved is small:
+//! `hinge.rs`) or its square ([`PairLoss::SquaredHinge`]), both by a truncated Newton method. A list of m documents may have m^2 / 4 pairs; they
 //! are never formed. Sums over the pairs of a document come from order statistics (`order_statistics.rs`): with
 //! documents sorted by score, one sweep with a tree over grades gives all of them in O(m log m).
 //!
@@ -16,6 +16,7 @@
 //!
 //! References: Joachims, *Training linear SVMs in linear time*, 2006; Lee and Lin, *Large-scale linear RankSVM*, 2014.
 
+mod hinge;
 mod objective;
 pub(crate) mod order_statistics;
 #[cfg(test)]
@@ -23,13 +24,12 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use self::objective::{HingeRisk, SquaredHingeRisk};
+use self::objective::PairRisk;
 use super::path::{LambdaPath, Others, PathPoint, check_lambdas, choose};
 use super::products::dot;
 use super::sample::Sample;
 use super::validation::Validation;
 use crate::progress::Progress;
-use crate::solve::bundle::Bundle;
 use crate::solve::newton::{self, Smooth};
 use crate::{Error, Result};
 
@@ -103,7 +103,7 @@ pub fn fit_ranksvm(
     params.validate()?;
     match params.loss {
         PairLoss::SquaredHinge => {
-            let mut risk = SquaredHingeRisk::new(sample);
+            let mut risk = PairRisk::squared_hinge(sample);
             fit_smooth(
                 &mut risk,
                 &params.lambda,
@@ -113,26 +113,7 @@ pub fn fit_ranksvm(
                 progress,
             )
         }
-        PairLoss::Hinge => {
-            let risk = HingeRisk::new(sample);
-            let mut bundle = Bundle::default();
-            let mut last = vec![0.0; sample.lists().n_features()];
-            let chosen = choose(&params.lambda, validation, progress, |lambda| {
-                let start = std::mem::take(&mut last);
-                let found = bundle.minimise(&risk, lambda, start, params.tolerance, params.max_iterations);
-                last.clone_from(&found.w);
-                let point = PathPoint {
-                    lambda,
-                    objective: found.objective,
-                    lower_bound: Some(found.lower_bound),
-                    relative_gradient: None,
-                    iterations: found.iterations,
-                    validation: None,
-                };
-                (found.w, point, Others::Open)
-            })?;
-            Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
-        }
+        PairLoss::Hinge => hinge::fit(params, sample, validation, progress),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sums over pairs without the pairs.
 //!
-//! Documents are swept by descending score. When i is reached, all j with s_j > s_i - 1 are in a Fenwick tree over
+//! Documents are swept by descending score. When i is reached, all j with s_j > s_i - M are in a Fenwick tree over
 //! grades, which answers how many of them have a lower grade than i, and what a payload sums up to over those:
 //! c_i and sum u_j. The same by ascending score for documents of higher grades. Sums only ever grow, so nothing
 //! is lost by subtracting. O(m log m) for the sort, O(m log g) for g grades.
@@ -11,9 +11,9 @@ pub(crate) struct Sweep {
     /// Documents by ascending score; of equal scores the first in the list first.
     order: Vec<u32>,
     tree: Vec<(f64, f64)>,
-    /// For every i: how many j with R_j < R_i have s_j > s_i - 1, and the sum of their payload.
+    /// For every i: how many j with R_j < R_i have s_j > s_i - M, and the sum of their payload.
     pub(crate) lower: Vec<(f64, f64)>,
-    /// For every j: how many i with R_i > R_j have s_i < s_j + 1, and the sum of their payload.
+    /// For every j: how many i with R_i > R_j have s_i < s_j + M, and the sum of their payload.
     pub(crate) higher: Vec<(f64, f64)>,
 }
 
@@ -34,8 +34,15 @@ impl Sweep {
         self.order.extend_from_slice(order);
     }
 
-    /// Fills `lower` and `higher`. `ranks` are the grades as 0, 1, ..., `n_grades` - 1.
-    pub(crate) fn run(&mut self, scores: &[f64], ranks: &[u16], n_grades: usize, payload: &[f64]) {
+    /// Fills `lower` and `higher` for a margin M. `ranks` are the grades as 0, 1, ..., `n_grades` - 1.
+    pub(crate) fn run(
+        &mut self,
+        scores: &[f64],
+        ranks: &[u16],
+        n_grades: usize,
+        margin: f64,
+        payload: &[f64],
+    ) {
         let Self { order, tree, lower, higher } = self;
         let m = scores.len();
         lower.clear();
@@ -49,7 +56,7 @@ impl Sweep {
         clear(tree);
         let mut waiting = order.iter().rev().map(|&j| j as usize).peekable();
         for i in order.iter().rev().map(|&i| i as usize) {
-            while let Some(j) = waiting.next_if(|&j| 1.0 - scores[i] + scores[j] > 0.0) {
+            while let Some(j) = waiting.next_if(|&j| margin - scores[i] + scores[j] > 0.0) {
                 add(tree, ranks[j] as usize, payload[j]);
             }
             lower[i] = below(tree, ranks[i] as usize);
@@ -57,7 +64,7 @@ impl Sweep {
         clear(tree);
         let mut waiting = order.iter().map(|&i| i as usize).peekable();
         for j in order.iter().map(|&j| j as usize) {
-            while let Some(i) = waiting.next_if(|&i| 1.0 - scores[i] + scores[j] > 0.0) {
+            while let Some(i) = waiting.next_if(|&i| margin - scores[i] + scores[j] > 0.0) {
                 add(tree, n_grades - 1 - ranks[i] as usize, payload[i]);
             }
             higher[j] = below(tree, n_grades - 1 - ranks[j] as usize);

@@ -74,7 +74,7 @@ impl Convex for SlamObjective<'_, '_> {
     }
 
     fn at(&self, w: &[f64]) -> (f64, Vec<f64>) {
-        self.sample.mean(|scratch: &mut Scratch, _, list, share, sum| {
+        let ([value], subgradient) = self.sample.means(|scratch: &mut Scratch, _, list, share, sum| {
             let Scratch { scores, gradient, terms } = scratch;
             products::scores(list, w, scores);
             let (grades, v) = (self.goals.grades(list.rows()), self.goals.v(list.rows()));
@@ -83,7 +83,8 @@ impl Convex for SlamObjective<'_, '_> {
             gradient.resize(scores.len(), 0.0);
             terms.add_subgradient(share, gradient);
             products::add_rows(list, gradient, sum);
-            terms.loss(self.delta)
-        })
+            [terms.loss(self.delta)]
+        });
+        (value, subgradient)
     }
 }
