@@ -24,6 +24,7 @@ pub mod features;
 pub mod files;
 pub mod ingest;
 pub mod inspect;
+mod lines;
 pub mod matching;
 pub mod model_file;
 pub mod rankers;

@@ -22,6 +22,11 @@ impl LambdaPath {
         Self::Path((last..=first).rev().map(|power| 10f64.powi(power)).collect())
     }
 
+    /// The smallest.
+    pub(crate) fn smallest(&self) -> f64 {
+        self.descending().last().copied().unwrap_or(f64::NAN)
+    }
+
     /// From the largest to the smallest.
     fn descending(&self) -> Vec<f64> {
         let mut all = match self {
@@ -63,15 +68,6 @@ pub struct PathPoint {
     pub validation: Option<f64>,
 }
 
-/// What smaller lambdas would give.
-#[derive(PartialEq)]
-pub(crate) enum Others {
-    /// Nobody knows.
-    Open,
-    /// The same weights.
-    Same,
-}
-
 pub(crate) struct Chosen {
     pub(crate) w: Vec<f64>,
     pub(crate) path: Vec<PathPoint>,
@@ -79,20 +75,20 @@ pub(crate) struct Chosen {
     pub(crate) kept: usize,
 }
 
-/// Solves for every lambda from the largest down, until `solve` says that the others would give the same. The best on validation is kept, of equals the larger lambda;
-/// without validation the smallest lambda.
+/// Solves for every lambda from the largest down. The best on validation is kept, of equals the larger lambda; without
+/// validation the smallest lambda.
 pub(crate) fn choose(
     lambdas: &LambdaPath,
     validation: Option<&Validation<'_>>,
     progress: &dyn Progress,
-    mut solve: impl FnMut(f64) -> (Vec<f64>, PathPoint, Others),
+    mut solve: impl FnMut(f64) -> (Vec<f64>, PathPoint),
 ) -> Result<Chosen> {
     let lambdas = lambdas.descending();
     progress.begin("learning", Some(lambdas.len() as u64), "lambdas");
     let mut best: Option<(f64, usize, Vec<f64>)> = None;
     let mut path = Vec::with_capacity(lambdas.len());
     for (i, &lambda) in lambdas.iter().enumerate() {
-        let (w, mut point, others) = solve(lambda);
+        let (w, mut point) = solve(lambda);
         if w.iter().any(|w| !w.is_finite()) {
             return Err(Error::Diverged(format!(
                 "the weights are no finite numbers at lambda = {lambda}; scale the features, or use a larger lambda"
@@ -105,9 +101,6 @@ pub(crate) fn choose(
             best = Some((figure, i, w));
         }
         progress.advance(1);
-        if others == Others::Same {
-            break;
-        }
     }
     let (_, kept, w) = best.expect("there is a lambda");
     Ok(Chosen { w, path, kept })

@@ -67,6 +67,11 @@ impl<'a> Sample<'a> {
         self.weights.as_ref().map_or(self.lists.n_queries() as f64, |weights| weights.iter().sum())
     }
 
+    /// Whether all lists count the same.
+    pub fn is_even(&self) -> bool {
+        self.weights.as_ref().is_none_or(|weights| weights.iter().all(|weight| *weight == weights[0]))
+    }
+
     /// The means over lists of the values that `each` returns, and of the vector that it adds to. `each` gets
     /// scratch space, the number of the list, the list, and its share of the mean.
     pub(crate) fn means<S: Default, const N: usize>(

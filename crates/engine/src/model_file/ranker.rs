@@ -1,6 +1,7 @@
 //! Rankers over feature lists.
 //!
-//! Metadata `params`, `scaling` and `report` (JSON) and for perceptrons `clock`; arrays `weights` (f64, one per feature),
+//! Metadata `params`, `scaling` and `report` (JSON), `scalings` where several were tried, and for perceptrons `clock`;
+//! arrays `weights` (f64, one per feature),
 //! `factors` (f64, of scaling over all training rows), and for perceptrons `last` and `sums` (f64), from which it goes on.
 
 use matchrank_core::ranking::perceptron::PerceptronState;
@@ -25,6 +26,9 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a RankerModel) -> Resu
     file.put_json("report", &model.report)?;
     let LinearRanker { weights, scaling } = &model.ranker;
     file.put_json("scaling", &scaling.kind())?;
+    if !model.scalings.is_empty() {
+        file.put_json("scalings", &model.scalings)?;
+    }
     file.put_array("weights", weights);
     file.put_array("factors", scaling.factors());
     if let Some(PerceptronState { w, sums, rounds, updates, cumulative_loss }) = &model.state {
@@ -71,5 +75,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<RankerModel> {
         _ => None,
     };
     let ranker = LinearRanker { weights, scaling: Scaling::with_factors(scaling, factors) };
-    Ok(RankerModel { params, ranker, report: file.json("report")?, state })
+    let scalings =
+        file.has_metadata("scalings").then(|| file.json("scalings")).transpose()?.unwrap_or_default();
+    Ok(RankerModel { params, ranker, report: file.json("report")?, state, scalings })
 }

@@ -23,10 +23,10 @@ pub struct FoldFigures {
     pub model: RankerModel,
 }
 
-/// Trains and tests on every fold. `validated` is what epochs and lambdas are chosen by.
+/// Trains and tests on every fold. `validated` is what epochs, lambdas and scalings are chosen by, in each fold anew.
 pub fn cross_validate(
     params: &RankerParams,
-    scaling: ScalingKind,
+    scalings: &[ScalingKind],
     folds: &[FeatureLists],
     validated: Measure,
     measures: &[Measure],
@@ -50,7 +50,7 @@ pub fn cross_validate(
                 .collect();
             let train = FeatureLists::concatenate(&train);
             let validation = Some((folds[validation].clone(), validated));
-            let model = train_ranker(params, scaling, train, None, validation, seed, progress)?;
+            let model = train_ranker(params, scalings, train, None, validation, seed, progress)?;
             let evaluation = evaluate_ranker(&model, &folds[test], measures)?;
             Ok(FoldFigures {
                 means: (0..measures.len()).map(|measure| evaluation.mean(measure)).collect(),

@@ -7,6 +7,8 @@
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::ranking::{Ranker, ScalingKind};
 use matchrank_core::{Error, Result};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 
 use super::RankerModel;
@@ -44,6 +46,30 @@ pub fn linear_model(model: &RankerModel, name: &str, features: &[String]) -> Res
         }
     }
     Ok(json!({ "model": { "name": name, "model": { "type": "model/linear", "definition": definition } } }))
+}
+
+/// Lists of random documents within the ranges of the features, where none are at hand to check with.
+pub fn some_lists(model: &RankerModel) -> FeatureLists {
+    const LISTS: usize = 50;
+    const DOCUMENTS: usize = 20;
+    let n_features = model.ranker.weights.len();
+    let ranges: Vec<f64> = (0..n_features)
+        .map(|i| {
+            model
+                .ranker
+                .scaling
+                .factors()
+                .get(i)
+                .filter(|factor| **factor > 0.0)
+                .map_or(1.0, |f| (1.0 / f).min(1e30))
+        })
+        .collect();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let values = (0..LISTS * DOCUMENTS * n_features)
+        .map(|i| (ranges[i % n_features] * random.random_range(0.0..1.0)) as f32)
+        .collect();
+    FeatureLists::from_dense(&[DOCUMENTS; LISTS], vec![0.0; LISTS * DOCUMENTS], n_features as u32, values)
+        .expect("finite numbers, as many as needed")
 }
 
 /// Checks an exported model by scoring lists as the plugin does. Two documents may change places only where their

@@ -20,7 +20,7 @@ use matchrank_core::ranking::listnet::ListNetParams;
 use matchrank_core::ranking::perceptron::{PerceptronParams, PerceptronReport, PerceptronState};
 use matchrank_core::ranking::ranksvm::{PathReport, RankSvmParams};
 use matchrank_core::ranking::slam::{SlamParams, SlamReport};
-use matchrank_core::ranking::{LinearRanker, Ranker};
+use matchrank_core::ranking::{LinearRanker, PathPoint, Ranker, ScalingKind};
 use serde::{Deserialize, Serialize};
 
 pub use cross_validation::{FoldFigures, cross_validate};
@@ -88,6 +88,30 @@ pub enum RankerReport {
     Path(PathReport),
 }
 
+impl RankerReport {
+    /// The validation figure of the weights that were kept.
+    pub fn validated(&self) -> Option<f64> {
+        let of_path = |path: &[PathPoint], lambda: f64| {
+            path.iter().find(|point| point.lambda == lambda).and_then(|point| point.validation)
+        };
+        match self {
+            Self::Perceptron(report) => report.epochs.get(report.kept as usize - 1)?.validation,
+            Self::Slam(report) => of_path(&report.path, report.lambda),
+            Self::Path(report) => of_path(&report.path, report.lambda),
+        }
+    }
+}
+
+/// One of several ways of scaling that were tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScalingTrial {
+    /// How features were scaled.
+    pub scaling: ScalingKind,
+    /// The validation figure.
+    pub validation: f64,
+}
+
 /// A ranker as a file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankerModel {
@@ -99,6 +123,8 @@ pub struct RankerModel {
     pub report: RankerReport,
     /// What a perceptron needs to go on; none for the others.
     pub state: Option<PerceptronState>,
+    /// The scalings that were tried, where validation chose; else empty.
+    pub scalings: Vec<ScalingTrial>,
 }
 
 impl RankerModel {

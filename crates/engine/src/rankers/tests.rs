@@ -1,8 +1,10 @@
+use std::time::Duration;
+
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
 
-use super::online::Learner;
+use super::online::{Learner, Streamed, learn_stream};
 use super::*;
 use crate::model_file::{self, Provenance};
 
@@ -25,7 +27,7 @@ fn all_params() -> Vec<RankerParams> {
 
 fn train(params: &RankerParams, scaling: ScalingKind) -> RankerModel {
     let validation = Some((lists(5), "ndcg@10".parse().unwrap()));
-    train_ranker(params, scaling, lists(20), None, validation, 1, &Silent).unwrap()
+    train_ranker(params, &[scaling], lists(20), None, validation, 1, &Silent).unwrap()
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn lists_without_an_order_are_refused() {
     let lists = letor::parse("x", b"1 qid:1 1:2\n1 qid:1 1:3\n0 qid:2 1:1\n", &Silent).unwrap();
     for params in all_params() {
         let error =
-            train_ranker(&params, ScalingKind::None, lists.clone(), None, None, 1, &Silent).unwrap_err();
+            train_ranker(&params, &[ScalingKind::None], lists.clone(), None, None, 1, &Silent).unwrap_err();
         assert!(error.to_string().contains("no order to learn"), "{error}");
     }
 }
@@ -90,9 +92,13 @@ fn a_list_of_weight_zero_is_as_if_it_were_not_there() {
     for params in all_params().into_iter().filter(|params| !matches!(params, RankerParams::Perceptron(_))) {
         // Pegasos aside, which is not the default, nothing depends on the order of lists.
         let weights = |lists, weights| {
-            train_ranker(&params, ScalingKind::None, lists, weights, None, 1, &Silent).unwrap().ranker.weights
+            train_ranker(&params, &[ScalingKind::None], lists, weights, None, 1, &Silent)
+                .unwrap()
+                .ranker
+                .weights
         };
-        let (with, without) = (weights(both.clone(), Some(vec![0.0, 2.0])), weights(one.clone(), None));
+        let (with, without) =
+            (weights(both.clone(), Some([0.0, 2.0].as_slice())), weights(one.clone(), None));
         let near = with.iter().zip(&without).all(|(a, b)| (a - b).abs() < 1e-9);
         assert!(near, "{}: {with:?} {without:?}", params.kind());
     }
@@ -106,8 +112,7 @@ fn learning_line_by_line_is_learning_list_by_list() {
         r#"{"query":"a","documents":[{"id":"x","grade":0,"features":[50,0,7]},{"id":"y","grade":2,"features":{"1":1,"2":4,"3":7}}]}"#,
         r#"{"documents":[{"grade":1,"features":[3,null,7]},{"grade":0,"features":[1]}],"weight":2}"#,
     ];
-    let losses: Vec<f64> =
-        lines.iter().map(|line| learner.learn(line.as_bytes()).unwrap().unwrap()).collect();
+    let losses: Vec<f64> = lines.iter().map(|line| learner.learn(line.as_bytes()).unwrap()).collect();
     assert!(losses[0] > 0.0, "{losses:?}");
 
     let text = b"0 qid:a 1:50 2:0 3:7\n2 qid:a 1:1 2:4 3:7\n1 qid:b 1:3 3:7\n0 qid:b 1:1\n";
@@ -138,10 +143,7 @@ fn lines_that_cannot_be_used_say_why_and_change_nothing() {
         ("[]", "is no list in JSON"),
         (r#"{"documents":[]}"#, "the list has no document"),
         (r#"{"documents":[{"grade":-1,"features":[1]}]}"#, "document 1: the label is -1"),
-        (
-            r#"{"documents":[{"id":"z","grade":1,"features":{"0":1}}]}"#,
-            "document z: the feature \"0\" is no number",
-        ),
+        (r#"{"documents":[{"id":"z","grade":1,"features":{"0":1}}]}"#, "the feature \"0\" is no number"),
         (r#"{"documents":[{"grade":1,"features":[1,2,3,4]}]}"#, "feature 4 is unknown; the model has 3"),
         (r#"{"documents":[{"grade":1,"features":[1]}],"weight":-1}"#, "the weight is -1"),
         (r#"{"documents":[{"grade":1e9,"features":[1]},{"grade":0,"features":[2]}]}"#, "grade"),
@@ -149,8 +151,70 @@ fn lines_that_cannot_be_used_say_why_and_change_nothing() {
         let error = learner.learn(line.as_bytes()).unwrap_err();
         assert!(error.contains(expected), "{line}: {error}");
     }
-    assert_eq!(learner.learn(b" \n"), Ok(None));
     assert_eq!(*learner.model(), before);
+}
+
+#[test]
+fn a_stream_is_learned_from_as_its_lines_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lists.jsonl");
+    let line = |i: u32| {
+        let documents: Vec<String> = (0..4)
+            .map(|j| {
+                format!(r#"{{"grade":{},"features":[{},{},7]}}"#, j % 3, (i * 31 + j * 17) % 40, (i + j) % 5)
+            })
+            .collect();
+        format!(r#"{{"weight":{},"documents":[{}]}}"#, i % 3, documents.join(","))
+    };
+    let mut text: String = (0..300).map(|i| line(i) + "\n").collect();
+    text.push_str("no list\n\n{\"documents\":[]}\n");
+    std::fs::write(&path, &text).unwrap();
+    let model = train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::QueryZScore);
+    let (mut one, mut stream) = (Learner::new(model.clone()).unwrap(), Learner::new(model).unwrap());
+    let losses: f64 = (0..300).map(|i| one.learn(line(i).as_bytes()).unwrap()).sum();
+    let mut n_saved = 0;
+    let mut save = |_: &RankerModel| {
+        n_saved += 1;
+        Ok(())
+    };
+    let never = || false;
+    let streamed = learn_stream(&mut stream, &path, &never, Duration::ZERO, &mut save, &Silent).unwrap();
+    assert_eq!(streamed, Streamed { learned: 300, loss: losses, left_out: 3, interrupted: false });
+    assert!(n_saved > 0);
+    assert_eq!(stream.model(), one.model());
+    let stopped = learn_stream(&mut stream, &path, &|| true, Duration::ZERO, &mut |_| Ok(()), &Silent);
+    assert!(stopped.unwrap().interrupted);
+    assert!(
+        learn_stream(&mut stream, folder.path(), &never, Duration::ZERO, &mut |_| Ok(()), &Silent).is_err()
+    );
+}
+
+#[test]
+fn the_scaling_that_is_best_on_validation_is_kept() {
+    use ScalingKind::{MinMax, None as Unscaled, QueryMinMax, QueryZScore, ZScore};
+    let all = [Unscaled, ZScore, MinMax, QueryZScore, QueryMinMax];
+    let noisy = |seed: u32| {
+        let row = |i: u32| {
+            let x = |k: u32| (i * k + seed).wrapping_mul(2_654_435_761) >> 20;
+            let grade = (x(3) + x(7) / 2 + x(11)) / 3000;
+            format!("{grade} qid:{} 1:{} 2:{} 3:0.00{}\n", i / 10, x(3), x(7), x(5))
+        };
+        letor::parse("x", (0..300).map(row).collect::<String>().as_bytes(), &Silent).unwrap()
+    };
+    let measure = "ndcg@10".parse().unwrap();
+    for params in all_params() {
+        let train = |scalings: &[ScalingKind]| {
+            train_ranker(&params, scalings, noisy(1), None, Some((noisy(2), measure)), 1, &Silent).unwrap()
+        };
+        let chosen = train(&all);
+        assert_eq!(chosen.scalings.iter().map(|trial| trial.scaling).collect::<Vec<_>>(), all);
+        let best = chosen.scalings.iter().map(|trial| trial.validation).fold(0.0, f64::max);
+        assert_eq!(chosen.report.validated(), Some(best));
+        let alone = train(&[chosen.ranker.scaling.kind()]);
+        assert_eq!(RankerModel { scalings: Vec::new(), ..chosen }, alone);
+        let unknown = train_ranker(&params, &all, noisy(1), None, None, 1, &Silent).unwrap_err().to_string();
+        assert!(unknown.contains("no validation lists"), "{unknown}");
+    }
 }
 
 #[test]
@@ -161,9 +225,11 @@ fn exported_weights_give_the_same_order() {
         let exported = elasticsearch::linear_model(&model, "m", &names).unwrap();
         assert_eq!(exported["model"]["model"]["type"], "model/linear");
         elasticsearch::check(&model, &exported, &names, &lists(30)).unwrap();
+        elasticsearch::check(&model, &exported, &names, &elasticsearch::some_lists(&model)).unwrap();
         let mut wrong = exported.clone();
         wrong["model"]["model"]["definition"]["a"] = (-1.0).into();
         assert!(elasticsearch::check(&model, &wrong, &names, &lists(30)).is_err());
+        assert!(elasticsearch::check(&model, &wrong, &names, &elasticsearch::some_lists(&model)).is_err());
     }
     let within = train(&RankerParams::of_kind("ranksvm").unwrap(), ScalingKind::QueryMinMax);
     let error = elasticsearch::linear_model(&within, "m", &names).unwrap_err().to_string();
@@ -190,14 +256,14 @@ fn folds_are_tested_by_models_that_have_not_seen_them() {
     let params = RankerParams::of_kind("ranksvm").unwrap();
     let measures = ["ndcg@10".parse().unwrap()];
     let run = |folds: &[FeatureLists]| {
-        cross_validate(&params, ScalingKind::ZScore, folds, measures[0], &measures, 1, &Silent)
+        cross_validate(&params, &[ScalingKind::ZScore], folds, measures[0], &measures, 1, &Silent)
     };
     let figures = run(&folds).unwrap();
     assert_eq!(figures.iter().map(|fold| fold.queries).collect::<Vec<_>>(), [4, 5, 6]);
     // Fold 1: validated on the third, trained on the second.
     let validation = Some((folds[2].clone(), measures[0]));
-    let alone =
-        train_ranker(&params, ScalingKind::ZScore, folds[1].clone(), None, validation, 1, &Silent).unwrap();
+    let alone = train_ranker(&params, &[ScalingKind::ZScore], folds[1].clone(), None, validation, 1, &Silent)
+        .unwrap();
     assert_eq!(figures[0].model, alone);
     assert!(run(&folds[..2]).is_err());
 }

@@ -10,16 +10,17 @@ use matchrank_core::ranking::slam::fit_slam;
 use matchrank_core::ranking::{LinearRanker, Sample, Scaling, ScalingKind, Validation};
 use matchrank_core::{Error, Result};
 
-use super::{RankerModel, RankerParams, RankerReport};
+use super::{RankerModel, RankerParams, RankerReport, ScalingTrial};
 
-/// Trains a ranker. `train` and `validation` are scaled in place, so that no copy of them is made; `weights` are those
-/// of the queries of `train`. Validation is by `measure`.
+/// Trains a ranker with features scaled in one way, or in each of several, of which the best on validation is kept
+/// (of equals the first). `weights` are those of the queries of `train`. Lists are scaled in place where possible: only
+/// with several scalings there is a second copy of them.
 pub fn train_ranker(
     params: &RankerParams,
-    scaling: ScalingKind,
-    mut train: FeatureLists,
-    weights: Option<Vec<f64>>,
-    mut validation: Option<(FeatureLists, Measure)>,
+    scalings: &[ScalingKind],
+    train: FeatureLists,
+    weights: Option<&[f64]>,
+    validation: Option<(FeatureLists, Measure)>,
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<RankerModel> {
@@ -30,13 +31,54 @@ pub fn train_ranker(
             "no training list has documents of different grades, so there is no order to learn".into(),
         ));
     }
+    let Some((last, others)) = scalings.split_last() else {
+        return Err(Error::Params("there is no scaling to train with; name at least one".into()));
+    };
+    if !others.is_empty() && validation.is_none() {
+        return Err(Error::Params(
+            "there are no validation lists to choose the scaling by; give some, or name one scaling".into(),
+        ));
+    }
+    let mut best: Option<RankerModel> = None;
+    let mut trials = Vec::new();
+    let mut consider = |model: RankerModel| {
+        let figure = model.report.validated();
+        trials.extend(
+            figure.map(|validation| ScalingTrial { scaling: model.ranker.scaling.kind(), validation }),
+        );
+        if best.as_ref().is_none_or(|best| figure > best.report.validated()) {
+            best = Some(model);
+        }
+    };
+    for &scaling in others {
+        let (train, validation) = (train.clone(), validation.clone());
+        consider(train_scaled(params, scaling, train, weights, validation, seed, progress)?);
+    }
+    consider(train_scaled(params, *last, train, weights, validation, seed, progress)?);
+    let mut model = best.expect("there is a scaling");
+    if !others.is_empty() {
+        model.scalings = trials;
+    }
+    Ok(model)
+}
+
+/// Trains a ranker with lists that are scaled in place.
+fn train_scaled(
+    params: &RankerParams,
+    scaling: ScalingKind,
+    mut train: FeatureLists,
+    weights: Option<&[f64]>,
+    mut validation: Option<(FeatureLists, Measure)>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<RankerModel> {
     let scaling = Scaling::fit(scaling, &train);
     scaling.apply(&mut train);
     if let Some((lists, _)) = &mut validation {
         scaling.apply(lists);
     }
     let sample = match weights {
-        Some(weights) => Sample::weighted(&train, weights)?,
+        Some(weights) => Sample::weighted(&train, weights.to_vec())?,
         None => Sample::new(&train),
     };
     let validation =
@@ -62,5 +104,5 @@ pub fn train_ranker(
         }
     };
     let ranker = LinearRanker { weights, scaling };
-    Ok(RankerModel { params: params.clone(), ranker, report, state })
+    Ok(RankerModel { params: params.clone(), ranker, report, state, scalings: Vec::new() })
 }

@@ -62,9 +62,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         args.letor.iter().map(|path| read_lists(path, &terminal)).collect::<Result<_, _>>()?;
     let mut results = Vec::new();
     for params in &models {
-        let scaling = args.scaling.into();
-        let figures =
-            cross_validate(params, scaling, &folds, args.measure, &measures, global.seed, &terminal)?;
+        let figures = cross_validate(
+            params,
+            args.scaling.kinds(),
+            &folds,
+            args.measure,
+            &measures,
+            global.seed,
+            &terminal,
+        )?;
         results.push((params.kind(), figures));
     }
     terminal.finish();

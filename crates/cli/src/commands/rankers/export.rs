@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
-use matchrank_engine::rankers::elasticsearch::{check, linear_model};
+use matchrank_engine::rankers::elasticsearch::{check, linear_model, some_lists};
 use matchrank_engine::{Error, files, model_file};
 
 use super::read_lists;
@@ -24,7 +24,7 @@ pub(crate) struct Elasticsearch {
     /// Names of the features in the feature set, one a line, from feature 1 on [default: feature_1, feature_2, ...]
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// Lists to check with: the exported weights must give the same order, to single precision
+    /// Lists to check with: the exported weights must give the same order, to single precision [default: simulated ones]
     #[arg(long, value_name = "FILE")]
     letor: Option<PathBuf>,
 }
@@ -50,20 +50,22 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
         }
     };
     let exported = linear_model(&model, &args.name, &features)?;
-    if let Some(path) = &args.letor {
-        let lists = read_lists(path, &terminal)?;
-        let near = check(&model, &exported, &features, &lists)?;
-        terminal.finish();
-        terminal.note(&format!(
-            "the exported weights give the same order for all {} lists{}",
-            lists.n_queries(),
-            if near > 0 {
-                format!(", but for {near} pairs that single precision cannot tell apart")
-            } else {
-                String::new()
-            }
-        ));
-    }
+    let lists = match &args.letor {
+        Some(path) => read_lists(path, &terminal)?,
+        None => some_lists(&model),
+    };
+    let near = check(&model, &exported, &features, &lists)?;
+    terminal.finish();
+    terminal.note(&format!(
+        "the exported weights give the same order for all {} {}lists{}",
+        lists.n_queries(),
+        if args.letor.is_some() { "" } else { "simulated " },
+        if near > 0 {
+            format!(", but for {near} pairs that single precision cannot tell apart")
+        } else {
+            String::new()
+        }
+    ));
     let text = serde_json::to_string_pretty(&exported)?;
     files::write_atomically(&args.out, |out| {
         writeln!(out, "{text}").map_err(|e| Error::io(files::name_of(&args.out), e))

@@ -3,7 +3,9 @@
 pub(crate) mod cross_validate;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod inspect;
 pub(crate) mod rank;
+mod summary;
 pub(crate) mod train;
 pub(crate) mod update;
 
@@ -19,6 +21,8 @@ use matchrank_engine::files;
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum ScalingName {
+    /// All of these are tried, and the best on validation is kept
+    Auto,
     /// Not at all
     None,
     /// By the standard deviation over all training rows
@@ -31,14 +35,17 @@ pub(crate) enum ScalingName {
     QueryMinMax,
 }
 
-impl From<ScalingName> for ScalingKind {
-    fn from(name: ScalingName) -> Self {
-        match name {
-            ScalingName::None => Self::None,
-            ScalingName::ZScore => Self::ZScore,
-            ScalingName::MinMax => Self::MinMax,
-            ScalingName::QueryZScore => Self::QueryZScore,
-            ScalingName::QueryMinMax => Self::QueryMinMax,
+impl ScalingName {
+    /// The scalings to choose from.
+    pub(crate) fn kinds(self) -> &'static [ScalingKind] {
+        use ScalingKind::{MinMax, None, QueryMinMax, QueryZScore, ZScore};
+        match self {
+            Self::Auto => &[MinMax, ZScore, None, QueryMinMax, QueryZScore],
+            Self::None => &[None],
+            Self::ZScore => &[ZScore],
+            Self::MinMax => &[MinMax],
+            Self::QueryZScore => &[QueryZScore],
+            Self::QueryMinMax => &[QueryMinMax],
         }
     }
 }

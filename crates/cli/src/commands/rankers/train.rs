@@ -8,14 +8,14 @@ use clap::Subcommand;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
-use matchrank_engine::files;
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::rankers::{RankerModel, RankerParams, RankerReport, train_ranker};
+use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
+use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
-use super::{ScalingName, note_unknown_features, read_lists};
+use super::{ScalingName, note_unknown_features, read_lists, summary};
 use crate::commands::train::settings::{params_from, parse_setting};
-use crate::terminal::{self, Format, Terminal, human, table, to_json};
+use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
 
 #[derive(Subcommand)]
@@ -27,13 +27,19 @@ pub(crate) enum Model {
     /// Parameters for --set:
     ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
     ///   rule=misordered      which documents move the weights: misordered, or printed (all within the margin delta,
-    ///                        as the paper has it, for which its bound does not hold)
+    ///                        as the paper has it; the bound of the paper does not hold for it, a larger one does)
     ///   delta=1              the margin of the printed rule
-    ///   epochs=100           passes over the lists at most
+    ///   epochs=100           passes over the lists at most; the one that is best on validation is kept
     ///   patience=20          passes without a better validation figure after which to stop
     ///   averaged=true        rank with the mean of all iterates, not with the last
     #[command(verbatim_doc_comment)]
-    Perceptron(Args),
+    Perceptron {
+        #[command(flatten)]
+        args: Args,
+        /// Write cumulative loss and its bound, as learning went on, to this CSV file
+        #[arg(long, value_name = "FILE")]
+        curve: Option<PathBuf>,
+    },
     /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
     ///
     /// On data whose features order documents poorly the minimiser is w = 0; that is found out and reported.
@@ -42,7 +48,8 @@ pub(crate) enum Model {
     ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
     ///   delta=1              the margin
     ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
-    ///   lambda=[1,...,1e-5]  weight of the length of w, or several to choose from by validation
+    ///   lambda=[1,...,1e-5]  weight of ||w||^2 / 2, or several, as in [1,0.1], to choose from by validation;
+    ///                        without --validation 0.01
     ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
     ///   max_iterations=500   iterations of bundle for each lambda, at most
     ///   epochs=20            passes of pegasos for each lambda
@@ -54,7 +61,8 @@ pub(crate) enum Model {
     ///
     /// Parameters for --set:
     ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
-    ///   lambda=[10,...,1e-6] weight of the length of w, or several to choose from by validation
+    ///   lambda=[10,...,1e-6] weight of ||w||^2 / 2, or several, as in [1,0.1], to choose from by validation;
+    ///                        without --validation 0.01
     ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
     ///   max_iterations=500   iterations for each lambda, at most
     #[command(verbatim_doc_comment)]
@@ -62,7 +70,8 @@ pub(crate) enum Model {
     /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
     ///
     /// Parameters for --set:
-    ///   lambda=[1,...,1e-6]  weight of the length of w, or several to choose from by validation
+    ///   lambda=[1,...,1e-6]  weight of ||w||^2 / 2, or several, as in [1,0.1], to choose from by validation;
+    ///                        without --validation 0.01
     ///   tolerance=0.001      gradient, relative, at which to stop
     ///   max_iterations=500   iterations for each lambda, at most
     #[command(verbatim_doc_comment)]
@@ -97,6 +106,9 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// lambda where nothing says which is best: that of the middle of what validation chooses on real data.
+const LAMBDA: f64 = 0.01;
+
 /// Parameters of a kind with settings over its defaults.
 pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
     let params = match kind {
@@ -113,14 +125,23 @@ pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Res
 pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let (kind, args) = match model {
-        Model::Perceptron(args) => ("perceptron", args),
-        Model::Slam(args) => ("slam", args),
-        Model::Ranksvm(args) => ("ranksvm", args),
-        Model::Listnet(args) => ("listnet", args),
+    let (kind, args, curve) = match model {
+        Model::Perceptron { args, curve } => ("perceptron", args, curve),
+        Model::Slam(args) => ("slam", args, None),
+        Model::Ranksvm(args) => ("ranksvm", args, None),
+        Model::Listnet(args) => ("listnet", args, None),
     };
     files::check_writable(&args.out)?;
-    let params = params_of(kind, &args.settings)?;
+    let mut params = params_of(kind, &args.settings)?;
+    if args.validation.is_none()
+        && kind != "perceptron"
+        && !args.settings.iter().any(|(name, _)| name == "lambda")
+    {
+        params = params_of(kind, &[&args.settings[..], &[("lambda".to_owned(), json!(LAMBDA))]].concat())?;
+        terminal.note(&format!(
+            "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
+        ));
+    }
     let train = read_lists(&args.letor, &terminal)?;
     let weights =
         args.query_weights.as_deref().map(|path| query_weights(path, &train, &terminal)).transpose()?;
@@ -131,8 +152,9 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     let counts =
         [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
     let validation = validation.map(|lists| (lists, args.measure));
+    let scalings = args.scaling.kinds();
     let model =
-        train_ranker(&params, args.scaling.into(), train, weights, validation, global.seed, &terminal)?;
+        train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)?;
     let provenance = Provenance {
         seed: matches!(kind, "perceptron" | "slam").then_some(global.seed),
         data: counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect(),
@@ -140,7 +162,13 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     };
     model_file::save_ranker(&args.out, &model, &provenance)?;
     terminal.finish();
-    remark(&model, &terminal);
+    if let (Some(path), RankerReport::Perceptron(report)) = (&curve, &model.report) {
+        let text = summary::curve(report);
+        files::write_atomically(path, |out| {
+            out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(path), e))
+        })?;
+    }
+    summary::remark(&model, &terminal);
     let measure = args.measure.to_string();
     match args.format {
         Format::Json => {
@@ -148,6 +176,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
                 counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
             let summary = json!({
                 "model": kind, "file": args.out, "data": data, "validation_measure": measure,
+                "scaling": to_json(&model.ranker.scaling.kind()), "scalings": to_json(&model.scalings),
                 "params": to_json(&model.params), "report": to_json(&model.report),
                 "seconds": started.elapsed().as_secs_f64(),
             });
@@ -158,95 +187,11 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
                 let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
                 terminal::print(&format!("{kind}: {counts}"))?;
             }
-            terminal::print(&course(&model, &measure, format))?;
+            terminal::print(&summary::course(&model, &measure, format))?;
             terminal.done(&format!("wrote {}", args.out.display()), started);
         }
     }
     Ok(Outcome::Clean)
-}
-
-/// What a user should know about the result.
-fn remark(model: &RankerModel, terminal: &Terminal) {
-    let RankerReport::Slam(report) = &model.report else { return };
-    if report.collapsed {
-        terminal.note(
-            "w = 0 is as good as any weights for this objective, so nothing was learned: wrong pairs cost more than right \
-             ones gain. Use `train perceptron`, which minimises the same losses online, or ranksvm or listnet",
-        );
-    }
-    let bound = &report.bound;
-    let says = if bound.vacuous {
-        format!(
-            "which says nothing with losses up to 1; it would from {} lists on",
-            human(bound.lists_needed)
-        )
-    } else {
-        "in expectation".to_owned()
-    };
-    terminal.note(&format!(
-        "bound (23): at most {:.3} beyond the best weights of this norm, {says} (n = {}, R_X = {:.3}, 2 sum v = {:.3}, B = {:.3})",
-        bound.excess, bound.n, bound.radius, bound.lipschitz, bound.norm
-    ));
-}
-
-/// The epochs or lambdas that were tried.
-fn course(model: &RankerModel, measure: &str, format: Format) -> String {
-    let figure = |figure: Option<f64>| figure.map_or(String::new(), |figure| format!("{figure:.4}"));
-    match &model.report {
-        RankerReport::Perceptron(report) => {
-            let rows = (1..).zip(&report.epochs).filter(|(epoch, _)| {
-                format != Format::Table || *epoch == report.kept || *epoch <= 5 || epoch % 10 == 0
-            });
-            let rows = rows.map(|(epoch, figures)| {
-                let kept = if epoch == report.kept { "kept" } else { "" };
-                let loss = format!("{:.4}", figures.loss);
-                vec![
-                    epoch.to_string(),
-                    loss,
-                    human(figures.updates),
-                    figure(figures.validation),
-                    kept.to_owned(),
-                ]
-            });
-            let mut text = table(&["epoch", "loss", "updates", measure, ""], rows.collect(), format);
-            if let (Format::Table, Some(last)) = (format, report.curve.last()) {
-                text.push_str(&format!(
-                    "\ncumulative loss {:.1} after {} lists, bound {:.1}",
-                    last.loss,
-                    human(last.rounds),
-                    last.bound
-                ));
-            }
-            text
-        }
-        RankerReport::Slam(slam) => path_table(&slam.path, slam.lambda, measure, format),
-        RankerReport::Path(report) => path_table(&report.path, report.lambda, measure, format),
-    }
-}
-
-fn path_table(
-    path: &[matchrank_core::ranking::PathPoint],
-    kept: f64,
-    measure: &str,
-    format: Format,
-) -> String {
-    let rows = path.iter().map(|point| {
-        let proof = match (point.lower_bound, point.relative_gradient) {
-            (Some(bound), _) => format!("{:.1e}", point.objective - bound),
-            (None, Some(gradient)) => format!("{gradient:.1e}"),
-            (None, None) => String::new(),
-        };
-        vec![
-            format!("{:e}", point.lambda),
-            format!("{:.6}", point.objective),
-            proof,
-            point.iterations.to_string(),
-            point.validation.map_or(String::new(), |figure| format!("{figure:.4}")),
-            if point.lambda == kept { "kept".to_owned() } else { String::new() },
-        ]
-    });
-    let proof = if path.iter().any(|point| point.lower_bound.is_some()) { "gap" } else { "gradient" };
-    table(&["lambda", "objective", proof, "iterations", measure, ""], rows.collect(), format)
 }
 
 /// Weights of the queries of lists.
@@ -264,7 +209,7 @@ fn query_weights(path: &Path, lists: &FeatureLists, progress: &dyn Progress) -> 
         let Some((query, weight)) =
             parsed.filter(|(_, weight): &(&str, f64)| *weight >= 0.0 && weight.is_finite())
         else {
-            return Err(matchrank_engine::Error::parse(
+            return Err(Error::parse(
                 name,
                 line,
                 "`query<TAB>weight` is expected, the weight a number of at least 0",

@@ -1,19 +1,16 @@
 //! `update --lists`: a perceptron goes on learning.
 
-use std::io::BufRead;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use matchrank_core::progress::Progress;
-use matchrank_engine::rankers::online::Learner;
-use matchrank_engine::{Error, files, model_file};
+use matchrank_engine::rankers::RankerModel;
+use matchrank_engine::rankers::online::{Learner, Streamed, learn_stream};
+use matchrank_engine::{files, model_file};
 use serde_json::json;
 
-use crate::Outcome;
 use crate::terminal::{self, Format, Terminal, human, table};
-
-/// Longer lines are no lists but damage.
-const LONGEST_LINE: usize = 64 << 20;
+use crate::{Outcome, interrupt};
 
 pub(crate) fn run(
     model: &Path,
@@ -24,63 +21,30 @@ pub(crate) fn run(
     terminal: &Terminal,
 ) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let name = files::name_of(lists);
+    files::check_writable(out)?;
     let (model, provenance) = model_file::load_ranker(model)?;
     let mut learner = Learner::new(model)?;
-    let mut input = files::open(lists)?;
-    terminal.begin("learning", None, "lists");
-    let (mut line, mut number, mut learned, mut bad, mut loss) = (Vec::new(), 0u64, 0u64, 0u64, 0.0);
-    let mut saved = Instant::now();
-    loop {
-        line.clear();
-        let n = std::io::Read::take(&mut input, LONGEST_LINE as u64 + 1)
-            .read_until(b'\n', &mut line)
-            .map_err(|e| files::damaged(lists, e))?;
-        if n == 0 {
-            break;
-        }
-        number += 1;
-        if n > LONGEST_LINE {
-            return Err(Error::parse(
-                name,
-                number,
-                "the line is longer than 64 MiB; one list a line is expected",
-            )
-            .into());
-        }
-        match learner.learn(&line) {
-            Ok(None) => {}
-            Ok(Some(lost)) => {
-                learned += 1;
-                loss += lost;
-                terminal.advance(1);
-            }
-            Err(message) => {
-                if bad < 5 {
-                    terminal.note(&format!("{name}:{number}: left out: {message}"));
-                }
-                bad += 1;
-            }
-        }
-        if saved.elapsed() >= checkpoint {
-            model_file::save_ranker(out, learner.model(), &provenance)?;
-            saved = Instant::now();
-        }
+    interrupt::listen();
+    let mut save = |model: &RankerModel| model_file::save_ranker(out, model, &provenance);
+    let streamed = learn_stream(&mut learner, lists, &interrupt::asked, checkpoint, &mut save, terminal)?;
+    save(learner.model())?;
+    let Streamed { learned, loss, left_out, interrupted } = streamed;
+    if interrupted {
+        terminal.note("interrupted; what was learned is saved");
     }
-    model_file::save_ranker(out, learner.model(), &provenance)?;
     terminal.finish();
     let state = learner.model().state.as_ref().expect("a perceptron has a state");
     let mean = if learned > 0 { loss / learned as f64 } else { 0.0 };
     match format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
-            "model": "perceptron", "file": out, "learned": learned, "left_out": bad, "mean_loss": mean,
-            "lists": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss,
+            "model": "perceptron", "file": out, "learned": learned, "left_out": left_out, "mean_loss": mean,
+            "lists": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss, "interrupted": interrupted,
             "seconds": started.elapsed().as_secs_f64(),
         }))?)?,
         format => {
             let rows = [
                 ("lists learned from", human(learned)),
-                ("left out", human(bad)),
+                ("left out", human(left_out)),
                 ("mean loss, before learning", format!("{mean:.4}")),
                 ("lists in all", human(state.rounds)),
                 ("of which changed the weights", human(state.updates)),
@@ -90,5 +54,5 @@ pub(crate) fn run(
             terminal.done(&format!("wrote {}", out.display()), started);
         }
     }
-    Ok(if bad > 0 { Outcome::Problems } else { Outcome::Clean })
+    Ok(if left_out > 0 { Outcome::Problems } else { Outcome::Clean })
 }

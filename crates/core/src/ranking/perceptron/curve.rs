@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::training::PerceptronParams;
 use super::{PERFECT, UpdateRule};
-use crate::data::FeatureLists;
 use crate::ranking::products;
+use crate::ranking::sample::Sample;
 use crate::ranking::slam::{self, Goals, list_radius};
 
 /// Scales of u that are tried, powers of 2.
@@ -22,7 +22,7 @@ const POINTS: usize = 50;
 pub struct CurvePoint {
     /// Lists seen.
     pub rounds: u64,
-    /// Sum of 1 - measure so far.
+    /// Sum of 1 - measure so far, each times the weight of its list.
     pub loss: f64,
     /// What it cannot exceed.
     pub bound: f64,
@@ -44,12 +44,14 @@ impl History {
     pub(super) fn beside_bound(
         &self,
         params: &PerceptronParams,
-        lists: &FeatureLists,
+        sample: &Sample<'_>,
         goals: &Goals<'_>,
         direction: &[f64],
     ) -> Vec<CurvePoint> {
+        let lists = sample.lists();
         let square = products::dot(direction, direction);
-        let c = bound_constant(params.rule, params.delta, list_radius(lists));
+        let heaviest = (0..lists.n_queries()).map(|query| sample.weight(query)).fold(0.0, f64::max);
+        let c = bound_constant(params.rule, params.delta, list_radius(lists), heaviest);
         let scales: Vec<f64> =
             if square > 0.0 { SCALES.map(|power| 2f64.powi(power)).collect() } else { vec![0.0] };
         // phi of every list at every scale.
@@ -69,9 +71,10 @@ impl History {
         let every = self.0.len().div_ceil(POINTS).max(1);
         let (mut sums, mut loss, mut curve) = (vec![0.0; scales.len()], 0.0, Vec::new());
         for (round, &(query, cost)) in (1..).zip(&self.0) {
-            loss += f64::from(cost);
+            let weight = sample.weight(query as usize);
+            loss += weight * f64::from(cost);
             if f64::from(cost) > PERFECT {
-                sums.iter_mut().zip(&losses[query as usize]).for_each(|(sum, phi)| *sum += phi);
+                sums.iter_mut().zip(&losses[query as usize]).for_each(|(sum, phi)| *sum += weight * phi);
             }
             if round % every == 0 || round == self.0.len() {
                 let bounds = sums.iter().zip(&scales).map(|(&sum, scale)| {
@@ -91,10 +94,11 @@ pub(super) fn loss_bound(l: f64, norm: f64, c: f64) -> f64 {
     l + norm * (c * l).sqrt() + c * norm * norm
 }
 
-/// c of the bound, for a margin of Delta = 1 or rows and Delta scaled so.
-pub(super) fn bound_constant(rule: UpdateRule, delta: f64, radius: f64) -> f64 {
+/// c of the bound, for a margin of Delta = 1 or rows and Delta scaled so, and lists of weights up to `heaviest`.
+pub(super) fn bound_constant(rule: UpdateRule, delta: f64, radius: f64, heaviest: f64) -> f64 {
+    let square = 4.0 * heaviest * radius * radius;
     match rule {
-        UpdateRule::Misordered => 4.0 * radius * radius,
-        UpdateRule::Printed => 2.0 * delta + 4.0 * radius * radius,
+        UpdateRule::Misordered => square,
+        UpdateRule::Printed => 2.0 * delta + square,
     }
 }

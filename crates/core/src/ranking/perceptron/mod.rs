@@ -16,7 +16,9 @@
 //! sum_t RML_t <= L + ||u|| sqrt(c L) + c ||u||^2,  c = 4 R_X^2, L = sum of phi_t(u) over updates,
 //!
 //! and 4 R_X^2 / g^2 where lists can be ordered with margin g, whatever their number and length. The printed
-//! rule satisfies the same with c = 2 + 4 R_X^2.
+//! rule satisfies the same with c = 2 + 4 R_X^2. Where lists have weights, a_t for the list of round t, the step and the
+//! loss of a round are multiplied by its weight; then ||w||^2 grows by (a_t 2 R_X A_t)^2 at most, so the bound holds for
+//! the weighted sums with c = 4 a R_X^2 (2 + 4 a R_X^2), a being the largest weight.
 //!
 //! The mean of all iterates ranks much better than the last one, and is what [`Perceptron::averaged`] gives. The
 //! state is w, one vector of sums, and three numbers: O(d), however many lists have passed.
@@ -83,8 +85,8 @@ pub struct PerceptronState {
     pub rounds: u64,
     /// Lists that were not in perfect order.
     pub updates: u64,
-    /// Sum of 1 - measure over all lists, each before it was learned from, documents of equal score in the
-    /// worst order.
+    /// Sum over all lists of weight times 1 - measure, each before it was learned from, documents of equal score in
+    /// the worst order.
     pub cumulative_loss: f64,
 }
 
@@ -122,7 +124,7 @@ impl Perceptron {
         Ok(Self { target, rule, delta, state, scratch: Scratch::default() })
     }
 
-    /// Learns from a list and returns 1 - measure, before learning. `weight` multiplies the step. Features
+    /// Learns from a list and returns 1 - measure, before learning. `weight` multiplies step and loss. Features
     /// beyond those that were known get weights, 0 until now.
     pub fn learn(&mut self, list: &List<'_>, weight: f64) -> f64 {
         let Self { target, rule, delta, state, scratch } = self;
@@ -135,7 +137,7 @@ impl Perceptron {
         let loss = worst.loss(*target, scores, list.labels());
         let round = state.rounds as f64;
         state.rounds += 1;
-        state.cumulative_loss += loss;
+        state.cumulative_loss += weight * loss;
         if loss <= PERFECT || weight == 0.0 {
             return loss;
         }

@@ -99,18 +99,20 @@ proptest! {
         lists in some_lists(),
         u in prop::collection::vec(-3.0f64..3.0, 3),
         printed in any::<bool>(),
+        weights in prop::collection::vec(prop::sample::select(vec![0.0, 0.5, 1.0, 3.0]), 8),
     ) {
         let rule = if printed { UpdateRule::Printed } else { UpdateRule::Misordered };
         let u = &u[..lists.n_features()];
         let mut perceptron = Perceptron::new(u.len(), Target::Ndcg, rule, 1.0).unwrap();
         let (mut l, mut scores) = (0.0, Vec::new());
-        for list in (0..30).flat_map(|_| lists.iter()) {
-            if perceptron.learn(&list, 1.0) > PERFECT {
+        let heaviest = weights[..lists.n_queries()].iter().copied().fold(0.0, f64::max);
+        for (list, &weight) in (0..30).flat_map(|_| lists.iter().zip(&weights)) {
+            if perceptron.learn(&list, weight) > PERFECT {
                 products::scores(&list, u, &mut scores);
-                l += slam::loss(&scores, list.labels(), &Target::Ndcg.weights(list.labels()), 1.0);
+                l += weight * slam::loss(&scores, list.labels(), &Target::Ndcg.weights(list.labels()), 1.0);
             }
         }
-        let c = bound_constant(rule, 1.0, list_radius(&lists));
+        let c = bound_constant(rule, 1.0, list_radius(&lists), heaviest);
         let bound = loss_bound(l, dot(u, u).sqrt(), c);
         prop_assert!(perceptron.state().cumulative_loss <= bound + 1e-9);
     }
@@ -144,4 +146,11 @@ fn training_keeps_the_best_epoch_and_its_curve_stays_below_the_bound() {
     assert!((report.curve.last().unwrap().loss - state.cumulative_loss).abs() < 1e-3);
     let again = fit_perceptron(&params, &Sample::new(&lists), Some(&validation), 3, &Silent).unwrap();
     assert_eq!((state, report), again);
+    // Weights far from 1: steps, losses and the bound are all of them weighted.
+    let weights = (0..lists.n_queries()).map(|i| [0.0, 0.01, 1.0, 50.0][i % 4]).collect();
+    let weighted = Sample::weighted(&lists, weights).unwrap();
+    let (state, report) = fit_perceptron(&params, &weighted, Some(&validation), 3, &Silent).unwrap();
+    assert!(report.curve.iter().all(|point| point.loss <= point.bound));
+    let last = report.curve.last().unwrap().loss;
+    assert!((last - state.cumulative_loss).abs() < 1e-5 * last && last > 1.0, "{last}");
 }

@@ -70,7 +70,7 @@ pub struct PerceptronReport {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EpochFigures {
-    /// Mean of 1 - measure over the lists, each before it was learned from.
+    /// Mean of 1 - measure over the lists, by their weights, each before it was learned from.
     pub loss: f64,
     /// Lists that were not in perfect order.
     pub updates: u64,
@@ -112,7 +112,7 @@ pub fn fit_perceptron(
             })
             .transpose()?;
         epochs.push(EpochFigures {
-            loss: (state.cumulative_loss - before.0) / lists.n_queries() as f64,
+            loss: (state.cumulative_loss - before.0) / sample.total_weight(),
             updates: state.updates - before.1,
             validation: validated,
         });
@@ -130,6 +130,6 @@ pub fn fit_perceptron(
     let (_, kept, state) = best.expect("there is at least one epoch");
     let goals = Goals::new(params.target, lists)?;
     history.truncate(kept as usize * lists.n_queries());
-    let curve = history.beside_bound(params, lists, &goals, &state.averaged());
+    let curve = history.beside_bound(params, sample, &goals, &state.averaged());
     Ok((state, PerceptronReport { epochs, kept, curve }))
 }

@@ -13,7 +13,7 @@ use super::objective::{Means, PairRisk};
 use super::{PathReport, RankSvmParams};
 use crate::Result;
 use crate::progress::Progress;
-use crate::ranking::path::{Others, PathPoint, choose};
+use crate::ranking::path::{PathPoint, choose};
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
 use crate::ranking::validation::Validation;
@@ -35,7 +35,7 @@ pub(super) fn fit(
     let chosen = choose(&params.lambda, validation, progress, |lambda| {
         let (w, point) = minimise(&mut risk, params, lambda, std::mem::take(&mut last));
         last.clone_from(&w);
-        (w, point, Others::Open)
+        (w, point)
     })?;
     Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
 }

@@ -25,7 +25,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use self::objective::PairRisk;
-use super::path::{LambdaPath, Others, PathPoint, check_lambdas, choose};
+use super::path::{LambdaPath, PathPoint, check_lambdas, choose};
 use super::products::dot;
 use super::sample::Sample;
 use super::validation::Validation;
@@ -141,7 +141,7 @@ pub(super) fn fit_smooth(
             iterations: found.iterations,
             validation: None,
         };
-        (found.w, point, Others::Open)
+        (found.w, point)
     })?;
     Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
 }

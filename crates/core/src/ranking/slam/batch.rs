@@ -7,7 +7,7 @@ use super::objective::{Goals, SlamObjective};
 use super::pegasos::pegasos;
 use super::weights::Target;
 use crate::progress::Progress;
-use crate::ranking::path::{LambdaPath, Others, PathPoint, check_lambdas, choose};
+use crate::ranking::path::{LambdaPath, PathPoint, check_lambdas, choose};
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
 use crate::ranking::validation::Validation;
@@ -92,8 +92,8 @@ pub struct SlamReport {
     pub lower_bound: Option<f64>,
     /// Whether w = 0 was proved to be as good as any weights, within the tolerance: nothing can be learned this way.
     pub collapsed: bool,
-    /// Bound (23).
-    pub bound: GeneralizationBound,
+    /// Bound (23), where all lists count the same.
+    pub bound: Option<GeneralizationBound>,
 }
 
 /// Minimises (4) on lists whose features are scaled already, for every lambda from the largest down, and keeps the
@@ -112,23 +112,44 @@ pub fn fit_slam(
     let (objective_at_zero, _) = risk.at(&zero);
     let collapsed = |bound: f64| objective_at_zero - bound <= params.tolerance * objective_at_zero;
     let mut bundle = Bundle::default();
+    let mut solve = |lambda: f64, start: Vec<f64>| {
+        let found = bundle.minimise(&risk, lambda, start, params.tolerance, params.max_iterations);
+        let point = PathPoint {
+            lambda,
+            objective: found.objective,
+            lower_bound: Some(found.lower_bound),
+            relative_gradient: None,
+            iterations: found.iterations,
+            validation: None,
+        };
+        (found.w, point)
+    };
+    if params.solver == Solver::Bundle {
+        // (4) grows with lambda, and not at w = 0: if that is as good as any weights for the smallest lambda, it is
+        // for all.
+        let (_, mut point) = solve(params.lambda.smallest(), zero.clone());
+        if point.lower_bound.is_some_and(collapsed) {
+            point.objective = objective_at_zero;
+            point.validation = validation.map(|validation| validation.of_weights(&zero)).transpose()?;
+            let bound = sample.is_even().then(|| GeneralizationBound::of(sample.lists(), &goals, &zero));
+            let report = SlamReport {
+                lambda: point.lambda,
+                objective: objective_at_zero,
+                objective_at_zero,
+                lower_bound: point.lower_bound,
+                collapsed: true,
+                bound,
+                path: vec![point],
+            };
+            return Ok((zero, report));
+        }
+    }
     let mut last = zero;
     let chosen = choose(&params.lambda, validation, progress, |lambda| match params.solver {
         Solver::Bundle => {
-            let start = std::mem::take(&mut last);
-            let found = bundle.minimise(&risk, lambda, start, params.tolerance, params.max_iterations);
-            last.clone_from(&found.w);
-            let point = PathPoint {
-                lambda,
-                objective: found.objective,
-                lower_bound: Some(found.lower_bound),
-                relative_gradient: None,
-                iterations: found.iterations,
-                validation: None,
-            };
-            // If w = 0 minimises (4) for one lambda, 0 is a subgradient of phi there, and so it does for all.
-            let others = if collapsed(found.lower_bound) { Others::Same } else { Others::Open };
-            (found.w, point, others)
+            let (w, point) = solve(lambda, std::mem::take(&mut last));
+            last.clone_from(&w);
+            (w, point)
         }
         Solver::Pegasos => {
             let w = pegasos(sample, &goals, params, lambda, seed);
@@ -141,12 +162,12 @@ pub fn fit_slam(
                 iterations: params.epochs,
                 validation: None,
             };
-            (w, point, Others::Open)
+            (w, point)
         }
     })?;
     let point = chosen.path[chosen.kept];
     let collapsed = point.lower_bound.is_some_and(collapsed);
-    let bound = GeneralizationBound::of(sample.lists(), &goals, &chosen.w);
+    let bound = sample.is_even().then(|| GeneralizationBound::of(sample.lists(), &goals, &chosen.w));
     let report = SlamReport {
         lambda: point.lambda,
         objective: point.objective,
