@@ -123,6 +123,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn the_bundle_closes_its_gap_and_nothing_is_below_its_bound(
+        lists in some_lists(),
+        other in prop::collection::vec(-3.0f64..3.0, 3),
+        power in -4i32..=0,
+    ) {
+        let (sample, lambda) = (Sample::new(&lists), 10f64.powi(power));
+        let params = SlamParams { lambda: LambdaPath::One(lambda), tolerance: 1e-6, ..SlamParams::default() };
+        let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
+        let bound = report.lower_bound.unwrap();
+        prop_assert!(report.objective - bound <= 1e-6 * report.objective + 1e-12, "{report:?}");
+        let goals = Goals::new(params.target, &lists).unwrap();
+        let risk = SlamObjective { sample: &sample, goals: &goals, delta: 1.0 };
+        let objective = |w: &[f64]| risk.at(w).0 + 0.5 * lambda * dot(w, w);
+        prop_assert!((objective(&w) - report.objective).abs() <= 1e-9);
+        prop_assert!(objective(&other[..w.len()]) >= bound - 1e-9);
+    }
+}
+
 #[test]
 fn golden_batch() {
     let golden = golden("slam_batch.json");
