@@ -24,10 +24,11 @@ use crate::commands::rankers;
 use crate::terminal::{Format, Terminal};
 use crate::{Global, Outcome};
 
-/// Train a model on a dataset
+/// Train a model on a dataset, or a ranker on feature lists
 ///
 /// Models are measured on the validation judgments of the dataset, if it has any (held-out clicks are
-/// such); test judgments are not looked at.
+/// such); test judgments are not looked at. Rankers (perceptron, slam, ranksvm, listnet) learn from LETOR files and
+/// are measured on those of --validation.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
