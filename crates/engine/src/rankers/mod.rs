@@ -95,7 +95,7 @@ impl RankerReport {
             path.iter().find(|point| point.lambda == lambda).and_then(|point| point.validation)
         };
         match self {
-            Self::Perceptron(report) => report.epochs.get(report.kept as usize - 1)?.validation,
+            Self::Perceptron(report) => report.epochs.get((report.kept as usize).checked_sub(1)?)?.validation,
             Self::Slam(report) => of_path(&report.path, report.lambda),
             Self::Path(report) => of_path(&report.path, report.lambda),
         }

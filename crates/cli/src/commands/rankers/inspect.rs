@@ -47,6 +47,10 @@ pub(crate) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<Str
     if let Some(figure) = model.report.validated() {
         rows.push(row("validation figure", format!("{figure:.4}")));
     }
+    let count = |name: &str| provenance.data.get(name).and_then(Value::as_u64).map(human);
+    if let (Some(lists), Some(documents)) = (count("lists"), count("documents")) {
+        rows.push(row("trained on lists, documents", format!("{lists}, {documents}")));
+    }
     Ok((rows, vec![weights(&model)], provenance))
 }
 

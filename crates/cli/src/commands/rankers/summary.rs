@@ -24,6 +24,7 @@ pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
             "w = 0 is as good as any weights for this objective, so nothing was learned: wrong pairs cost more than right \
              ones gain. Use `train perceptron`, which minimises the same losses online, or ranksvm or listnet",
         );
+        return;
     }
     let Some(bound) = &report.bound else {
         terminal

@@ -26,13 +26,14 @@ pub(crate) enum Model {
     ///
     /// Parameters for --set:
     ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
-    ///   rule=misordered      which documents move the weights: misordered, or printed (all within the margin delta,
-    ///                        as the paper has it; the bound of the paper does not hold for it, a larger one does)
+    ///   rule=misordered      which documents move the weights: misordered, or printed (all within
+    ///                        the margin delta, as the paper has it; the bound of the paper does not
+    ///                        hold for it, a larger one does)
     ///   delta=1              the margin of the printed rule
     ///   epochs=100           passes over the lists at most; the one that is best on validation is kept
     ///   patience=20          passes without a better validation figure after which to stop
     ///   averaged=true        rank with the mean of all iterates, not with the last
-    #[command(verbatim_doc_comment)]
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
     Perceptron {
         #[command(flatten)]
         args: Args,
@@ -48,12 +49,12 @@ pub(crate) enum Model {
     ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
     ///   delta=1              the margin
     ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
-    ///   lambda=[1,...,1e-5]  weight of ||w||^2 / 2, or several, as in [1,0.1], to choose from by validation;
-    ///                        without --validation 0.01
+    ///   lambda=[1,...,1e-5]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
     ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
     ///   max_iterations=500   iterations of bundle for each lambda, at most
     ///   epochs=20            passes of pegasos for each lambda
-    #[command(verbatim_doc_comment)]
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
     Slam(Args),
     /// RankSVM: a ranker of feature lists that learns from all pairs of documents of different grades
     ///
@@ -61,29 +62,37 @@ pub(crate) enum Model {
     ///
     /// Parameters for --set:
     ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
-    ///   lambda=[10,...,1e-6] weight of ||w||^2 / 2, or several, as in [1,0.1], to choose from by validation;
-    ///                        without --validation 0.01
+    ///   lambda=[10,...,1e-6] weight of ||w||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
     ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
     ///   max_iterations=500   iterations for each lambda, at most
-    #[command(verbatim_doc_comment)]
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
     Ranksvm(Args),
     /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
     ///
     /// Parameters for --set:
-    ///   lambda=[1,...,1e-6]  weight of ||w||^2 / 2, or several, as in [1,0.1], to choose from by validation;
-    ///                        without --validation 0.01
+    ///   lambda=[1,...,1e-6]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
     ///   tolerance=0.001      gradient, relative, at which to stop
     ///   max_iterations=500   iterations for each lambda, at most
-    #[command(verbatim_doc_comment)]
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
     Listnet(Args),
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank train perceptron --letor train.txt --validation vali.txt --out online.model
+  matchrank train perceptron --letor train.txt --validation vali.txt --set target=map --curve curve.csv --out p.model
+  matchrank train slam --letor train.txt --validation vali.txt --set solver=pegasos --out slam.model
+  matchrank train ranksvm --letor train.txt --validation vali.txt --scaling auto --out svm.model
+  matchrank train listnet --letor train.txt --set lambda=0.001 --query-weights weights.tsv --out l.model";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
     #[arg(long, value_name = "FILE")]
     letor: PathBuf,
-    /// Validation lists, by which epochs and lambdas are chosen
+    /// Validation lists, by which epochs, lambdas and (with --scaling auto) the scaling are chosen
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
     /// What is measured on the validation lists

@@ -3,9 +3,10 @@
 //! J(w) = lambda/2 ||w||^2 + 1/n sum over lists of 1/P sum over its P pairs R_i > R_j of l(s_i - s_j),
 //!
 //! with l(z) = max(0, 1 - z) ([`PairLoss::Hinge`], rounded off ever less, until the gap that is proved is small:
-//! `hinge.rs`) or its square ([`PairLoss::SquaredHinge`]), both by a truncated Newton method. A list of m documents may have m^2 / 4 pairs; they
-//! are never formed. Sums over the pairs of a document come from order statistics (`order_statistics.rs`): with
-//! documents sorted by score, one sweep with a tree over grades gives all of them in O(m log m).
+//! `hinge.rs`) or its square ([`PairLoss::SquaredHinge`]), both by a truncated Newton method. A list of m documents may
+//! have m^2 / 4 pairs; they are never formed. Sums over the pairs of a document come from order statistics
+//! (`order_statistics.rs`): with documents sorted by score, one sweep with a tree over grades gives all of them in
+//! O(m log m).
 //!
 //! | symbol | where | |
 //! |---|---|---|
