@@ -64,8 +64,8 @@ fn every_ranker_is_trained_ranks_and_is_measured() {
         assert!(run.lines().next().unwrap().ends_with(kind), "{run}");
         let figures = folder
             .json(&format!("eval --qrels test.qrels --run {kind}.run --measures ndcg@10 --format json"));
-        let ndcg = figures["runs"][0]["measures"]["ndcg@10"].as_f64().or(find(&figures, "ndcg@10"));
-        assert!(ndcg.unwrap() > 0.99, "{kind}: {figures}");
+        let ndcg = figures["runs"][0]["measures"]["ndcg@10"].as_f64().unwrap();
+        assert!(ndcg > 0.97, "{kind}: {figures}");
         let looked = folder.json(&format!("inspect {kind}.model --format json"));
         assert_eq!((looked["kind"].as_str(), looked["weights"].as_array().unwrap().len()), (Some(kind), 4));
         assert!(folder.text(&format!("inspect {kind}.model")).contains("Features of the largest weights"));
@@ -76,17 +76,6 @@ fn every_ranker_is_trained_ranks_and_is_measured() {
     }
     let top = folder.json("rank --model ranksvm.model --letor test.txt --top 3 --out top.run --format json");
     assert_eq!((top["queries"].as_u64(), top["documents"].as_u64()), (Some(10), Some(30)), "{top}");
-}
-
-/// The first number of that name, however deep.
-fn find(value: &Value, name: &str) -> Option<f64> {
-    match value {
-        Value::Object(fields) => fields.iter().find_map(|(key, value)| {
-            if key == name { value.as_f64().or(value["mean"].as_f64()) } else { find(value, name) }
-        }),
-        Value::Array(items) => items.iter().find_map(|item| find(item, name)),
-        _ => None,
-    }
 }
 
 #[test]

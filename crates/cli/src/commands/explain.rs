@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
+use clap::ArgGroup;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
 use matchrank_engine::model_file;
@@ -17,16 +18,16 @@ use crate::{Global, Outcome};
 /// likeliest ways over clicks, which do not add up to its score; a combination both of its models. Rankers of
 /// feature lists show weight * value of each feature.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("documents").required(true).args(["data", "letor"]))]
 pub(crate) struct Args {
     /// Model file made by `train`
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
     /// Dataset folder made by `ingest`
-    #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
+    #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// Feature lists with the document, a LETOR / SVMlight file, for models trained on such
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    #[arg(long, value_name = "FILE")]
     letor: Option<PathBuf>,
     /// With --letor: say why the document stands above, or below, this one
     #[arg(long, value_name = "ID", requires = "letor")]

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
-use clap::ValueEnum;
+use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
 use matchrank_engine::Error;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
@@ -21,16 +21,16 @@ use crate::{Global, Outcome};
 /// Ranks the whole collection, or with --candidates the documents named there. The result is a TREC run.
 /// An index of the documents is made in the dataset folder on first use.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("documents").required(true).args(["data", "letor"]))]
 pub(crate) struct Args {
     /// Model file made by `train`
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
     /// Dataset folder made by `ingest`
-    #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
+    #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// Feature lists to rank, a LETOR / SVMlight file, for models trained on such
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "queries", "split", "candidates"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
     letor: Option<PathBuf>,
     /// Queries to rank for: id and text
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "split")]

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{MatchingModel, PreferenceModel};
@@ -28,16 +29,16 @@ use crate::{Global, Outcome};
 /// {"2": 1}}]}. Features are an array, from feature 1 on, or an object from number to value; one that is missing or
 /// null is 0. A line may have a "weight", which multiplies what is learned from it.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("lessons").required(true).args(["tuples", "lists"]))]
 pub(crate) struct Args {
     /// Model file made by `train sparse-preference` or `train perceptron`
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Tuples to learn from; `-` is standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "lists")]
+    #[arg(long, value_name = "FILE")]
     tuples: Option<PathBuf>,
     /// Feature lists to learn from, JSON lines, for a perceptron; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["tuples", "data", "text"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "text"])]
     lists: Option<PathBuf>,
     /// Model file to write; may be the one that is read
     #[arg(long, value_name = "FILE")]

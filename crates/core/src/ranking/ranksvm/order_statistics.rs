@@ -10,6 +10,9 @@
 pub(crate) struct Sweep {
     /// Documents by ascending score; of equal scores the first in the list first.
     order: Vec<u32>,
+    keys: Vec<(i64, u32)>,
+    /// Score, payload and rank in that order: the sweeps go through memory from one end to the other.
+    sorted: Vec<(f64, f64, u16)>,
     tree: Vec<(f64, f64)>,
     /// For every i: how many j with R_j < R_i have s_j > s_i - M, and the sum of their payload.
     pub(crate) lower: Vec<(f64, f64)>,
@@ -20,11 +23,16 @@ pub(crate) struct Sweep {
 impl Sweep {
     /// Sorts documents by score.
     pub(crate) fn sort(&mut self, scores: &[f64]) -> &[u32] {
+        // By whole numbers that are ordered as `total_cmp` orders floats.
+        let key = |score: &f64| {
+            let bits = score.to_bits() as i64;
+            bits ^ ((bits >> 63) as u64 >> 1) as i64
+        };
+        self.keys.clear();
+        self.keys.extend(scores.iter().map(key).zip(0..));
+        self.keys.sort_unstable();
         self.order.clear();
-        self.order.extend(0..scores.len() as u32);
-        self.order.sort_unstable_by(|&a, &b| {
-            scores[a as usize].total_cmp(&scores[b as usize]).then_with(|| a.cmp(&b))
-        });
+        self.order.extend(self.keys.iter().map(|(_, i)| i));
         &self.order
     }
 
@@ -43,31 +51,34 @@ impl Sweep {
         margin: f64,
         payload: &[f64],
     ) {
-        let Self { order, tree, lower, higher } = self;
+        let Self { order, sorted, tree, lower, higher, .. } = self;
         let m = scores.len();
-        lower.clear();
-        lower.resize(m, (0.0, 0.0));
-        higher.clear();
-        higher.resize(m, (0.0, 0.0));
+        for sums in [&mut *lower, &mut *higher] {
+            sums.clear();
+            sums.resize(m, (0.0, 0.0));
+        }
+        sorted.clear();
+        sorted.extend(order.iter().map(|&i| (scores[i as usize], payload[i as usize], ranks[i as usize])));
         let clear = |tree: &mut Vec<(f64, f64)>| {
             tree.clear();
             tree.resize(n_grades + 1, (0.0, 0.0));
         };
         clear(tree);
-        let mut waiting = order.iter().rev().map(|&j| j as usize).peekable();
-        for i in order.iter().rev().map(|&i| i as usize) {
-            while let Some(j) = waiting.next_if(|&j| margin - scores[i] + scores[j] > 0.0) {
-                add(tree, ranks[j] as usize, payload[j]);
+        let mut waiting = sorted.iter().rev().peekable();
+        for (&(of_i, _, rank), &i) in sorted.iter().zip(&*order).rev() {
+            while let Some(&(_, payload, rank)) = waiting.next_if(|(of_j, ..)| margin - of_i + of_j > 0.0) {
+                add(tree, rank as usize, payload);
             }
-            lower[i] = below(tree, ranks[i] as usize);
+            lower[i as usize] = below(tree, rank as usize);
         }
         clear(tree);
-        let mut waiting = order.iter().map(|&i| i as usize).peekable();
-        for j in order.iter().map(|&j| j as usize) {
-            while let Some(i) = waiting.next_if(|&i| margin - scores[i] + scores[j] > 0.0) {
-                add(tree, n_grades - 1 - ranks[i] as usize, payload[i]);
+        let last = n_grades.saturating_sub(1);
+        let mut waiting = sorted.iter().peekable();
+        for (&(of_j, _, rank), &j) in sorted.iter().zip(&*order) {
+            while let Some(&(_, payload, rank)) = waiting.next_if(|(of_i, ..)| margin - of_i + of_j > 0.0) {
+                add(tree, last - rank as usize, payload);
             }
-            higher[j] = below(tree, n_grades - 1 - ranks[j] as usize);
+            higher[j as usize] = below(tree, last - rank as usize);
         }
     }
 }
