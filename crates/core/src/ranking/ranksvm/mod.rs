@@ -10,7 +10,7 @@
 //!
 //! | symbol | where | |
 //! |---|---|---|
-//! | c_i | [`Sweep`](order_statistics::Sweep)`::lower` | documents of lower grade within the margin below s_i |
+//! | c_i | `Sweep::lower` | documents of lower grade within the margin below s_i |
 //! | d_j | `Sweep::higher` | documents of higher grade within the margin above s_j |
 //!
 //! A list with one grade has no pairs and counts 0.
