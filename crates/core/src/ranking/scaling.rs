@@ -155,3 +155,92 @@ impl Column {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::FeatureRows;
+    use crate::progress::Silent;
+    use crate::ranking::ranksvm::{RankSvmParams, fit_ranksvm};
+    use crate::ranking::testing::close;
+    use crate::ranking::{LambdaPath, LinearRanker, Ranker, Sample};
+
+    const KINDS: [ScalingKind; 5] = [
+        ScalingKind::None,
+        ScalingKind::ZScore,
+        ScalingKind::MinMax,
+        ScalingKind::QueryZScore,
+        ScalingKind::QueryMinMax,
+    ];
+    const FEATURES: usize = 40;
+
+    /// Lists of three documents with few features each, sparse, and the same with all zeros written out.
+    fn both(rows: &[(u8, Vec<(usize, i8)>)]) -> (FeatureLists, FeatureLists) {
+        let mut sparse = FeatureRows::default();
+        let mut values = vec![0.0f32; rows.len() * FEATURES];
+        let names: Vec<String> = (0..rows.len()).map(|i| (i / 3).to_string()).collect();
+        for (i, (grade, entries)) in rows.iter().enumerate() {
+            let row = &mut values[i * FEATURES..(i + 1) * FEATURES];
+            entries.iter().for_each(|&(column, x)| row[column] = f32::from(x));
+            // The last column is named so that both have as many.
+            row[FEATURES - 1] = 1.0;
+            let mut entries: Vec<(u32, f32)> =
+                (0..).zip(row.iter().copied()).filter(|(_, x)| *x != 0.0).collect();
+            sparse.push(&names[i], None, f32::from(*grade), &mut entries).unwrap();
+        }
+        let labels = rows.iter().map(|(grade, _)| f32::from(*grade)).collect();
+        let dense =
+            FeatureLists::from_dense(&vec![3; rows.len() / 3], labels, FEATURES as u32, values).unwrap();
+        (FeatureLists::from_rows(vec![sparse]), dense)
+    }
+
+    #[test]
+    fn factors_are_those_of_the_definition() {
+        let (sparse, _) = both(&[(1, vec![(0, 4), (1, -3)]), (0, vec![(0, 2)]), (0, vec![(1, 3)])]);
+        let z = Scaling::fit(ScalingKind::ZScore, &sparse);
+        // 4, 2, 0 have the standard deviation sqrt(8/3), -3, 0, 3 that of sqrt(6).
+        close(&z.factors()[..2], &[(3.0f64 / 8.0).sqrt(), 1.0 / 6f64.sqrt()], 1e-12);
+        let range = Scaling::fit(ScalingKind::MinMax, &sparse);
+        close(&range.factors()[..3], &[0.25, 1.0 / 6.0, 0.0], 1e-12);
+        assert_eq!(range.factors()[FEATURES - 1], 0.0, "the same in all rows");
+        for kind in [ScalingKind::QueryZScore, ScalingKind::QueryMinMax] {
+            assert!(Scaling::fit(kind, &sparse).factors().is_empty());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn sparse_rows_are_as_dense_ones(
+            rows in prop::collection::vec((0u8..3, prop::collection::vec((0..FEATURES - 1, -9i8..=9), 0..4)), 3..30),
+        ) {
+            let (sparse, dense) = both(&rows[..rows.len() / 3 * 3]);
+            prop_assert!(sparse.list(0).dense().is_none() && dense.list(0).dense().is_some());
+            for kind in KINDS {
+                let learn = |lists: &FeatureLists| {
+                    let scaling = Scaling::fit(kind, lists);
+                    let mut scaled = lists.clone();
+                    scaling.apply(&mut scaled);
+                    let params = RankSvmParams { lambda: LambdaPath::One(0.1), tolerance: 1e-10, ..Default::default() };
+                    let (weights, _) = fit_ranksvm(&params, &Sample::new(&scaled), None, &Silent).unwrap();
+                    LinearRanker { weights, scaling }
+                };
+                let (ours, expected) = (learn(&sparse), learn(&dense));
+                close(ours.scaling.factors(), expected.scaling.factors(), 1e-12);
+                close(&ours.weights, &expected.weights, 1e-6);
+                close(&ours.score_all(&dense), &ours.score_all(&sparse), 1e-9);
+                // Scores of scaled rows are scores of rows.
+                let mut scaled = sparse.clone();
+                ours.scaling.apply(&mut scaled);
+                let plain = LinearRanker {
+                    weights: ours.weights.clone(),
+                    scaling: Scaling::with_factors(ScalingKind::None, Vec::new()),
+                };
+                close(&plain.score_all(&scaled), &ours.score_all(&sparse), 1e-5);
+            }
+        }
+    }
+}
