@@ -10,19 +10,22 @@ macro_rules! vectorised {
             fn plain($($argument: $type),*) $(-> $result)? $body
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx512f")]
+                #[target_feature(enable = "avx512f,popcnt,bmi1,bmi2")]
                 fn avx512($($argument: $type),*) $(-> $result)? {
                     plain($($argument),*)
                 }
-                #[target_feature(enable = "avx2")]
+                #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
                 fn avx2($($argument: $type),*) $(-> $result)? {
                     plain($($argument),*)
                 }
-                if is_x86_feature_detected!("avx512f") {
+                let counts = is_x86_feature_detected!("popcnt")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2");
+                if counts && is_x86_feature_detected!("avx512f") {
                     // SAFETY: the processor has these instructions.
                     return unsafe { avx512($($argument),*) };
                 }
-                if is_x86_feature_detected!("avx2") {
+                if counts && is_x86_feature_detected!("avx2") {
                     // SAFETY: the processor has these instructions.
                     return unsafe { avx2($($argument),*) };
                 }

@@ -1,9 +1,13 @@
-//! Sparse preference learning on the tuples of a folder of classes, and the same tuples as a file for Vowpal
+//! Sparse preference learning on the tuples of a folder of classes, and the same tuples as files for Vowpal
 //! Wabbit; `bench/preference/compare.py` runs both.
 //!
 //! ```text
-//! cargo run --release -p matchrank-engine --example preference_speed -- 20news-bydate.tar.gz 20000 tuples.vw
+//! cargo run --release -p matchrank-engine --example preference_speed -- 20news-bydate.tar.gz 100000 [folder]
 //! ```
+//!
+//! Learns from the tuples and refits with them once. With a folder, writes `train.vw`, the tuples; `test.vw`,
+//! 20,000 test tuples; and `lists.vw` with `lists.txt`, some test rows as queries against all others, and which
+//! of these have their class.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -16,27 +20,48 @@ use std::time::Instant;
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
 use matchrank_core::matching::{Csr, SparseRow};
 use matchrank_core::progress::Silent;
-use matchrank_engine::reproduce::{labelled, preference};
+use matchrank_engine::reproduce::labelled::{self, Labelled};
+use matchrank_engine::reproduce::preference;
+
+/// Every such row is a query of `lists.vw`: a list is 7,531 examples of about 250 words, 15 MB of text.
+const STEP: usize = 150;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [data, n_tuples, examples] = &arguments[..] else {
-        return Err("three arguments: data, number of tuples, file to write".into());
+    let (data, n_tuples, folder) = match &arguments[..] {
+        [data, n_tuples] => (data, n_tuples, None),
+        [data, n_tuples, folder] => (data, n_tuples, Some(Path::new(folder))),
+        _ => return Err("two or three arguments: data, number of tuples, folder to write to".into()),
     };
     let split = labelled::read(Path::new(data), None, 10_000)?;
     let (rows, n) = (&split.train.rows, split.train.rows.n_columns());
     let tuples = preference::tuples(&split.train.labels, n_tuples.parse()?, 1);
-    write(rows, &tuples, Path::new(examples))?;
+    let test = preference::tuples(&split.test.labels, 20_000, 2);
+    if let Some(folder) = folder {
+        write(rows, &tuples, &folder.join("train.vw"))?;
+        write(&split.test.rows, &test, &folder.join("test.vw"))?;
+        write_lists(&split.test, folder)?;
+    }
     let mut learner = Learner::new(&PreferenceParams::default(), n, n, (0..n as u32).map(|i| (i, i)))?;
-    let (started, before) = (Instant::now(), processor_seconds());
-    learner.learn(rows, rows, &tuples, &Silent)?;
-    println!(
-        "{{\"seconds\": {}, \"cpu_seconds\": {}, \"density\": {}, \"violations\": {}}}",
-        started.elapsed().as_secs_f64(),
-        processor_seconds() - before,
-        learner.density(),
-        learner.clock().violations
-    );
+    let mut phases = Vec::new();
+    for phase in ["learn", "refit"] {
+        let (started, before) = (Instant::now(), processor_seconds());
+        learner.learn(rows, rows, &tuples, &Silent)?;
+        let (seconds, cpu_seconds) = (started.elapsed().as_secs_f64(), processor_seconds() - before);
+        let w = learner.matrix();
+        phases.push(serde_json::json!({
+            "phase": phase,
+            "seconds": seconds,
+            "cpu_seconds": cpu_seconds,
+            "density": learner.density(),
+            "violations": learner.clock().violations,
+            "map": preference::mean_average_precision(&w, &split.test, 1, &Silent),
+            "list_map": preference::mean_average_precision(&w, &split.test, STEP, &Silent),
+            "error": preference::error(&w, &split.test, &test),
+        }));
+        learner.refit();
+    }
+    println!("{}", serde_json::to_string(&phases)?);
     Ok(())
 }
 
@@ -46,13 +71,35 @@ fn write(rows: &Csr, tuples: &[Tuple], path: &Path) -> std::io::Result<()> {
     for tuple in tuples {
         let mut difference: BTreeMap<u32, f32> = row(tuple.more).iter().collect();
         row(tuple.less).iter().for_each(|(word, x)| *difference.entry(word).or_default() -= x);
-        write!(out, "1 |q")?;
-        row(tuple.query).iter().try_for_each(|(word, x)| write!(out, " {word}:{x}"))?;
-        write!(out, " |d")?;
-        difference.iter().filter(|(_, x)| **x != 0.0).try_for_each(|(word, x)| write!(out, " {word}:{x}"))?;
-        writeln!(out)?;
+        example(&mut out, row(tuple.query), difference.into_iter())?;
     }
     out.flush()
+}
+
+/// Some rows as queries, each against all others in their order.
+fn write_lists(test: &Labelled, folder: &Path) -> std::io::Result<()> {
+    let mut out = BufWriter::new(File::create(folder.join("lists.vw"))?);
+    let mut classes = BufWriter::new(File::create(folder.join("lists.txt"))?);
+    for query in (0..test.labels.len()).step_by(STEP) {
+        for other in (0..test.labels.len()).filter(|&other| other != query) {
+            example(&mut out, test.rows.row(query), test.rows.row(other).iter())?;
+            writeln!(classes, "{query} {}", u8::from(test.labels[query] == test.labels[other]))?;
+        }
+    }
+    out.flush()?;
+    classes.flush()
+}
+
+fn example(
+    out: &mut impl Write,
+    query: SparseRow<'_>,
+    difference: impl Iterator<Item = (u32, f32)>,
+) -> std::io::Result<()> {
+    write!(out, "1 |q")?;
+    query.iter().try_for_each(|(word, x)| write!(out, " {word}:{x}"))?;
+    write!(out, " |d")?;
+    difference.filter(|&(_, x)| x != 0.0).try_for_each(|(word, x)| write!(out, " {word}:{x}"))?;
+    writeln!(out)
 }
 
 /// Processor time of this process, to hundredths, where the system tells it; else 0.

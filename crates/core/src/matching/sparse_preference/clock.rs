@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::row::Whole;
-use super::shrinkage::Shrinkage;
 use super::{Form, PreferenceParams, Step};
 
 /// Whether W is found or refitted.
@@ -17,7 +16,6 @@ pub enum Phase {
 
 /// Where learning stands: every number it needs beside W to go on as if it had not stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Clock {
     /// Whether W is found or refitted.
     pub phase: Phase,
@@ -31,12 +29,10 @@ pub struct Clock {
     pub all_steps: u64,
     /// lambda times the steps since the last multiple of T.
     pub pending: f64,
-    /// s: the thresholds since W was settled.
+    /// s: all thresholds so far.
     pub shrinkage: f64,
-    /// What is stored for an entry that has been 1 since the start.
+    /// What s is to be taken from for an entry that has been 1 since the start.
     pub start: f32,
-    /// The step at which s was last set back to 0.
-    pub settled_at: u64,
     /// Bytes of W when dead entries were last dropped.
     pub swept_bytes: u64,
     /// How often the ceiling of memory made W shrink harder.
@@ -45,12 +41,10 @@ pub struct Clock {
     pub extra_shrinkage: f64,
 }
 
-/// s is set back to 0 once it is this large: f32 keeps seven digits of |w| + s.
-const SETTLE_AT: f64 = 1.0;
-/// But not before so many steps: settling reads all of W.
-const SETTLE_AFTER: u64 = if cfg!(test) { 16 } else { 8192 };
-
 impl Clock {
+    /// Steps after which W is written at the latest.
+    pub(super) const BLOCK: u64 = if cfg!(test) { 5 } else { 256 };
+
     /// Before the first step.
     pub(super) fn new() -> Self {
         Self {
@@ -62,7 +56,6 @@ impl Clock {
             pending: 0.0,
             shrinkage: 0.0,
             start: 1.0,
-            settled_at: 0,
             swept_bytes: 0,
             ceilings: 0,
             extra_shrinkage: 0.0,
@@ -77,9 +70,8 @@ impl Clock {
         }
     }
 
-    /// A step has been made, at a tuple whose documents were `gap` apart. Whether it was the last before a
-    /// multiple of T.
-    pub(super) fn tick(&mut self, params: &PreferenceParams, gap: f64) -> bool {
+    /// A step has been made, at a tuple whose documents were `gap` apart.
+    pub(super) fn tick(&mut self, params: &PreferenceParams, gap: f64) {
         let eta = self.eta(params);
         self.steps += 1;
         self.all_steps += 1;
@@ -88,22 +80,31 @@ impl Clock {
             self.loss += params.margin - gap;
         }
         if self.restricted(params) {
-            return false;
+            return;
         }
         if params.form == Form::Sparse {
             self.pending += params.lambda * eta;
         }
-        let multiple = self.steps.is_multiple_of(params.shrink_every as u64);
-        if multiple {
+        if self.steps.is_multiple_of(params.shrink_every as u64) {
             self.shrinkage += self.pending;
             self.pending = 0.0;
         }
-        multiple
     }
 
-    /// Whether s should be set back to 0.
-    pub(super) fn settling_is_due(&self) -> bool {
-        self.shrinkage >= SETTLE_AT && self.steps - self.settled_at >= SETTLE_AFTER
+    /// Steps of the block that comes next, or of the rest of one that has begun. Blocks end at multiples of T,
+    /// where shrinkage is due; while entries stay what they are, each step is a block.
+    pub(super) fn block(&self, params: &PreferenceParams) -> usize {
+        if self.restricted(params) {
+            return 1;
+        }
+        let period = params.shrink_every as u64;
+        let at = self.steps % period;
+        (Self::BLOCK - at % Self::BLOCK).min(period - at) as usize
+    }
+
+    /// Whether the last step ended a block.
+    pub(super) fn ends_block(&self, params: &PreferenceParams) -> bool {
+        self.restricted(params) || (self.steps % params.shrink_every as u64).is_multiple_of(Self::BLOCK)
     }
 
     /// Whether only entries that are there may change.
@@ -111,14 +112,8 @@ impl Clock {
         self.phase == Phase::Refit || params.form == Form::Diagonal
     }
 
-    /// W as a whole, during the step that comes next.
-    pub(super) fn whole(&self, params: &PreferenceParams, n_columns: usize) -> Whole {
-        Whole {
-            shrinkage: Shrinkage(self.shrinkage as f32),
-            start: self.start,
-            n_columns,
-            restricted: self.restricted(params),
-            averaged: self.steps as f32,
-        }
+    /// W as a whole, during the block that comes next.
+    pub(super) fn whole(&self, n_columns: usize) -> Whole {
+        Whole { shrinkage: self.shrinkage, start: self.start, n_columns, averaged: self.steps as f32 }
     }
 }

@@ -1,6 +1,4 @@
 use super::learner::Learner;
-use super::row::Row;
-use super::workers::SHARDS;
 
 impl Learner {
     /// Soft-thresholds all of W by as little as it takes to leave at most so many entries: for a density that
@@ -9,21 +7,16 @@ impl Learner {
         if self.nnz() <= entries {
             return;
         }
-        self.settle();
-        let start = self.whole().start;
+        self.sweep();
         let mut magnitudes: Vec<f32> = Vec::new();
-        for i in 0..self.n_query_features() {
-            match &self.shards[i % SHARDS][i / SHARDS] {
-                Row::Start => {
-                    magnitudes.extend(self.shared_of(i).map(|_| start).filter(|&start| start > 0.0))
-                }
-                row => magnitudes.extend(row.entries().map(|(_, stored)| stored.abs())),
-            }
-        }
+        self.visit(|i, row| {
+            let values = row.values(self.shared_of(i), self.whole()).map(|(_, value)| value.abs());
+            magnitudes.extend(values.filter(|&value| value > 0.0));
+        });
         let at = magnitudes.len() - entries - 1;
         let (_, threshold, _) = magnitudes.select_nth_unstable_by(at, f32::total_cmp);
         self.clock.shrinkage += f64::from(*threshold);
-        self.settle();
+        self.sweep();
     }
 }
 

@@ -1,40 +1,37 @@
 use crate::matching::SparseRow;
+use crate::simd::vectorised;
 
-/// d+ - d-: the columns where it is not 0 with their values, and the same spread out over all columns.
-#[derive(Debug, Clone)]
+/// d+ - d-: the columns where it is not 0, ascending, with their values.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Difference {
     pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<f32>,
-    /// The value of every column; its length is a power of two, so that a column can be made to fit by a mask.
-    spread: Box<[f32]>,
-    /// The last row that had the column, see [`Self::missing`].
-    marks: Box<[u32]>,
-    row: u32,
+    /// The values, and [`PADDING`] zeros.
+    padded: Vec<f32>,
+    words: Vec<Word>,
 }
 
-impl Difference {
-    /// Of documents with that many features.
-    pub(super) fn new(n_columns: usize) -> Self {
-        let length = n_columns.next_power_of_two();
-        Self {
-            columns: Vec::new(),
-            values: Vec::new(),
-            spread: vec![0.0; length].into(),
-            marks: vec![0; length].into(),
-            row: 0,
-        }
-    }
+/// Which of the columns from 64 `at` on a vector has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) at: u32,
+    pub(super) bits: u64,
+}
 
-    /// The value of every column, and zeros up to a power of two.
-    pub(super) fn spread(&self) -> &[f32] {
-        &self.spread
+/// Zeros after values and numbers, so that sixteen can be read from any place.
+pub(super) const PADDING: usize = 16;
+
+impl Difference {
+    /// Of columns that ascend.
+    pub(super) fn new(columns: &[u32], values: &[f32]) -> Self {
+        let mut difference = Self::default();
+        columns.iter().zip(values).for_each(|(&column, &value)| difference.push(column, value));
+        difference.finish();
+        difference
     }
 
     /// Becomes d+ - d-.
     pub(super) fn set(&mut self, more: SparseRow<'_>, less: SparseRow<'_>) {
-        self.columns.iter().for_each(|&column| self.spread[column as usize] = 0.0);
-        self.columns.clear();
-        self.values.clear();
+        self.clear();
         let (mut i, mut j) = (0, 0);
         let (a, b) = (more.indices(), less.indices());
         while i < a.len() || j < b.len() {
@@ -50,27 +47,99 @@ impl Difference {
                 j += 1;
             }
             if value != 0.0 {
-                let column = column.min(other);
-                self.columns.push(column);
-                self.values.push(value);
-                self.spread[column as usize] = value;
+                self.push(column.min(other), value);
             }
         }
+        self.finish();
     }
 
-    /// Columns and values of the difference that are not among the given columns.
-    pub(super) fn missing(&mut self, among: &[u32]) -> impl Iterator<Item = (u32, f32)> + '_ {
-        if self.row == u32::MAX {
-            self.marks.fill(0);
-            self.row = 0;
+    /// Becomes empty; entries may be pushed until [`Self::finish`].
+    fn clear(&mut self) {
+        self.columns.clear();
+        self.padded.clear();
+        self.words.clear();
+    }
+
+    fn finish(&mut self) {
+        self.padded.resize(self.columns.len() + PADDING, 0.0);
+    }
+
+    fn push(&mut self, column: u32, value: f32) {
+        let (at, bit) = (column / 64, 1 << (column % 64));
+        match self.words.last_mut() {
+            Some(word) if word.at == at => word.bits |= bit,
+            _ => self.words.push(Word { at, bits: bit }),
         }
-        self.row += 1;
-        let mask = self.marks.len() - 1;
-        for &column in among {
-            self.marks[column as usize & mask] = self.row;
+        self.columns.push(column);
+        self.padded.push(value);
+    }
+
+    pub(super) fn values(&self) -> &[f32] {
+        &self.padded[..self.columns.len()]
+    }
+
+    /// The values, and [`PADDING`] zeros.
+    pub(super) fn padded(&self) -> &[f32] {
+        &self.padded
+    }
+
+    /// The columns, by words of 64.
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+}
+
+/// A sparse vector spread out over all columns, so that any of them can be looked up.
+#[derive(Debug, Clone)]
+pub(super) struct Spread {
+    /// Its length is a power of two, so that a column can be made to fit by a mask.
+    values: Box<[f32]>,
+}
+
+impl Spread {
+    /// Zeros.
+    pub(super) fn new(n_columns: usize) -> Self {
+        Self { values: vec![0.0; n_columns.next_power_of_two().max(64)].into() }
+    }
+
+    pub(super) fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// The value of every column, and zeros up to a power of two.
+    pub(super) fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// From zeros to a vector.
+    pub(super) fn set(&mut self, columns: &[u32], values: &[f32]) {
+        columns.iter().zip(values).for_each(|(&column, &value)| self.values[column as usize] = value);
+    }
+
+    /// Back to zeros from a vector that has these columns.
+    pub(super) fn clear(&mut self, columns: &[u32]) {
+        columns.iter().for_each(|&column| self.values[column as usize] = 0.0);
+    }
+
+    /// The inner product with a sparse vector.
+    pub(super) fn dot(&self, columns: &[u32], values: &[f32]) -> f64 {
+        dot(columns, values, &self.values)
+    }
+}
+
+vectorised! {
+    fn dot(columns: &[u32], values: &[f32], spread: &[f32]) -> f64 {
+        let mask = spread.len() - 1;
+        let mut lanes = [0f32; 16];
+        let ((columns, columns_rest), (values, values_rest)) =
+            (columns.as_chunks::<16>(), values.as_chunks::<16>());
+        for (columns, values) in columns.iter().zip(values) {
+            for lane in 0..16 {
+                lanes[lane] += values[lane] * spread[columns[lane] as usize & mask];
+            }
         }
-        let Self { columns, values, marks, row, .. } = &*self;
-        let pairs = columns.iter().copied().zip(values.iter().copied());
-        pairs.filter(move |&(column, _)| marks[column as usize & mask] != *row)
+        let rest = columns_rest.iter().zip(values_rest);
+        let rest: f32 = rest.map(|(&column, &value)| value * spread[column as usize & mask]).sum();
+        lanes.iter().fold(f64::from(rest), |sum, &lane| sum + f64::from(lane))
     }
 }

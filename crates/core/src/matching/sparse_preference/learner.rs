@@ -1,13 +1,22 @@
+use std::borrow::Cow;
+
+use super::change::Room;
 use super::clock::{Clock, Phase};
 use super::row::{Row, Whole};
+use super::violation::{self, Violation};
 use super::workers::{SHARDS, Stop, work};
-use super::{Form, PreferenceParams, Tuple};
+use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, CsrBuilder};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
 /// No document word is the query word.
 pub(super) const NOT_SHARED: u32 = u32::MAX;
+
+/// The document word that a query word is, if any.
+pub(super) fn shared_column(shared: u32) -> Option<u32> {
+    Some(shared).filter(|&column| column != NOT_SHARED)
+}
 
 /// Values of features beyond which W might leave the range of numbers.
 const LARGEST_VALUE: f32 = 1e6;
@@ -24,6 +33,8 @@ pub struct Learner {
     /// Row i is at i / SHARDS of shard i % SHARDS.
     pub(super) shards: Vec<Vec<Row>>,
     pub(super) clock: Clock,
+    /// Violations of the block that has begun, which the rows do not have yet.
+    pub(super) pending: Vec<Violation>,
 }
 
 impl Learner {
@@ -55,13 +66,14 @@ impl Learner {
             columns[row as usize] = column;
         }
         let rows_of = |shard: usize| (n_query_features + SHARDS - 1 - shard) / SHARDS;
-        let shards = (0..SHARDS).map(|shard| vec![Row::Start; rows_of(shard)]).collect();
+        let shards = (0..SHARDS).map(|shard| vec![Row::default(); rows_of(shard)]).collect();
         let learner = Self {
             params: *params,
             n_columns: n_document_features,
             shared: columns,
             shards,
             clock: Clock::new(),
+            pending: Vec::new(),
         };
         learner.check_ceiling()?;
         Ok(learner)
@@ -93,22 +105,21 @@ impl Learner {
     ) -> Result<()> {
         self.check(queries, documents, tuples)?;
         let mut done = 0;
-        while done < tuples.len() {
+        loop {
+            self.sweep_if_due();
+            if done == tuples.len() {
+                return Ok(());
+            }
             let (n, stop) = work(self, queries, documents, &tuples[done..], progress);
             done += n;
-            match stop {
-                Stop::Done => {}
-                Stop::Diverged => {
-                    return Err(Error::Diverged(format!(
-                        "scores left the range of numbers at step {}: take a smaller c than {}, or scale the \
-                         rows to length 1",
-                        self.clock.steps, self.params.c
-                    )));
-                }
-                Stop::Sweep => self.sweep(),
+            if stop == Stop::Diverged {
+                return Err(Error::Diverged(format!(
+                    "scores left the range of numbers at step {}: take a smaller c than {}, or scale the \
+                     rows to length 1",
+                    self.clock.steps, self.params.c
+                )));
             }
         }
-        Ok(())
     }
 
     fn check(&self, queries: &Csr, documents: &Csr, tuples: &[Tuple]) -> Result<()> {
@@ -146,43 +157,60 @@ impl Learner {
 
     /// Refitting begins: steps start anew, nothing is shrunk, and only entries that are not 0 now change.
     pub fn refit(&mut self) {
-        self.settle();
+        self.sweep();
         let whole = self.whole();
         if self.params.average {
             self.for_each_row(|row, shared| row.keep_sums(shared, whole));
         }
-        self.clock = Clock {
-            phase: Phase::Refit,
-            steps: 0,
-            violations: 0,
-            loss: 0.0,
-            pending: 0.0,
-            settled_at: 0,
-            ..self.clock
-        };
+        self.clock =
+            Clock { phase: Phase::Refit, steps: 0, violations: 0, loss: 0.0, pending: 0.0, ..self.clock };
     }
 
-    /// Drops dead entries, and sets s back to 0 or shrinks harder where that is due.
-    fn sweep(&mut self) {
-        if self.clock.settling_is_due() {
-            self.settle();
-        } else {
-            let whole = self.whole();
-            self.for_each_row(|row, shared| row.sweep(shared, whole, false));
+    /// Between two blocks: drops dead entries where they may have become many, and shrinks harder where W would
+    /// take too much.
+    fn sweep_if_due(&mut self) {
+        let is_large = self.sweep_above().is_some_and(|above| self.bytes() > above);
+        if !is_large || !self.clock.ends_block(&self.params) {
+            return;
         }
+        self.sweep();
         if let Some(max_mib) = self.params.max_mib {
             self.shrink_below((max_mib as u64) << 20);
         }
         self.clock.swept_bytes = self.bytes();
     }
 
-    /// Drops dead entries and sets s back to 0.
-    pub(super) fn settle(&mut self) {
+    /// Adds to the rows what the block that has begun is to change them by.
+    fn write_pending(&mut self) {
+        let violations = std::mem::take(&mut self.pending);
+        let (whole, mut room) = (self.whole(), Room::new(self.n_columns));
+        for parts in violation::parts(&violations, |_| true).chunk_by(|a, b| a.row == b.row) {
+            let i = parts[0].row as usize;
+            let row = &mut self.shards[i % SHARDS][i / SHARDS];
+            row.apply(parts, &mut room, shared_column(self.shared[i]), whole, whole.shrinkage);
+        }
+    }
+
+    /// Calls `each` with every row as it is now and its number.
+    pub(super) fn visit(&self, mut each: impl FnMut(usize, &Row)) {
+        let parts = violation::parts(&self.pending, |_| true);
+        let mut changing = parts.chunk_by(|a, b| a.row == b.row).peekable();
         let whole = self.whole();
-        self.for_each_row(|row, shared| row.sweep(shared, whole, true));
-        self.clock.start = whole.shrinkage.value(whole.start);
-        self.clock.shrinkage = 0.0;
-        self.clock.settled_at = self.clock.steps;
+        let mut room = Room::new(if parts.is_empty() { 0 } else { self.n_columns });
+        for i in 0..self.n_query_features() {
+            let mut row = Cow::Borrowed(&self.shards[i % SHARDS][i / SHARDS]);
+            if let Some(parts) = changing.next_if(|parts| parts[0].row as usize == i) {
+                row.to_mut().apply(parts, &mut room, self.shared_of(i), whole, whole.shrinkage);
+            }
+            each(i, &row);
+        }
+    }
+
+    /// Shrinks every row by what is due, and drops dead entries.
+    pub(super) fn sweep(&mut self) {
+        self.write_pending();
+        let whole = self.whole();
+        self.for_each_row(|row, _| row.sweep(whole));
     }
 
     /// Adds to s what it takes to bring W from above a ceiling to three quarters of it.
@@ -195,8 +223,7 @@ impl Learner {
             let extra = f64::from(self.magnitude_above(kept));
             self.clock.shrinkage += extra;
             self.clock.extra_shrinkage += extra;
-            let whole = self.whole();
-            self.for_each_row(|row, shared| row.sweep(shared, whole, false));
+            self.sweep();
             harder = true;
         }
         self.clock.ceilings += u64::from(harder);
@@ -207,10 +234,9 @@ impl Learner {
         // Positive f32 are in the order of their bits; the upper 16 give the exponent and 7 bits more.
         let mut counts = vec![0u64; 1 << 16];
         let whole = self.whole();
-        for (_, stored) in self.shards.iter().flatten().flat_map(Row::entries) {
-            let value = whole.shrinkage.value(stored).abs();
-            if value > 0.0 {
-                counts[(value.to_bits() >> 16) as usize] += 1;
+        for (_, value) in self.shards.iter().flatten().flat_map(|row| row.values(None, whole)) {
+            if value != 0.0 {
+                counts[(value.abs().to_bits() >> 16) as usize] += 1;
             }
         }
         let keep = (share * counts.iter().sum::<u64>() as f64) as u64;
@@ -227,7 +253,7 @@ impl Learner {
         for (shard, rows) in self.shards.iter_mut().enumerate() {
             for (at, row) in rows.iter_mut().enumerate() {
                 let shared = self.shared[at * SHARDS + shard];
-                each(row, (shared != NOT_SHARED).then_some(shared));
+                each(row, shared_column(shared));
             }
         }
     }
@@ -236,25 +262,18 @@ impl Learner {
     pub fn matrix(&self) -> Csr {
         let mut builder = CsrBuilder::new(self.n_columns);
         let mut entries = Vec::new();
-        for i in 0..self.n_query_features() {
-            self.row(i, &mut entries);
+        self.visit(|i, row| {
+            self.entries(i, row, &mut entries);
             entries.iter().for_each(|&(column, value)| builder.push(column, value));
             builder.end_row();
-        }
+        });
         builder.finish().expect("rows in order, of finite numbers")
     }
 
     /// The entries of a row that are not 0, columns ascending.
-    fn row(&self, i: usize, entries: &mut Vec<(u32, f32)>) {
-        let whole = self.whole();
-        let row = &self.shards[i % SHARDS][i / SHARDS];
+    fn entries(&self, i: usize, row: &Row, entries: &mut Vec<(u32, f32)>) {
         entries.clear();
-        if let Row::Start = row {
-            entries.extend(self.shared_of(i).map(|column| (column, whole.start)));
-        } else {
-            entries.extend(row.entries());
-        }
-        entries.iter_mut().for_each(|(_, number)| *number = whole.shrinkage.value(*number));
+        entries.extend(row.values(self.shared_of(i), self.whole()));
         for ((_, value), sum) in entries.iter_mut().zip(row.sums()) {
             *value -= sum / self.clock.steps.max(1) as f32;
         }
@@ -263,17 +282,18 @@ impl Learner {
     }
 
     pub(super) fn shared_of(&self, i: usize) -> Option<u32> {
-        Some(self.shared[i]).filter(|&column| column != NOT_SHARED)
+        shared_column(self.shared[i])
     }
 
     pub(super) fn whole(&self) -> Whole {
-        self.clock.whole(&self.params, self.n_columns)
+        self.clock.whole(self.n_columns)
     }
 
-    /// Bytes beyond which W is swept at the next multiple of T.
-    pub(super) fn sweep_above(&self) -> u64 {
+    /// Bytes beyond which W is swept at the end of a block, if entries can come at all.
+    pub(super) fn sweep_above(&self) -> Option<u64> {
         let doubled = (2 * self.clock.swept_bytes).max(SWEEP_AT_LEAST);
-        self.params.max_mib.map_or(doubled, |max_mib| doubled.min((max_mib as u64) << 20))
+        let above = self.params.max_mib.map_or(doubled, |max_mib| doubled.min((max_mib as u64) << 20));
+        (!self.clock.restricted(&self.params)).then_some(above)
     }
 
     /// The parameters.
@@ -298,9 +318,9 @@ impl Learner {
 
     /// Entries of W that are not 0.
     pub fn nnz(&self) -> usize {
-        let whole = self.whole();
-        let live = |i: usize| self.shards[i % SHARDS][i / SHARDS].live(self.shared_of(i), whole);
-        (0..self.n_query_features()).map(live).sum()
+        let (whole, mut nnz) = (self.whole(), 0);
+        self.visit(|i, row| nnz += row.live(self.shared_of(i), whole));
+        nnz
     }
 
     /// The share of the entries of W that are not 0.
@@ -316,10 +336,5 @@ impl Learner {
     /// Memory that W takes without any entry.
     fn fixed_bytes(&self) -> u64 {
         (self.shared.len() * (size_of::<Row>() + size_of::<u32>())) as u64
-    }
-
-    /// Whether entries can come in this phase.
-    pub(super) fn grows(&self) -> bool {
-        self.clock.phase == Phase::Learn && self.params.form != Form::Diagonal
     }
 }

@@ -4,15 +4,17 @@
 //! spread out in memory, sixteen at a time. For the rows of most words this takes less time than to look up
 //! the columns of the difference in the row, and half the memory.
 
-use super::difference::Difference;
+use super::change::{Change, Room};
+use super::difference::Spread;
 use super::shrinkage::Shrinkage;
+use super::violation::Part;
 use crate::simd::vectorised;
 
 /// Columns with a number each; see the [module](self).
 #[derive(Debug, Clone, Default)]
 pub(super) struct List {
     columns: Vec<u32>,
-    stored: Vec<f32>,
+    numbers: Vec<f32>,
     /// A second number of every entry, while averages are kept.
     sums: Vec<f32>,
 }
@@ -20,7 +22,11 @@ pub(super) struct List {
 impl List {
     /// An empty list with room for so many entries.
     pub(super) fn new(capacity: usize) -> Self {
-        Self { columns: Vec::with_capacity(capacity), stored: Vec::with_capacity(capacity), sums: Vec::new() }
+        Self {
+            columns: Vec::with_capacity(capacity),
+            numbers: Vec::with_capacity(capacity),
+            sums: Vec::new(),
+        }
     }
 
     /// Bytes of a list with room for so many entries.
@@ -29,7 +35,7 @@ impl List {
     }
 
     pub(super) fn capacity(&self) -> usize {
-        self.stored.capacity()
+        self.numbers.capacity()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -40,17 +46,18 @@ impl List {
         Self::bytes_of(self.capacity()) + self.sums.len() * size_of::<f32>()
     }
 
-    pub(super) fn push(&mut self, column: u32, stored: f32) {
+    pub(super) fn push(&mut self, column: u32, number: f32) {
         self.columns.push(column);
-        self.stored.push(stored);
+        self.numbers.push(number);
     }
 
-    pub(super) fn columns(&self) -> &[u32] {
-        &self.columns
+    /// Columns and numbers.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.columns.iter().copied().zip(self.numbers.iter().copied())
     }
 
-    pub(super) fn stored(&self) -> &[f32] {
-        &self.stored
+    pub(super) fn numbers(&self) -> &[f32] {
+        &self.numbers
     }
 
     pub(super) fn sums(&self) -> &[f32] {
@@ -65,78 +72,75 @@ impl List {
 
     /// The sum of w_j difference_j.
     #[inline(always)]
-    pub(super) fn dot(&self, difference: &Difference, shrinkage: Shrinkage) -> f64 {
-        dot(&self.columns, &self.stored, difference.spread(), shrinkage)
+    pub(super) fn dot(&self, difference: &Spread, shrinkage: Shrinkage) -> f64 {
+        dot(&self.columns, &self.numbers, difference.values(), shrinkage)
     }
 
     /// Adds `scale` times the difference to entries that are there, and `averaged` times as much to their
-    /// sums; returns how many there were.
+    /// sums.
     #[inline(always)]
-    pub(super) fn add(
-        &mut self,
-        scale: f32,
-        difference: &Difference,
-        shrinkage: Shrinkage,
-        averaged: f32,
-    ) -> usize {
-        add_to_sums(&self.columns, &mut self.sums, difference.spread(), scale * averaged);
-        add(&self.columns, &mut self.stored, difference.spread(), shrinkage, scale)
+    pub(super) fn add_where_present(&mut self, scale: f32, difference: &Spread, averaged: f32) {
+        add(&self.columns, &mut self.numbers, difference.values(), scale);
+        add(&self.columns, &mut self.sums, difference.values(), scale * averaged);
     }
 
-    /// Entries that shrinkage has left something of.
-    pub(super) fn live(&self, shrinkage: Shrinkage) -> usize {
-        self.stored.iter().filter(|&&stored| shrinkage.leaves(stored)).count()
-    }
-
-    /// Drops entries that do not stay; of a list without sums.
-    pub(super) fn retain(&mut self, stays: impl Fn(u32, f32) -> bool) {
+    /// Changes the row, and drops entries of which nothing is left; of a list without sums.
+    pub(super) fn apply(&mut self, change: Change<'_>, room: &mut Room) {
+        let Change { due, parts, next } = change;
+        let Room { zeros: values, entries: new, .. } = room;
+        for &Part { scale, difference, .. } in parts {
+            for (&column, &value) in difference.columns.iter().zip(difference.values()) {
+                values[column as usize] += scale * value;
+            }
+        }
         let mut kept = 0;
         for at in 0..self.len() {
-            let (column, stored) = (self.columns[at], self.stored[at]);
-            (self.columns[kept], self.stored[kept]) = (column, stored);
-            kept += usize::from(stays(column, stored));
+            let column = self.columns[at];
+            let added = std::mem::take(&mut values[column as usize]);
+            let number = next.value(due.value(self.numbers[at]) + added);
+            (self.columns[kept], self.numbers[kept]) = (column, number);
+            kept += usize::from(number != 0.0);
         }
         self.columns.truncate(kept);
-        self.stored.truncate(kept);
+        self.numbers.truncate(kept);
+        for &column in parts.iter().flat_map(|part| &part.difference.columns) {
+            let number = next.value(std::mem::take(&mut values[column as usize]));
+            if number != 0.0 {
+                new.push((column, number));
+            }
+        }
+        let needed = self.len() + new.len();
+        if needed > self.capacity() || 4 * needed < self.capacity() {
+            let mut moved = Self::new(needed + needed / 4);
+            self.entries().for_each(|(column, number)| moved.push(column, number));
+            *self = moved;
+        }
+        new.drain(..).for_each(|(column, number)| self.push(column, number));
     }
 }
 
 vectorised! {
-    fn dot(columns: &[u32], stored: &[f32], spread: &[f32], shrinkage: Shrinkage) -> f64 {
+    fn dot(columns: &[u32], numbers: &[f32], spread: &[f32], shrinkage: Shrinkage) -> f64 {
         let mask = spread.len() - 1;
         let mut lanes = [0f32; 16];
-        let ((columns, columns_rest), (stored, stored_rest)) =
-            (columns.as_chunks::<16>(), stored.as_chunks::<16>());
-        for (columns, stored) in columns.iter().zip(stored) {
+        let ((columns, columns_rest), (numbers, numbersrest)) =
+            (columns.as_chunks::<16>(), numbers.as_chunks::<16>());
+        for (columns, numbers) in columns.iter().zip(numbers) {
             for lane in 0..16 {
-                lanes[lane] += shrinkage.value(stored[lane]) * spread[columns[lane] as usize & mask];
+                lanes[lane] += shrinkage.value(numbers[lane]) * spread[columns[lane] as usize & mask];
             }
         }
-        let rest = columns_rest.iter().zip(stored_rest);
+        let rest = columns_rest.iter().zip(numbersrest);
         let rest: f32 = rest.map(|(&column, &u)| shrinkage.value(u) * spread[column as usize & mask]).sum();
         lanes.iter().fold(f64::from(rest), |sum, &lane| sum + f64::from(lane))
     }
 }
 
 vectorised! {
-    fn add(columns: &[u32], stored: &mut [f32], spread: &[f32], shrinkage: Shrinkage, scale: f32) -> usize {
+    fn add(columns: &[u32], numbers: &mut [f32], spread: &[f32], scale: f32) {
         let mask = spread.len() - 1;
-        let mut found = 0u32;
-        for (&column, stored) in columns.iter().zip(stored) {
-            let value = spread[column as usize & mask];
-            let new = shrinkage.stored(shrinkage.value(*stored) + scale * value);
-            *stored = if value != 0.0 { new } else { *stored };
-            found += u32::from(value != 0.0);
-        }
-        found as usize
-    }
-}
-
-vectorised! {
-    fn add_to_sums(columns: &[u32], sums: &mut [f32], spread: &[f32], scale: f32) {
-        let mask = spread.len() - 1;
-        for (&column, sum) in columns.iter().zip(sums) {
-            *sum += scale * spread[column as usize & mask];
+        for (&column, number) in columns.iter().zip(numbers) {
+            *number += scale * spread[column as usize & mask];
         }
     }
 }

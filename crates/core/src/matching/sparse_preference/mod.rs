@@ -15,10 +15,10 @@
 //! | C, eta_t | [`PreferenceParams::c`], [`PreferenceParams::step`] |
 //! | lambda, T | [`PreferenceParams::lambda`], [`PreferenceParams::shrink_every`] |
 //!
-//! **Cost** of a tuple: the words of q times those of d+ and d-. Memory follows the entries that are not 0:
-//! an untouched row takes none, a sparse one a hash table (`table`), a full one a number for every column.
-//! Shrinkage is exact and costs nothing (`shrinkage`). The rows of W are divided among the threads, which
-//! agree on every tuple's score before anyone changes W (`workers`), so W is the same for any number of them.
+//! **Cost** of a tuple: the words of q times those of d+ and d-, at most. Memory follows the entries that are
+//! not 0: an untouched row takes none, a short one a list, a full one its numbers and a bit for every column
+//! (`packed`). Shrinkage is exact and costs nothing (`shrinkage`). W is read and written in blocks of T steps
+//! by all threads at once (`workers`), with the outcome of steps one by one, the same for any number of them.
 //!
 //! **Where it differs from the paper.** Refitting starts from the sparse W, not from the identity, and may
 //! end with the mean of W over its steps ([`PreferenceParams::average`]).
@@ -42,27 +42,31 @@
 //! # Ok::<(), matchrank_core::Error>(())
 //! ```
 
+mod board;
+mod change;
 mod clock;
-mod dense;
 mod density;
 mod difference;
 mod learner;
 mod list;
+mod merge;
+mod packed;
 mod params;
 mod row;
 mod shrinkage;
 #[cfg(test)]
 mod slow;
 mod state;
-mod table;
 #[cfg(test)]
 mod tests;
+mod unpacked;
+mod violation;
 mod workers;
 
 pub use clock::{Clock, Phase};
 pub use learner::Learner;
 pub use params::{Form, PreferenceParams, Step};
-pub use state::State;
+pub use state::{Pending, State};
 
 /// For a query, one document is preferred to another; all are row numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,9 +1,10 @@
 use super::clock::Clock;
-use super::dense::Dense;
+use super::difference::Difference;
 use super::learner::{Learner, NOT_SHARED};
 use super::list::List;
-use super::row::Row;
-use super::table::Table;
+use super::packed::Packed;
+use super::row::{Entries, Row};
+use super::violation::Violation;
 use super::workers::SHARDS;
 use super::{Phase, PreferenceParams};
 use crate::{Error, Result};
@@ -19,18 +20,80 @@ pub struct State {
     pub n_document_features: usize,
     /// For every row: the column of the same word, or 4294967295.
     pub shared: Vec<u32>,
-    /// For every row, how it is kept: 0 as at the start, 1 as a list, 2 as a table, 3 dense.
+    /// For every row, how it is kept: 0 as at the start, 1 as a list, 4 packed; 2 and 3 are earlier ways.
     pub kinds: Vec<u8>,
-    /// For every row: the entries that its list has room for, or the buckets of its table; else 0.
+    /// For every row: the entries that it has room for; 0 if it is as at the start.
     pub capacities: Vec<u32>,
+    /// For every row: [`Clock::shrinkage`] when it was last written.
+    pub written_at: Vec<f64>,
     /// Where the entries of each row start; the last is the number of entries.
     pub offsets: Vec<u64>,
     /// Columns of the entries, in no order.
     pub columns: Vec<u32>,
-    /// Their numbers, from which [`Clock::shrinkage`] is still to be taken.
+    /// Their numbers, of which what [`Clock::shrinkage`] has grown by since the row was written is still to be
+    /// taken.
     pub numbers: Vec<f32>,
     /// While refitting with averages, a second number for every entry; else empty.
     pub sums: Vec<f32>,
+    /// What the rows are still to change by.
+    pub pending: Pending,
+}
+
+/// Steps that the rows of W do not have yet: for each of them eta, q and d+ - d-.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    /// eta of every step.
+    pub etas: Vec<f64>,
+    /// Where the entries of each vector start, first q, then d+ - d- of every step; the last is their number.
+    pub offsets: Vec<u64>,
+    /// Columns of the vectors, ascending in each.
+    pub columns: Vec<u32>,
+    /// Their values.
+    pub values: Vec<f32>,
+}
+
+impl Default for Pending {
+    /// None.
+    fn default() -> Self {
+        Self { etas: Vec::new(), offsets: vec![0], columns: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl Pending {
+    fn new(violations: &[Violation]) -> Self {
+        let mut pending = Self::default();
+        for Violation { eta, query: (words, weights), difference } in violations {
+            pending.etas.push(*eta);
+            for (columns, values) in [(&words[..], &weights[..]), (&difference.columns, difference.values())]
+            {
+                pending.columns.extend(columns);
+                pending.values.extend(values);
+                pending.offsets.push(pending.columns.len() as u64);
+            }
+        }
+        pending
+    }
+
+    /// The violations, for a W of that many rows and columns; none if the arrays do not go together.
+    fn violations(&self, n_rows: usize, n_columns: usize) -> Option<Vec<Violation>> {
+        let fits = self.offsets.len() == 2 * self.etas.len() + 1
+            && self.offsets.last() == Some(&(self.columns.len() as u64))
+            && self.columns.len() == self.values.len()
+            && self.etas.iter().all(|eta| eta.is_finite())
+            && self.values.iter().all(|value| value.is_finite());
+        let vector = |at: usize, n: usize| {
+            let range = self.offsets[at] as usize..self.offsets[at + 1] as usize;
+            let columns = self.columns.get(range.clone())?;
+            let are_columns = columns.windows(2).all(|pair| pair[0] < pair[1])
+                && columns.last().is_none_or(|&last| (last as usize) < n);
+            are_columns.then(|| (columns.to_vec(), self.values[range].to_vec()))
+        };
+        let violation = |(at, &eta): (usize, &f64)| {
+            let (query, (columns, values)) = (vector(2 * at, n_rows)?, vector(2 * at + 1, n_columns)?);
+            Some(Violation { eta, query, difference: Difference::new(&columns, &values) })
+        };
+        fits.then(|| self.etas.iter().enumerate().map(violation).collect())?
+    }
 }
 
 impl Learner {
@@ -43,19 +106,21 @@ impl Learner {
             shared: self.shared.clone(),
             kinds: Vec::with_capacity(self.n_query_features()),
             capacities: Vec::with_capacity(self.n_query_features()),
+            written_at: Vec::with_capacity(self.n_query_features()),
             offsets: vec![0],
             columns: Vec::new(),
             numbers: Vec::new(),
             sums: Vec::new(),
+            pending: Pending::new(&self.pending),
         };
         for i in 0..self.n_query_features() {
             let row = &self.shards[i % SHARDS][i / SHARDS];
-            let (kind, capacity) = match row {
-                Row::Start => (0, 0),
-                Row::List(list) => (1, list.capacity()),
-                Row::Table(table) => (2, table.n_buckets()),
-                Row::Dense(_) => (3, 0),
+            let (kind, capacity) = match &row.entries {
+                Entries::Start => (0, 0),
+                Entries::List(list) => (1, list.capacity()),
+                Entries::Packed(packed) => (4, packed.capacity()),
             };
+            state.written_at.push(row.written_at);
             state.kinds.push(kind);
             state.capacities.push(capacity as u32);
             for (column, number) in row.entries() {
@@ -76,14 +141,15 @@ impl Learner {
         let broken = |what: String| Error::Shape(format!("the state of learning is broken: {what}"));
         if [clock.loss, clock.pending, clock.shrinkage, clock.extra_shrinkage, f64::from(clock.start)]
             .iter()
+            .chain(&state.written_at)
             .any(|number| !(number.is_finite() && *number >= 0.0))
-            || clock.settled_at > clock.steps
         {
             return Err(broken("its counters are out of range".into()));
         }
         let averaged = clock.phase == Phase::Refit && params.average;
         let (n_rows, n_entries) = (shared.len(), state.columns.len());
-        if [state.kinds.len(), state.capacities.len(), state.offsets.len()] != [n_rows, n_rows, n_rows + 1]
+        if [state.kinds.len(), state.capacities.len(), state.written_at.len()] != [n_rows; 3]
+            || state.offsets.len() != n_rows + 1
             || [state.numbers.len(), state.sums.len()] != [n_entries, if averaged { n_entries } else { 0 }]
             || state.offsets.last() != Some(&(n_entries as u64))
         {
@@ -100,60 +166,54 @@ impl Learner {
             if numbers.iter().chain(sums).any(|number| !number.is_finite()) {
                 return Err(broken(format!("row {i} has an entry that is no number")));
             }
-            let row = row(*n_columns, (kind, capacity as usize), columns, numbers, sums)
+            let entries = entries(*n_columns, (kind, capacity as usize), columns, numbers, sums)
                 .ok_or_else(|| broken(format!("row {i} does not fit its memory")))?;
-            learner.shards[i % SHARDS][i / SHARDS] = row;
+            let written_at = state.written_at[i];
+            learner.shards[i % SHARDS][i / SHARDS] = Row { written_at, entries };
         }
+        let pending = state.pending.violations(n_rows, *n_columns);
+        learner.pending = pending.ok_or_else(|| broken("the steps that are pending are no steps".into()))?;
         learner.clock = *clock;
         Ok(learner)
     }
 }
 
-/// A row from its arrays; none if they do not go together.
-fn row(
+/// The entries of a row from their arrays; none if they do not go together.
+fn entries(
     n_columns: usize,
     (kind, capacity): (u8, usize),
     columns: &[u32],
     numbers: &[f32],
     sums: &[f32],
-) -> Option<Row> {
-    let mut sorted = columns.to_vec();
+) -> Option<Entries> {
+    let mut sorted: Vec<(u32, usize)> = columns.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
-    let are_columns = sorted.last().is_none_or(|&last| (last as usize) < n_columns)
-        && sorted.windows(2).all(|pair| pair[0] < pair[1]);
+    let are_columns = sorted.last().is_none_or(|&(last, _)| (last as usize) < n_columns)
+        && sorted.windows(2).all(|pair| pair[0].0 < pair[1].0);
     // More room than anything could need is a broken file too.
     let is_sane = capacity <= 2 * n_columns + 1;
-    let entries = columns.iter().copied().zip(numbers.iter().copied());
+    let mut entries: Vec<(u32, f32)> = sorted.iter().map(|&(column, at)| (column, numbers[at])).collect();
+    let sorted_sums = || sorted.iter().filter_map(|&(_, at)| sums.get(at).copied()).collect();
+    let fits = columns.len() <= capacity;
     match kind {
         _ if !(are_columns && is_sane) => None,
-        0 => columns.is_empty().then_some(Row::Start),
+        0 => columns.is_empty().then_some(Entries::Start),
         1 => {
-            let mut list = (columns.len() <= capacity).then(|| List::new(capacity))?;
-            entries.for_each(|(column, number)| list.push(column, number));
+            let mut list = fits.then(|| List::new(capacity))?;
+            columns.iter().zip(numbers).for_each(|(&column, &number)| list.push(column, number));
             list.set_sums(sums.to_vec());
-            Some(Row::List(list))
+            Some(Entries::List(list))
         }
-        2 => {
-            let fits = Table::buckets_for(columns.len()) <= capacity;
-            let mut table = fits.then(|| Table::new(capacity))?;
-            entries.for_each(|(column, number)| table.insert(column, number));
-            if !sums.is_empty() {
-                table.keep_sums();
-                for (&column, &sum) in columns.iter().zip(sums) {
-                    let (_, place) = table.get_mut(column)?;
-                    *place? = sum;
-                }
-            }
-            Some(Row::Table(table))
+        // A hash table, or a number for every column.
+        2 | 3 => {
+            let mut entries = Entries::new(n_columns, entries);
+            entries.set_sums(sorted_sums());
+            Some(entries)
         }
-        3 => {
-            let mut dense = Dense::new(n_columns);
-            entries.for_each(|(column, number)| dense.set(column, number));
-            if !sums.is_empty() {
-                dense.keep_sums();
-                columns.iter().zip(sums).for_each(|(&column, &sum)| dense.set_sum(column, sum));
-            }
-            Some(Row::Dense(dense))
+        4 => {
+            let mut packed = fits.then(|| Packed::new(n_columns, capacity, &mut entries))?;
+            packed.set_sums(sorted_sums());
+            Some(Entries::Packed(packed))
         }
         _ => None,
     }

@@ -309,7 +309,7 @@ fn broken_states_are_errors() {
     problem.learn(&mut learner, &problem.tuples);
     let state = learner.state();
     assert_eq!(Learner::from_state(&state).unwrap().state(), state);
-    assert!((1..4).all(|kind| state.kinds.contains(&kind)), "all kinds of rows");
+    assert!([1, 4].iter().all(|kind| state.kinds.contains(kind)), "all kinds of rows");
     let breaks: [fn(&mut State); 9] = [
         |state| state.kinds[0] = 9,
         |state| state.capacities.iter_mut().for_each(|capacity| *capacity = 1),

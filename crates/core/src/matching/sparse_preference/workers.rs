@@ -1,32 +1,30 @@
-//! Steps on all threads, in exactly the order of the tuples.
+//! Steps on all threads, with the outcome of steps one by one in the order of the tuples.
 //!
-//! Rows of W are divided among the threads. For every tuple each thread adds up the scores of its own query
-//! words, tells the others the sum, and waits for theirs; then all know q' W (d+ - d-), come to the same
-//! decision, and change their own rows. Sums are integers, so W does not depend on who added what. There is
-//! one message per thread and tuple, a cache line, and nobody waits for anything else.
+//! Tuples are taken in blocks, which end at the multiples of T. Within a block W stays as it is and what the
+//! steps add to it is kept apart: a tuple's score is q' W d + sum over the violations s so far of
+//! eta_s (q_s' q) (d_s' d), d short for d+ - d-. So the rows of W, which are divided among the threads, are
+//! read for a whole block without waiting for anyone. Then all threads tell each other their sums, once per
+//! block, go through the violations alike, and change their own rows: every row is written once, with all
+//! that the block adds to it, and entries that the shrinkage at the end of the block leaves nothing of are
+//! never written. Sums are integers, so W does not depend on who added what.
+//!
+//! Where only entries that are there may change, the sum above is not what steps add. Then a block is one step.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
+use super::board::{Board, LARGEST_SCORE, Sum};
+use super::change::Room;
 use super::clock::Clock;
-use super::difference::Difference;
-use super::learner::Learner;
-use super::row::Row;
+use super::difference::{Difference, Spread};
+use super::learner::{Learner, shared_column};
+use super::row::{Row, Whole};
+use super::violation::{self, Influence, Part, Violation};
 use super::{PreferenceParams, Tuple};
-use crate::matching::Csr;
+use crate::matching::{Csr, SparseRow};
 use crate::progress::Progress;
 
 /// Parts that the rows are divided into: row i is in part i % SHARDS.
 pub(super) const SHARDS: usize = 64;
-/// Entries of a tuple that are worth another thread.
-const ENTRIES_PER_THREAD: usize = if cfg!(test) { 1 } else { 2000 };
-/// Rows that are fetched ahead.
-const AHEAD: usize = 2;
-/// Tuples between two reports of progress.
-const REPORT_EVERY: usize = 1024;
-/// Scores are added as multiples of 2^-60.
-const UNIT: f64 = (1u64 << 60) as f64;
-/// A score that has left this range counts as diverged.
-const LARGEST_SCORE: f64 = 1e19;
+/// Entries of a block that are worth another thread.
+const ENTRIES_PER_THREAD: usize = if cfg!(test) { 1 } else { 20_000 };
 
 /// Why workers return.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,10 +46,17 @@ struct Task<'a> {
     documents: &'a Csr,
     tuples: &'a [Tuple],
     clock: Clock,
+    pending: &'a [Violation],
     fixed_bytes: u64,
     /// Bytes of W at which workers return to have it swept.
     sweep_above: Option<u64>,
     progress: &'a dyn Progress,
+}
+
+impl<'a> Task<'a> {
+    fn query(&self, tuple: &Tuple) -> SparseRow<'a> {
+        self.queries.row(tuple.query as usize)
+    }
 }
 
 /// Steps until all tuples are done or something else has to be; how many were made.
@@ -65,7 +70,6 @@ pub(super) fn work(
     let row_bytes = |rows: &[Row]| rows.iter().map(|row| row.bytes() as u64).sum::<u64>();
     let all_bytes = learner.bytes();
     let in_rows: u64 = learner.shards.iter().map(|rows| row_bytes(rows)).sum();
-    let sweep_above = learner.grows().then(|| learner.sweep_above());
     let task = Task {
         params: &learner.params,
         n_columns: learner.n_columns,
@@ -74,181 +78,253 @@ pub(super) fn work(
         documents,
         tuples,
         clock: learner.clock,
+        pending: &learner.pending,
         fixed_bytes: all_bytes - in_rows,
-        sweep_above,
+        sweep_above: learner.sweep_above(),
         progress,
     };
-    let n_threads = threads(queries, documents, tuples);
-    let mut workers: Vec<Worker<'_>> = (0..n_threads).map(|_| Worker::default()).collect();
+    let n_threads = threads(&task);
+    let mut workers: Vec<Worker<'_>> = (0..n_threads).map(|me| Worker::new(me, n_threads)).collect();
     for (shard, rows) in learner.shards.iter_mut().enumerate() {
         let worker = &mut workers[shard % n_threads];
         worker.bytes += row_bytes(rows);
-        worker.shards.push((shard, rows));
+        worker.shards.push(rows);
     }
     let board = Board::new(n_threads);
     let (mut first, others) = (workers.remove(0), workers);
-    let (n, clock, stop) = std::thread::scope(|scope| {
-        for (me, mut worker) in (1..).zip(others) {
+    let end = std::thread::scope(|scope| {
+        for mut worker in others {
             let (task, board) = (&task, &board);
-            scope.spawn(move || worker.run(me, task, board));
+            scope.spawn(move || worker.run(task, board));
         }
-        first.run(0, &task, &board)
+        first.run(&task, &board)
     });
     drop(first);
-    learner.clock = clock;
-    (n, stop)
+    learner.clock = end.clock;
+    learner.pending = end.pending;
+    (end.done, end.stop)
 }
 
-/// As many threads as the pool has, unless tuples are too small to share.
-fn threads(queries: &Csr, documents: &Csr, tuples: &[Tuple]) -> usize {
-    let sample = &tuples[..tuples.len().min(1000)];
+/// As many threads as the pool has, unless blocks are too small to share.
+fn threads(task: &Task<'_>) -> usize {
+    let sample = &task.tuples[..task.tuples.len().min(1000)];
     let length = |matrix: &Csr, row: u32| matrix.row(row as usize).indices().len();
     let entries = |tuple: &Tuple| {
-        length(queries, tuple.query) * (length(documents, tuple.more) + length(documents, tuple.less))
+        length(task.queries, tuple.query)
+            * (length(task.documents, tuple.more) + length(task.documents, tuple.less))
     };
     let mean = sample.iter().map(entries).sum::<usize>() / sample.len().max(1);
-    (mean / ENTRIES_PER_THREAD).clamp(1, SHARDS).min(rayon::current_num_threads())
+    let block = task.clock.block(task.params).max(if task.clock.restricted(task.params) { 10 } else { 1 });
+    (block * mean / ENTRIES_PER_THREAD).clamp(1, SHARDS).min(rayon::current_num_threads())
 }
 
-/// The rows of one thread.
-#[derive(Default)]
+/// The rows of one thread: those of shards `me`, `me` + `n_threads`, ...
 struct Worker<'a> {
-    shards: Vec<(usize, &'a mut Vec<Row>)>,
+    me: usize,
+    n_threads: usize,
+    shards: Vec<&'a mut Vec<Row>>,
     bytes: u64,
 }
 
+/// Where a worker stopped.
+struct End {
+    done: usize,
+    clock: Clock,
+    /// Violations of a block that has not ended.
+    pending: Vec<Violation>,
+    stop: Stop,
+}
+
 impl Worker<'_> {
-    fn run(&mut self, me: usize, task: &Task<'_>, board: &Board) -> (usize, Clock, Stop) {
-        let Task { params, shared, .. } = *task;
-        let mut place = [usize::MAX; SHARDS];
-        self.shards.iter().enumerate().for_each(|(at, &(shard, _))| place[shard] = at);
-        let mut clock = task.clock;
-        let (mut difference, mut own) = (Difference::new(task.n_columns), Vec::new());
-        for (done, tuple) in (1..).zip(task.tuples) {
-            if me == 0 && done % REPORT_EVERY == 0 {
-                task.progress.advance(REPORT_EVERY as u64);
-            }
-            let whole = clock.whole(params, task.n_columns);
-            difference.set(task.documents.row(tuple.more as usize), task.documents.row(tuple.less as usize));
-            own.clear();
-            let words = task.queries.row(tuple.query as usize).iter();
-            own.extend(words.filter(|&(i, _)| place[i as usize % SHARDS] != usize::MAX));
+    fn new(me: usize, n_threads: usize) -> Self {
+        Self { me, n_threads, shards: Vec::new(), bytes: 0 }
+    }
 
-            let mut partial = Sum::default();
-            let row_of = |i: u32| &self.shards[place[i as usize % SHARDS]].1[i as usize / SHARDS];
-            for (at, &(i, q)) in own.iter().enumerate() {
-                if let Some(&(next, _)) = own.get(at + AHEAD) {
-                    row_of(next).fetch(&difference);
-                }
-                let row = row_of(i);
-                partial.add(f64::from(q) * row.dot(&difference, column(shared, i), whole));
-            }
-            let (gap, bytes) = board.agree(me, done as u64, partial, self.bytes);
-            let Some(gap) = gap.score() else { return (done, clock, Stop::Diverged) };
+    fn is_own(&self, row: u32) -> bool {
+        row as usize % SHARDS % self.n_threads == self.me
+    }
 
-            if gap < params.margin {
-                let eta = clock.eta(params);
-                for &(i, q) in &own {
-                    let row = &mut self.shards[place[i as usize % SHARDS]].1[i as usize / SHARDS];
-                    let before = row.bytes() as u64;
-                    let scale = (eta * f64::from(q)) as f32;
-                    row.add(scale, &mut difference, column(shared, i), whole);
-                    self.bytes = self.bytes + row.bytes() as u64 - before;
-                }
-            }
-            let multiple = clock.tick(params, gap);
+    fn row(&self, row: u32) -> &Row {
+        &self.shards[row as usize % SHARDS / self.n_threads][row as usize / SHARDS]
+    }
+
+    fn row_mut(&mut self, row: u32) -> &mut Row {
+        &mut self.shards[row as usize % SHARDS / self.n_threads][row as usize / SHARDS]
+    }
+
+    fn run(&mut self, task: &Task<'_>, board: &Board) -> End {
+        let Task { params, n_columns, tuples, .. } = *task;
+        let (mut clock, mut violations) = (task.clock, task.pending.to_vec());
+        let mut room = Room::new(if clock.restricted(params) { 0 } else { n_columns });
+        let mut bench = Bench::new(task);
+        let (mut done, mut round) = (0, 0);
+        while done < tuples.len() {
+            let whole = clock.whole(n_columns);
+            let block = &tuples[done..tuples.len().min(done + clock.block(params))];
+            self.read(task, block, whole, &mut bench);
+            round += 1;
+            let bytes = board.agree(self.me, round, &mut bench.scores, self.bytes);
             let is_large = task.sweep_above.is_some_and(|above| task.fixed_bytes + bytes > above);
-            if multiple && (is_large || clock.settling_is_due()) {
-                self.report_rest(me, done, task);
-                return (done, clock, Stop::Sweep);
+            if done > 0 && is_large {
+                return End { done, clock, pending: violations, stop: Stop::Sweep };
+            }
+            if !bench.decide(task, block, &mut clock, &mut violations) {
+                return End { done, clock, pending: Vec::new(), stop: Stop::Diverged };
+            }
+            done += block.len();
+            if clock.ends_block(params) {
+                let parts = violation::parts(&violations, |row| self.is_own(row));
+                if clock.restricted(params) {
+                    self.write_where_present(task, &parts, whole, &mut bench.spread);
+                } else {
+                    self.write(task, &parts, (whole, clock.shrinkage), &mut room);
+                }
+                violations.clear();
+            }
+            if self.me == 0 {
+                task.progress.advance(block.len() as u64);
             }
         }
-        self.report_rest(me, task.tuples.len(), task);
-        (task.tuples.len(), clock, Stop::Done)
+        End { done, clock, pending: violations, stop: Stop::Done }
     }
 
-    fn report_rest(&self, me: usize, done: usize, task: &Task<'_>) {
-        if me == 0 {
-            task.progress.advance((done % REPORT_EVERY) as u64);
-        }
-    }
-}
-
-fn column(shared: &[u32], i: u32) -> Option<u32> {
-    Some(shared[i as usize]).filter(|&column| column != super::learner::NOT_SHARED)
-}
-
-/// A sum of scores that does not depend on their order.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum(i128);
-
-/// The sum of something that is no number.
-const DIVERGED: i128 = i128::MIN;
-
-impl Sum {
-    fn add(&mut self, score: f64) {
-        let in_range = score.abs() < LARGEST_SCORE;
-        self.join(Self(if in_range { (score * UNIT) as i128 } else { DIVERGED }));
-    }
-
-    fn join(&mut self, other: Self) {
-        let diverged = self.0 == DIVERGED || other.0 == DIVERGED;
-        self.0 = if diverged { DIVERGED } else { self.0.saturating_add(other.0) };
-    }
-
-    /// The sum, unless something in it was no number.
-    fn score(self) -> Option<f64> {
-        (self.0 != DIVERGED).then_some(self.0 as f64 / UNIT)
-    }
-}
-
-/// Where threads leave their messages.
-struct Board {
-    /// Two for every thread: a thread may write the next message while others still read this one.
-    messages: Vec<Message>,
-}
-
-#[derive(Default)]
-#[repr(align(128))]
-struct Message {
-    /// Number of the tuple, from 1; written last.
-    tuple: AtomicU64,
-    low: AtomicU64,
-    high: AtomicU64,
-    bytes: AtomicU64,
-}
-
-impl Board {
-    fn new(n_threads: usize) -> Self {
-        Self { messages: (0..2 * n_threads).map(|_| Message::default()).collect() }
-    }
-
-    /// Tells the others a sum and a number of bytes, and returns those of all.
-    #[inline(always)]
-    fn agree(&self, me: usize, tuple: u64, sum: Sum, bytes: u64) -> (Sum, u64) {
-        let n_threads = self.messages.len() / 2;
-        if n_threads == 1 {
-            return (sum, bytes);
-        }
-        let turn = (tuple % 2) as usize;
-        let mine = &self.messages[2 * me + turn];
-        mine.low.store(sum.0 as u64, Ordering::Relaxed);
-        mine.high.store((sum.0 >> 64) as u64, Ordering::Relaxed);
-        mine.bytes.store(bytes, Ordering::Relaxed);
-        mine.tuple.store(tuple, Ordering::Release);
-        let (mut total, mut all_bytes) = (sum, bytes);
-        for other in (0..n_threads).filter(|&other| other != me) {
-            let message = &self.messages[2 * other + turn];
-            let mut waited = 0u32;
-            while message.tuple.load(Ordering::Acquire) != tuple {
-                // Spins for some microseconds; then another thread may need this processor.
-                waited += 1;
-                if waited < 2000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    /// Scores of the tuples of a block, as far as the rows of this worker go: short rows tuple by tuple, long
+    /// ones row by row.
+    fn read(&self, task: &Task<'_>, block: &[Tuple], whole: Whole, bench: &mut Bench) {
+        let Bench { differences, spread, unpacked, scores, visits, .. } = bench;
+        differences.resize_with(differences.len().max(block.len()), Difference::default);
+        scores.clear();
+        visits.clear();
+        for ((at, tuple), difference) in (0..).zip(block).zip(&mut *differences) {
+            difference.set(task.documents.row(tuple.more as usize), task.documents.row(tuple.less as usize));
+            spread.set(&difference.columns, difference.values());
+            let mut sum = Sum::default();
+            for (i, q) in task.query(tuple).iter().filter(|&(i, _)| self.is_own(i)) {
+                let row = self.row(i);
+                if row.packed().is_some() {
+                    visits.push((i, at, q));
+                } else {
+                    let column = shared_column(task.shared[i as usize]);
+                    sum.add(f64::from(q) * row.dot(difference, spread, column, whole));
+                }
             }
-            let (low, high) = (message.low.load(Ordering::Relaxed), message.high.load(Ordering::Relaxed));
-            total.join(Sum((i128::from(high as i64) << 64) | i128::from(low)));
-            all_bytes += message.bytes.load(Ordering::Relaxed);
+            scores.push(sum);
+            spread.clear(&difference.columns);
         }
-        (total, all_bytes)
+        visits.sort_unstable_by_key(|&(i, at, _)| u64::from(i) << 32 | u64::from(at));
+        let mut rows = visits.chunk_by(|a, b| a.0 == b.0).peekable();
+        while let Some(visits) = rows.next() {
+            if let Some([(next, ..), ..]) = rows.peek() {
+                self.row(*next).fetch();
+            }
+            let row = self.row(visits[0].0);
+            let Some(packed) = row.packed() else { continue };
+            let (due, is_unpacked) = (row.due(whole), packed.is_worth_unpacking(visits.len()));
+            if is_unpacked {
+                packed.unpack(due, unpacked);
+            }
+            for &(_, at, q) in visits {
+                let difference = &differences[at as usize];
+                let score = if is_unpacked {
+                    unpacked.dot(&difference.columns, difference.values())
+                } else {
+                    packed.dot(difference, due)
+                };
+                scores[at as usize].add(f64::from(q) * score);
+            }
+        }
+    }
+
+    /// Adds all that a block adds to the rows of this worker.
+    fn write(&mut self, task: &Task<'_>, parts: &[Part<'_>], (whole, next): (Whole, f64), room: &mut Room) {
+        let mut rows = parts.chunk_by(|a, b| a.row == b.row).peekable();
+        while let Some(parts) = rows.next() {
+            if let Some([next, ..]) = rows.peek() {
+                self.row(next.row).fetch();
+            }
+            let i = parts[0].row;
+            let (row, shared) = (self.row_mut(i), task.shared[i as usize]);
+            let before = row.bytes() as u64;
+            row.apply(parts, room, shared_column(shared), whole, next);
+            let after = row.bytes() as u64;
+            self.bytes = self.bytes + after - before;
+        }
+    }
+
+    /// Adds one violation to entries of this worker that are there.
+    fn write_where_present(
+        &mut self,
+        task: &Task<'_>,
+        parts: &[Part<'_>],
+        whole: Whole,
+        spread: &mut Spread,
+    ) {
+        let Some(Part { difference, .. }) = parts.first() else { return };
+        spread.set(&difference.columns, difference.values());
+        for part in parts {
+            let column = shared_column(task.shared[part.row as usize]);
+            self.row_mut(part.row).add_where_present(part.scale, difference, spread, column, whole);
+        }
+        spread.clear(&difference.columns);
+    }
+}
+
+/// What a worker needs to go through a block.
+struct Bench {
+    /// d+ - d- of every tuple.
+    differences: Vec<Difference>,
+    /// The score of every tuple without what the block has added to W.
+    scores: Vec<Sum>,
+    /// What the block has added to the score of every tuple.
+    added: Vec<f64>,
+    /// Long rows that tuples read: the row, the tuple, and the weight of the word in the query.
+    visits: Vec<(u32, u32, f32)>,
+    /// All 0 while not in use.
+    spread: Spread,
+    unpacked: Spread,
+    influence: Influence,
+}
+
+impl Bench {
+    fn new(task: &Task<'_>) -> Self {
+        Self {
+            differences: Vec::new(),
+            scores: Vec::new(),
+            added: Vec::new(),
+            visits: Vec::new(),
+            spread: Spread::new(task.n_columns),
+            unpacked: Spread::new(task.n_columns),
+            influence: Influence::new(task.shared.len(), task.n_columns),
+        }
+    }
+
+    /// Goes through the tuples of a block in their order; false if a score is no number any more.
+    fn decide(
+        &mut self,
+        task: &Task<'_>,
+        block: &[Tuple],
+        clock: &mut Clock,
+        violations: &mut Vec<Violation>,
+    ) -> bool {
+        let Self { differences, scores, added, influence, .. } = self;
+        let differences = &differences[..block.len()];
+        added.clear();
+        added.resize(block.len(), 0.0);
+        let mut add = |violation: &Violation, added: &mut [f64], from: usize| {
+            let tuples = block[from..].iter().zip(&differences[from..]).zip(&mut added[from..]);
+            influence.add(violation, tuples.map(|((tuple, d), score)| (task.query(tuple), d, score)));
+        };
+        violations.iter().for_each(|violation| add(violation, added, 0));
+        for (at, tuple) in block.iter().enumerate() {
+            let gap = scores[at].score().map(|score| score + added[at]);
+            let Some(gap) = gap.filter(|gap| gap.abs() < LARGEST_SCORE) else { return false };
+            if gap < task.params.margin {
+                let violation = Violation::new(clock.eta(task.params), task.query(tuple), &differences[at]);
+                add(&violation, added, at + 1);
+                violations.push(violation);
+            }
+            clock.tick(task.params, gap);
+        }
+        true
     }
 }

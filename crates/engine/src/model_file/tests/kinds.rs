@@ -105,9 +105,14 @@ fn models() -> Vec<MatchingModel> {
     models
 }
 
-fn fixture(kind: &str) -> std::path::PathBuf {
+fn fixture_of(kind: &str, version: u32) -> std::path::PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files");
-    folder.join(format!("{}_v1.safetensors", kind.replace('-', "_")))
+    folder.join(format!("{}_v{version}.safetensors", kind.replace('-', "_")))
+}
+
+/// As files are written now.
+fn fixture(kind: &str) -> std::path::PathBuf {
+    fixture_of(kind, if kind == "sparse-preference" { 2 } else { 1 })
 }
 
 #[test]
@@ -140,6 +145,21 @@ fn of_file(kind: LatentKind) -> LatentModel {
     }
 }
 
+/// W before learning is written in blocks, and after.
+#[test]
+fn earlier_files_of_sparse_preferences_have_the_same_w() {
+    let [earlier, now] =
+        [1, 2].map(|version| match load(&fixture_of("sparse-preference", version)).unwrap().0 {
+            MatchingModel::Preference(model) => model.w,
+            other => panic!("a {} model", other.kind()),
+        });
+    assert_eq!(earlier.indices(), now.indices());
+    assert!(earlier.nnz() > 2);
+    for (a, b) in earlier.values().iter().zip(now.values()) {
+        assert!((a - b).abs() <= 1e-6, "{a} {b}");
+    }
+}
+
 /// Scores computed from the arrays of the files with numpy; tolerance 1e-6, computed as f32.
 #[test]
 fn files_of_format_version_1_keep_their_scores() {
@@ -156,7 +176,8 @@ fn files_of_format_version_1_keep_their_scores() {
         let score = f64::from(model.score(x.row(), y.row()));
         assert!((score - expected).abs() <= 1e-6, "{kind:?}: {score} {expected}");
     }
-    let (MatchingModel::Preference(preference), _) = load(&fixture("sparse-preference")).unwrap() else {
+    let (MatchingModel::Preference(preference), _) = load(&fixture_of("sparse-preference", 1)).unwrap()
+    else {
         panic!()
     };
     let x = preference.features.query("sneakers for shoes", None);

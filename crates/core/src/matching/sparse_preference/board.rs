@@ -1,0 +1,95 @@
+//! What threads tell each other.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::clock::Clock;
+
+/// Scores are added as multiples of 2^-60.
+const UNIT: f64 = (1u64 << 60) as f64;
+/// A score that has left this range counts as diverged.
+pub(super) const LARGEST_SCORE: f64 = 1e19;
+
+/// A sum of scores that does not depend on their order.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sum(i128);
+
+/// The sum of something that is no number.
+const DIVERGED: i128 = i128::MIN;
+
+impl Sum {
+    pub(super) fn add(&mut self, score: f64) {
+        let in_range = score.abs() < LARGEST_SCORE;
+        self.join(Self(if in_range { (score * UNIT) as i128 } else { DIVERGED }));
+    }
+
+    fn join(&mut self, other: Self) {
+        let diverged = self.0 == DIVERGED || other.0 == DIVERGED;
+        self.0 = if diverged { DIVERGED } else { self.0.saturating_add(other.0) };
+    }
+
+    /// The sum, unless something in it was no number.
+    pub(super) fn score(self) -> Option<f64> {
+        (self.0 != DIVERGED).then_some(self.0 as f64 / UNIT)
+    }
+}
+
+/// Where threads leave their messages.
+pub(super) struct Board {
+    /// Two for every thread: a thread may write the next message while others still read this one.
+    messages: Vec<Message>,
+}
+
+#[repr(align(128))]
+struct Message {
+    /// Number of the block, from 1; written last.
+    round: AtomicU64,
+    bytes: AtomicU64,
+    /// The lower and the upper half of every sum.
+    sums: Vec<[AtomicU64; 2]>,
+}
+
+impl Message {
+    fn new() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { round: zero(), bytes: zero(), sums: (0..Clock::BLOCK).map(|_| [zero(), zero()]).collect() }
+    }
+}
+
+impl Board {
+    pub(super) fn new(n_threads: usize) -> Self {
+        Self { messages: (0..2 * n_threads).map(|_| Message::new()).collect() }
+    }
+
+    /// Tells the others some sums and a number of bytes; the sums become those of all, and the bytes of all
+    /// are returned.
+    pub(super) fn agree(&self, me: usize, round: u64, sums: &mut [Sum], bytes: u64) -> u64 {
+        let n_threads = self.messages.len() / 2;
+        if n_threads == 1 {
+            return bytes;
+        }
+        let turn = (round % 2) as usize;
+        let mine = &self.messages[2 * me + turn];
+        for (sum, [low, high]) in sums.iter().zip(&mine.sums) {
+            low.store(sum.0 as u64, Ordering::Relaxed);
+            high.store((sum.0 >> 64) as u64, Ordering::Relaxed);
+        }
+        mine.bytes.store(bytes, Ordering::Relaxed);
+        mine.round.store(round, Ordering::Release);
+        let mut all_bytes = bytes;
+        for other in (0..n_threads).filter(|&other| other != me) {
+            let message = &self.messages[2 * other + turn];
+            let mut waited = 0u32;
+            while message.round.load(Ordering::Acquire) != round {
+                // Spins for some microseconds; then another thread may need this processor.
+                waited += 1;
+                if waited < 2000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+            }
+            for (sum, [low, high]) in sums.iter_mut().zip(&message.sums) {
+                let (low, high) = (low.load(Ordering::Relaxed), high.load(Ordering::Relaxed));
+                sum.join(Sum((i128::from(high as i64) << 64) | i128::from(low)));
+            }
+            all_bytes += message.bytes.load(Ordering::Relaxed);
+        }
+        all_bytes
+    }
+}
