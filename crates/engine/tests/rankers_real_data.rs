@@ -62,7 +62,8 @@ fn mq2008() {
     let Some(folds) = folds("letor_mq2008") else { return };
     reaches(&folds, &params("perceptron"), 0.662);
     reaches(&folds, &params("ranksvm"), 0.686);
-    reaches(&folds, &hinge(), 0.686);
+    let by_hinge = mean(&hinge(), &[ScalingKind::MinMax], &folds);
+    assert!(by_hinge >= 0.686, "RankSVM with the hinge: NDCG@10 {by_hinge:.4}");
     reaches(&folds, &params("listnet"), 0.690);
     collapses(&folds);
 }
@@ -72,7 +73,8 @@ fn ohsumed() {
     let Some(folds) = folds("letor_ohsumed") else { return };
     reaches(&folds, &params("perceptron"), 0.395);
     reaches(&folds, &params("ranksvm"), 0.435);
-    reaches(&folds, &hinge(), 0.435);
+    let by_hinge = mean(&hinge(), &[ScalingKind::MinMax], &folds);
+    assert!(by_hinge >= 0.435, "RankSVM with the hinge: NDCG@10 {by_hinge:.4}");
     reaches(&folds, &params("listnet"), 0.446);
     collapses(&folds);
 }
