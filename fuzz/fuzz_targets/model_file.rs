@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use matchrank_engine::matching::{Inputs, MatchingModel};
-use matchrank_engine::model_file::{load, save};
+use matchrank_engine::model_file::{load, load_ranker, save, save_ranker};
 
 const KEY: &[u8] = br#""checksum":""#;
 
@@ -17,6 +17,11 @@ fuzz_target!(init: matchrank_fuzz::one_thread(), |bytes: &[u8]| {
     let checksum = blake3::hash(&bytes).to_hex();
     bytes[at..at + 64].copy_from_slice(checksum.as_bytes());
     let path = matchrank_fuzz::file("model", &bytes);
+    if let Ok((model, provenance)) = load_ranker(&path) {
+        save_ranker(&path, &model, &provenance).expect("a loaded ranker can be saved");
+        assert!(load_ranker(&path).expect("a saved ranker can be loaded") == (model, provenance));
+        return;
+    }
     let Ok((model, provenance)) = load(&path) else { return };
     save(&path, &model, &provenance).expect("a loaded model can be saved");
     let (again, provenance_again) = load(&path).expect("a saved model can be loaded");

@@ -6,6 +6,7 @@
 //! | [`data`] | judgments, runs and feature lists, and the parsers of their bytes |
 //! | [`matching`] | models that score a query against a document |
 //! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
+//! | [`ranking`] | models that order the documents of a query by their features |
 //! | [`simulate`] | data with the statistics of the papers |
 //! | [`progress`] | how long work tells its caller where it stands |
 //!
@@ -17,6 +18,7 @@ mod error;
 pub mod matching;
 pub mod measure;
 pub mod progress;
+pub mod ranking;
 mod simd;
 pub mod simulate;
 mod solve;

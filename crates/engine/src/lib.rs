@@ -10,6 +10,7 @@
 //! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
+//! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`reproduce`] | tables and figures of the papers, made anew |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
@@ -23,8 +24,10 @@ pub mod features;
 pub mod files;
 pub mod ingest;
 pub mod inspect;
+mod lines;
 pub mod matching;
 pub mod model_file;
+pub mod rankers;
 pub mod ranking;
 pub mod reproduce;
 pub mod retrieval;

@@ -1,10 +1,12 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
+use clap::ArgGroup;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
 use matchrank_engine::model_file;
 
+use crate::commands::rankers;
 use crate::terminal::{self, Format, Terminal, table, to_json};
 use crate::{Global, Outcome};
 
@@ -13,17 +15,24 @@ use crate::{Global, Outcome};
 /// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI and sparse preferences pairs of a query feature and a
 /// document feature, each adding x * affinity * y. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
-/// likeliest ways over clicks, which do not add up to its score; a combination both of its models.
+/// likeliest ways over clicks, which do not add up to its score; a combination both of its models. Rankers of
+/// feature lists show weight * value of each feature.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("documents").required(true).args(["data", "letor"]))]
 pub(crate) struct Args {
     /// Model file made by `train`
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
     /// Dataset folder made by `ingest`
     #[arg(long, value_name = "DATASET")]
-    data: PathBuf,
-    /// Text of the query; training need not have seen it
+    data: Option<PathBuf>,
+    /// Feature lists with the document, a LETOR / SVMlight file, for models trained on such
+    #[arg(long, value_name = "FILE")]
+    letor: Option<PathBuf>,
+    /// With --letor: say why the document stands above, or below, this one
+    #[arg(long, value_name = "ID", requires = "letor")]
+    against: Option<String>,
+    /// Text of the query; training need not have seen it. With --letor, its id
     #[arg(long, value_name = "TEXT")]
     query: String,
     /// Id of the document
@@ -40,15 +49,32 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   matchrank explain --model rmls.model --data shop --query 'gears of war' --document 2670133
-  matchrank explain --model both.model --data shop --query 'gears of war' --document 2670133 --format json";
+  matchrank explain --model both.model --data shop --query 'gears of war' --document 2670133 --format json
+  matchrank explain --model ranksvm.model --letor test.txt --query 18219 --document GX000-00 --against GX000-01";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
+    let data = match (&args.letor, &args.data) {
+        (Some(letor), _) => {
+            let question = rankers::explain::Question {
+                model: &args.model,
+                letor,
+                query: &args.query,
+                document: &args.document,
+                against: args.against.as_deref(),
+                top: args.top,
+                format: args.format,
+            };
+            return rankers::explain::run(&question, &terminal);
+        }
+        (None, Some(data)) => data,
+        (None, None) => unreachable!("one of the two is required"),
+    };
     if args.query.trim().is_empty() {
         bail!("--query is empty; give the text of a query");
     }
     let (model, _) = model_file::load(&args.model)?;
-    let dataset = Dataset::open(&args.data)?;
+    let dataset = Dataset::open(data)?;
     let row = [row_of(&dataset, &args.document)?];
     // A combination is standardised over the whole collection; for the others one document will do.
     let (wanted, document) = match model {

@@ -7,6 +7,7 @@ use matchrank_engine::matching::{
 };
 use matchrank_engine::{Error, files, model_file};
 
+use crate::commands::rankers;
 use crate::terminal::{self, Format, Terminal, human, table};
 use crate::{Global, Outcome};
 
@@ -26,6 +27,12 @@ enum What {
     /// --no-stemming. CSV has query_word, document_word and weight, negative weights, too.
     #[command(after_help = EXAMPLES)]
     Synonyms(Synonyms),
+    /// A linear ranker as `model/linear` for the learning-to-rank plugin of Elasticsearch and OpenSearch
+    ///
+    /// The file is the body of a request to _ltr/_featureset/SET/_createmodel. Factors of scaling are multiplied into
+    /// the weights; a model whose features are scaled within each list cannot be exported.
+    #[command(after_help = ELASTICSEARCH_EXAMPLES)]
+    Elasticsearch(rankers::export::Elasticsearch),
 }
 
 #[derive(clap::Args)]
@@ -63,8 +70,19 @@ Examples:
   matchrank export synonyms words.model --out synonyms.txt
   matchrank export synonyms words.model --format csv --threshold 0.5 --out pairs.csv --diff yesterday.csv";
 
+const ELASTICSEARCH_EXAMPLES: &str = "\
+Examples:
+  matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model
+  matchrank export elasticsearch ranker.model --features names.txt --letor vali.txt --out model.json";
+
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    let What::Synonyms(args) = args.what;
+    match args.what {
+        What::Synonyms(args) => synonyms(args, global),
+        What::Elasticsearch(args) => rankers::export::run(&args, global),
+    }
+}
+
+fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
     ensure!(args.threshold >= 0.0, "--threshold must be 0 or more");
     let terminal = Terminal::new(global.quiet);
     // Read before anything is written: it may be the same file.

@@ -4,8 +4,10 @@ use anyhow::Context;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
 use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel};
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::rankers::RankerParams;
 use serde_json::{Value, json};
 
+use super::rankers;
 use super::train::{COLLAPSED, EMPTY};
 use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
@@ -25,18 +27,33 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
-    let (model, provenance) = model_file::load(&args.model)?;
+    let ranks_lists = RankerParams::KINDS.contains(&model_file::kind(&args.model)?.as_str());
     match args.format {
         Format::Json | Format::Csv => {
-            let mut json = json_of(&model)?;
+            let mut json = if ranks_lists {
+                rankers::inspect::json_of(&args.model)?
+            } else {
+                let (model, provenance) = model_file::load(&args.model)?;
+                let mut json = json_of(&model)?;
+                json["provenance"] = json!(provenance);
+                json
+            };
             json["bytes"] = bytes(&args.model)?.into();
-            json["provenance"] = json!(provenance);
             terminal::print_data(&json, args.format)?;
         }
         Format::Table => {
             let mut rows = vec![row("file", format!("{} bytes", human(bytes(&args.model)?)))];
             let mut remarks = Vec::new();
-            describe(&model, "", &mut rows, &mut remarks)?;
+            let provenance = if ranks_lists {
+                let (more, remark, provenance) = rankers::inspect::describe(&args.model)?;
+                rows.extend(more);
+                remarks = remark;
+                provenance
+            } else {
+                let (model, provenance) = model_file::load(&args.model)?;
+                describe(&model, "", &mut rows, &mut remarks)?;
+                provenance
+            };
             rows.extend(origin(&provenance));
             terminal::print(&table(&["", "value"], rows, Format::Table))?;
             remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;

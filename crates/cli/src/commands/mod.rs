@@ -9,6 +9,7 @@ pub(crate) mod export;
 pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod rank;
+pub(crate) mod rankers;
 pub(crate) mod related;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;

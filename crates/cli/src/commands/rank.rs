@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
-use clap::ValueEnum;
+use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
 use matchrank_engine::Error;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
@@ -12,22 +12,26 @@ use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Candidates, Ranking, rank_candidates, rank_collection};
 use serde_json::json;
 
+use crate::commands::rankers;
 use crate::terminal::{self, Format, Terminal, human};
 use crate::{Global, Outcome};
 
-/// Rank documents of a dataset with a trained model
+/// Rank documents of a dataset, or feature lists, with a trained model
 ///
 /// Ranks the whole collection, or with --candidates the documents named there. The result is a TREC run.
 /// An index of the documents is made in the dataset folder on first use.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("documents").required(true).args(["data", "letor"]))]
 pub(crate) struct Args {
     /// Model file made by `train`
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
     /// Dataset folder made by `ingest`
     #[arg(long, value_name = "DATASET")]
-    data: PathBuf,
+    data: Option<PathBuf>,
+    /// Feature lists to rank, a LETOR / SVMlight file, for models trained on such
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
+    letor: Option<PathBuf>,
     /// Queries to rank for: id and text
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "split")]
     queries: Vec<PathBuf>,
@@ -56,7 +60,8 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank rank --model bm25.model --data shop --split test --out bm25.run
   matchrank rank --model bm25.model --data shop --queries new.tsv --top 10 --out new.run
-  matchrank rank --model bm25.model --data shop --candidates judged --out judged.run";
+  matchrank rank --model bm25.model --data shop --candidates judged --out judged.run
+  matchrank rank --model ranksvm.model --letor test.txt --out ranksvm.run";
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum SplitName {
@@ -80,40 +85,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         bail!("--top 0 ranks nothing; give at least 1");
     }
     files::check_writable(&args.out)?;
-    let (model, _) = model_file::load(&args.model)?;
-    let dataset = Dataset::open(&args.data)?;
-    let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));
-    let judged = if args.queries.is_empty() || judged_only {
-        Some(held_out(&dataset, args.split.into())?)
-    } else {
-        None
-    };
-    let queries = match &judged {
-        Some(held_out) if args.queries.is_empty() => held_out.queries.clone(),
-        _ => read_queries(&args.queries, &Named::new())?,
-    };
-    let rankings = match &args.candidates {
-        None => rank_collection(&model, &dataset, &queries, args.top, &terminal)?,
-        Some(path) => {
-            let candidates = match &judged {
-                Some(held_out) if judged_only => judged_candidates(held_out),
-                _ => read_candidates(path)?,
-            };
-            if !queries.iter().any(|query| candidates.contains_key(&query.id)) {
-                bail!(
-                    "{}: has no document for any of the queries; are the query ids the same?",
-                    path.display()
-                );
-            }
-            let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, &terminal)?;
-            rankings.iter_mut().for_each(|(_, list)| list.truncate(args.top));
-            rankings
-        }
+    let (rankings, kind) = match (&args.letor, &args.data) {
+        (Some(letor), _) => rankers::rank::rank_lists(&args.model, letor, args.top, &terminal)?,
+        (None, Some(data)) => rank_documents(&args, data, &terminal)?,
+        (None, None) => unreachable!("one of the two is required"),
     };
     write_run(
         &args.out,
         &rankings,
-        args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or(model.kind()),
+        args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or(kind),
     )?;
     let n_empty = rankings.iter().filter(|(_, list)| list.is_empty()).count();
     let n_ranked: usize = rankings.iter().map(|(_, list)| list.len()).sum();
@@ -135,6 +115,45 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Clean)
+}
+
+/// Rankings of the documents of a dataset, and the kind of the model.
+fn rank_documents(
+    args: &Args,
+    data: &Path,
+    terminal: &Terminal,
+) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
+    let (model, _) = model_file::load(&args.model)?;
+    let dataset = Dataset::open(data)?;
+    let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));
+    let judged = if args.queries.is_empty() || judged_only {
+        Some(held_out(&dataset, args.split.into())?)
+    } else {
+        None
+    };
+    let queries = match &judged {
+        Some(held_out) if args.queries.is_empty() => held_out.queries.clone(),
+        _ => read_queries(&args.queries, &Named::new())?,
+    };
+    let rankings = match &args.candidates {
+        None => rank_collection(&model, &dataset, &queries, args.top, terminal)?,
+        Some(path) => {
+            let candidates = match &judged {
+                Some(held_out) if judged_only => judged_candidates(held_out),
+                _ => read_candidates(path)?,
+            };
+            if !queries.iter().any(|query| candidates.contains_key(&query.id)) {
+                bail!(
+                    "{}: has no document for any of the queries; are the query ids the same?",
+                    path.display()
+                );
+            }
+            let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, terminal)?;
+            rankings.iter_mut().for_each(|(_, list)| list.truncate(args.top));
+            rankings
+        }
+    };
+    Ok((rankings, model.kind()))
 }
 
 /// The judged queries of a holdout; none at all is an error that says how to get some.

@@ -1,5 +1,5 @@
 pub(crate) mod preference;
-mod settings;
+pub(crate) mod settings;
 mod summary;
 
 use std::path::PathBuf;
@@ -20,13 +20,15 @@ use serde_json::Value;
 
 use self::settings::{params_from, params_of_two, parse_setting};
 pub(crate) use self::summary::{COLLAPSED, EMPTY};
+use crate::commands::rankers;
 use crate::terminal::{Format, Terminal};
 use crate::{Global, Outcome};
 
-/// Train a model on a dataset
+/// Train a model on a dataset, or a ranker on feature lists
 ///
 /// Models are measured on the validation judgments of the dataset, if it has any (held-out clicks are
-/// such); test judgments are not looked at.
+/// such); test judgments are not looked at. Rankers (perceptron, slam, ranksvm, listnet) learn from LETOR files and
+/// are measured on those of --validation.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -41,10 +43,19 @@ Examples:
   matchrank train rmls --data shop-today --start rmls.model --out today.model
   matchrank train sparse-preference --data shop --out words.model
   matchrank train combination --data shop --of bm25.model rmls.model --out both.model
-  matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model";
+  matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model
+  matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model";
 
 #[derive(Subcommand)]
 enum Model {
+    #[command(flatten)]
+    OfDataset(DatasetModel),
+    #[command(flatten)]
+    OfLists(rankers::train::Model),
+}
+
+#[derive(Subcommand)]
+enum DatasetModel {
     /// BM25: matches words with words, weighing rare ones more and long documents less
     ///
     /// Parameters for --set:
@@ -183,7 +194,7 @@ enum Model {
     },
 }
 
-impl Model {
+impl DatasetModel {
     fn place(&self) -> &Place {
         match self {
             Self::Bm25(common)
@@ -239,17 +250,21 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     let seed = global.seed;
-    files::check_writable(&args.model.place().out)?;
+    let model = match args.model {
+        Model::OfLists(model) => return rankers::train::run(model, global),
+        Model::OfDataset(model) => model,
+    };
+    files::check_writable(&model.place().out)?;
     let mut outcome = Outcome::Clean;
     // Parameters first: a wrong one should not wait for the data.
-    let (place, model, dataset, seeded) = match args.model {
-        Model::Bm25(Common { place, settings }) => {
+    let (place, model, dataset, seeded) = match model {
+        DatasetModel::Bm25(Common { place, settings }) => {
             let params: Bm25Params = params_from(&settings)?;
             let dataset = Dataset::open(&place.data)?;
             let model = TextBm25::of_dataset(&params, &dataset)?;
             (place, MatchingModel::Bm25(model.into()), dataset, false)
         }
-        Model::Rmls { common: Common { place, mut settings }, start } => {
+        DatasetModel::Rmls { common: Common { place, mut settings }, start } => {
             let start = start.as_deref().map(former).transpose()?;
             if let Some(former) = &start
                 && !settings.iter().any(|(name, _)| name == "d")
@@ -270,40 +285,40 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let model = train_rmls(&params, &features, &dataset, start.as_ref(), seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::Pls(Common { place, settings }) => {
+        DatasetModel::Pls(Common { place, settings }) => {
             let (params, features): (PlsParams, FeatureParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let model = train_pls(&params, &features, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::LsiDt(Common { place, settings }) => {
+        DatasetModel::LsiDt(Common { place, settings }) => {
             let (params, words): (LsiParams, WordParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let model = train_lsi_dt(&params, &words, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::LsiQd(Common { place, settings }) => {
+        DatasetModel::LsiQd(Common { place, settings }) => {
             let (params, clicks): (LsiParams, ClickParams) = params_of_two(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let model = train_lsi_qd(&params, &clicks, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        Model::RandomWalk(Common { place, settings }) => {
+        DatasetModel::RandomWalk(Common { place, settings }) => {
             let params: RandomWalkParams = params_from(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let content_hash = dataset.manifest.content_hash.clone();
             (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
         }
-        Model::SparsePreference(args) => {
+        DatasetModel::SparsePreference(args) => {
             let (trained, dataset) = preference::run(&args, global, &terminal)?;
             outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
             (args.common.place, MatchingModel::Preference(Box::new(trained.model)), dataset, true)
         }
-        Model::Combination { place, of, weight, candidates } => {
+        DatasetModel::Combination { place, of, weight, candidates } => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
                 bail!("--weight is a number from 0 to 1");
             }

@@ -1,7 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{MatchingModel, PreferenceModel};
@@ -9,27 +10,36 @@ use matchrank_engine::model_file;
 use matchrank_engine::training::preference::update_preference;
 use serde_json::json;
 
+use super::rankers;
 use super::train::preference::{course, save, tuple_file};
 use crate::terminal::{self, Format, Terminal, figure, human, table, to_json};
 use crate::{Global, Outcome};
 
-/// Go on with the training of a sparse-preference model
+/// Go on with the training of a sparse-preference model or a perceptron
 ///
-/// Learns from more tuples exactly as if training had not stopped. Lines are `query TAB better document TAB
+/// A sparse-preference model learns from more tuples exactly as if training had not stopped. Lines are `query TAB better document TAB
 /// worse document`, documents by id with --data, else by text; or JSON as in `help train sparse-preference`.
 /// Lines that cannot be used are left out, counted and reported (exit code 1 where some are no tuples at all).
 ///
 /// The model is saved while the stream lasts, and at its end; Ctrl-C saves it and ends. A model that was
 /// refitted goes on refitting: its weights change, and no new pairs of words come.
+///
+/// A perceptron learns from feature lists, one a line, as they come, and ranks with the mean of all its weights so
+/// far: {"query": "q1", "documents": [{"id": "d1", "grade": 2, "features": [0.5, 3]}, {"grade": 0, "features":
+/// {"2": 1}}]}. Features are an array, from feature 1 on, or an object from number to value; one that is missing or
+/// null is 0. A line may have a "weight", which multiplies what is learned from it.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("lessons").required(true).args(["tuples", "lists"]))]
 pub(crate) struct Args {
-    /// Model file made by `train sparse-preference`
+    /// Model file made by `train sparse-preference` or `train perceptron`
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Tuples to learn from; `-` is standard input
     #[arg(long, value_name = "FILE")]
-    tuples: PathBuf,
+    tuples: Option<PathBuf>,
+    /// Feature lists to learn from, JSON lines, for a perceptron; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "text"])]
+    lists: Option<PathBuf>,
     /// Model file to write; may be the one that is read
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -50,12 +60,24 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   matchrank update words.model --tuples today.tsv --data shop --out words.model
-  tail -f preferences.jsonl | matchrank update words.model --tuples - --out words.model --checkpoint 10";
+  tail -f preferences.jsonl | matchrank update words.model --tuples - --out words.model --checkpoint 10
+  matchrank update ranker.model --lists today.jsonl --out ranker.model";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let tuples = tuple_file(&args.tuples, args.text || args.data.is_none())?;
+    match (&args.lists, &args.tuples) {
+        (Some(lists), _) => {
+            let checkpoint = Duration::from_secs(args.checkpoint);
+            rankers::update::run(&args.model, lists, &args.out, checkpoint, args.format, &terminal)
+        }
+        (None, Some(tuples)) => learn_tuples(&args, tuples, global, &terminal),
+        (None, None) => unreachable!("one of the two is required"),
+    }
+}
+
+fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let tuples = tuple_file(tuples, args.text || args.data.is_none())?;
     let (model, provenance) = model_file::load(&args.model)?;
     let MatchingModel::Preference(model) = model else {
         bail!(
@@ -68,7 +90,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let before = model.state.clock;
     let save = |model: &PreferenceModel| save(&args.out, model, &provenance);
     let course = course(None, 0, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
-    let trained = update_preference(&model, dataset.as_ref(), &tuples, &course, &terminal)?;
+    let trained = update_preference(&model, dataset.as_ref(), &tuples, &course, terminal)?;
     let model = trained.model;
     save(&model)?;
     if model.report.interrupted {

@@ -23,6 +23,7 @@ use std::ops::Range;
 use super::feature_matrix::{FeatureMatrix, FeatureRow};
 use super::feature_rows::FeatureRows;
 use super::names::Names;
+use crate::{Error, Result};
 
 /// Labelled feature rows grouped by query.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +95,42 @@ impl FeatureLists {
         Self { queries, starts, labels, documents, features }
     }
 
+    /// Lists of the given lengths, their rows one after the other: a label for each and `n_features` values. Queries and
+    /// documents are called by their numbers, from 1.
+    pub fn from_dense(
+        lengths: &[usize],
+        labels: Vec<f32>,
+        n_features: u32,
+        values: Vec<f32>,
+    ) -> Result<Self> {
+        let n_rows: usize = lengths.iter().sum();
+        if labels.len() != n_rows || values.len() != n_rows * n_features as usize || lengths.contains(&0) {
+            return Err(Error::Shape(format!(
+                "lists of {n_rows} rows and {n_features} features need as many labels and values, and at least one row each; \
+                 there are {} labels and {} values",
+                labels.len(),
+                values.len()
+            )));
+        }
+        if labels.iter().any(|label| !(*label >= 0.0 && label.is_finite()))
+            || values.iter().any(|x| !x.is_finite())
+        {
+            return Err(Error::Params("labels must be finite and at least 0, values finite".into()));
+        }
+        let numbered = |n: usize| {
+            let mut names = Names::default();
+            (1..=n).for_each(|i| names.push(&i.to_string()));
+            names
+        };
+        let ends = lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        let starts = std::iter::once(0).chain(ends).collect();
+        let (queries, documents) = (numbered(lengths.len()), numbered(n_rows));
+        Ok(Self { queries, starts, labels, documents, features: FeatureMatrix::Dense { n_features, values } })
+    }
+
     /// Number of queries.
     pub fn n_queries(&self) -> usize {
         self.queries.len()
@@ -132,6 +169,56 @@ impl FeatureLists {
     /// The features of all rows.
     pub fn features(&self) -> &FeatureMatrix {
         &self.features
+    }
+
+    /// The values of every list, to be changed in place; what is 0 in sparse rows stays 0.
+    pub(crate) fn cells_mut(&mut self) -> Vec<ListCells<'_>> {
+        let n_queries = self.n_queries();
+        let rows = (0..n_queries).map(|query| self.starts[query]..self.starts[query + 1]);
+        let mut cells = Vec::with_capacity(n_queries);
+        match &mut self.features {
+            FeatureMatrix::Dense { n_features, values } => {
+                let mut rest = values.as_mut_slice();
+                for rows in rows {
+                    let (values, after) = rest.split_at_mut(rows.len() * *n_features as usize);
+                    rest = after;
+                    cells.push(ListCells {
+                        n_rows: rows.len(),
+                        n_features: *n_features,
+                        columns: None,
+                        values,
+                    });
+                }
+            }
+            FeatureMatrix::Sparse { n_features, starts, columns, values } => {
+                let mut rest = values.as_mut_slice();
+                for rows in rows {
+                    let entries = starts[rows.start]..starts[rows.end];
+                    let (values, after) = rest.split_at_mut(entries.len());
+                    rest = after;
+                    let columns = Some(&columns[entries]);
+                    cells.push(ListCells { n_rows: rows.len(), n_features: *n_features, columns, values });
+                }
+            }
+        }
+        cells
+    }
+
+    /// All lists of several sets, one after the other. A query that several of them have is one list.
+    pub fn concatenate(sets: &[&FeatureLists]) -> Self {
+        let mut all = FeatureRows::default();
+        let mut entries = Vec::new();
+        let n_features = sets.iter().map(|set| set.n_features() as u32).max().unwrap_or(0);
+        for list in sets.iter().flat_map(|set| set.iter()) {
+            for i in 0..list.len() {
+                entries.clear();
+                entries.extend(list.row(i).entries());
+                all.push(list.query(), Some(list.document(i)), list.labels()[i], &mut entries)
+                    .expect("rows of lists are rows of lists");
+            }
+        }
+        all.n_features = n_features;
+        Self::from_rows(vec![all])
     }
 
     /// Bytes the whole takes in memory.
@@ -179,6 +266,11 @@ impl<'a> List<'a> {
         self.lists.document(self.rows.start + i)
     }
 
+    /// Number of feature columns.
+    pub fn n_features(&self) -> usize {
+        self.lists.n_features()
+    }
+
     /// The features of the `i`-th document.
     pub fn row(&self, i: usize) -> FeatureRow<'a> {
         self.lists.features.row(self.rows.start + i)
@@ -187,6 +279,43 @@ impl<'a> List<'a> {
     /// The cells of the whole list, row-major, when the matrix is dense.
     pub fn dense(&self) -> Option<&'a [f32]> {
         self.lists.features.dense_rows(self.rows.clone())
+    }
+}
+
+/// The values of one list, row by row.
+pub(crate) struct ListCells<'a> {
+    pub(crate) n_rows: usize,
+    pub(crate) n_features: u32,
+    /// Columns of the values; every row has all of them if none.
+    columns: Option<&'a [u32]>,
+    values: &'a mut [f32],
+}
+
+impl ListCells<'_> {
+    /// (column, value) of every cell that is kept.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, f32)> {
+        let n = self.n_features.max(1) as usize;
+        let column = move |i: usize| self.columns.map_or((i % n) as u32, |columns| columns[i]);
+        self.values.iter().enumerate().map(move |(i, value)| (column(i), *value))
+    }
+
+    /// Multiplies every value by the factor of its column.
+    pub(crate) fn scale(&mut self, factors: &[f64]) {
+        let scaled = |value: f32, column: usize| {
+            (f64::from(value) * factors.get(column).copied().unwrap_or(0.0)) as f32
+        };
+        match self.columns {
+            Some(columns) => {
+                for (value, column) in self.values.iter_mut().zip(columns) {
+                    *value = scaled(*value, *column as usize);
+                }
+            }
+            None => {
+                for row in self.values.chunks_exact_mut(self.n_features.max(1) as usize) {
+                    row.iter_mut().enumerate().for_each(|(column, value)| *value = scaled(*value, column));
+                }
+            }
+        }
     }
 }
 

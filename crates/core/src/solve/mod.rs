@@ -1,5 +1,7 @@
 //! Solvers that several models share.
 
+pub(crate) mod bundle;
+pub(crate) mod newton;
 pub(crate) mod svd;
 mod tall;
 

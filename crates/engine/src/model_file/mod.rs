@@ -38,6 +38,8 @@
 //! The two models of a combination have their metadata and arrays in the same file, under names that start
 //! with `first.` and `second.`.
 //!
+//! Rankers over feature lists (`perceptron`, `slam`, `ranksvm`, `listnet`) are described in `ranker.rs`.
+//!
 //! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
 //! through a memory map; every byte is covered by the checksum, which is verified on every load.
 
@@ -45,6 +47,7 @@ mod bm25;
 mod container;
 mod latent;
 mod preference;
+mod ranker;
 mod words;
 
 use std::collections::BTreeMap;
@@ -56,6 +59,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::matching::{Combination, LatentKind, MatchingModel, WalkModel};
+use crate::rankers::{RankerModel, RankerParams};
 use container::{Container, Reader, Writer};
 
 /// Where a model comes from.
@@ -108,6 +112,41 @@ fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
     }
 }
 
+/// Writes the file of a ranker, whole or not at all.
+pub fn save_ranker(path: &Path, model: &RankerModel, provenance: &Provenance) -> Result<()> {
+    let mut container = Container::new();
+    let mut file = container.writer();
+    ranker::put(&mut file, model)?;
+    file.put_json("provenance", provenance)?;
+    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
+}
+
+/// Reads the file of a ranker; a matching model is an error that says so.
+pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
+    let file = container.reader();
+    let kind = file.metadata("kind").map_err(|e| Error::format(&name, e.to_string()))?;
+    if !RankerParams::KINDS.contains(&kind) {
+        let kinds = RankerParams::KINDS.join(", ");
+        let message = format!("holds a {kind} model; rankers of feature lists are {kinds}");
+        return Err(Error::format(&name, message));
+    }
+    ranker::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
+        Error::Params(message) | Error::Shape(message) => Error::format(&name, message),
+        other => other,
+    })
+}
+
+/// The kind of model in a file, by which a command decides what to do with it.
+pub fn kind(path: &Path) -> Result<String> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
+    container.reader().metadata("kind").map(str::to_owned).map_err(|e| Error::format(&name, e.to_string()))
+}
+
 /// Reads a model file. A file that is truncated, damaged, of a later version or of an unknown kind is an
 /// error that says so.
 pub fn load(path: &Path) -> Result<(MatchingModel, Provenance)> {
@@ -154,6 +193,11 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
                 // Files of former versions do not say.
                 tuned_on: file.has_metadata("tuned_on").then(|| file.json("tuned_on")).transpose()?,
             }))
+        }
+        ranker if RankerParams::KINDS.contains(&ranker) => {
+            return Err(Error::Params(format!(
+                "holds a {ranker} model, which ranks feature lists; give --letor instead of a dataset"
+            )));
         }
         other => {
             let latent = LatentKind::ALL.map(LatentKind::name).join(", ");

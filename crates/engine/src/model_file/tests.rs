@@ -1,4 +1,5 @@
 mod kinds;
+mod rankers;
 
 use matchrank_core::matching::{Bm25, Bm25Params};
 use proptest::prelude::*;

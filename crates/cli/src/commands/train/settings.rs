@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Parameters with the settings of `--set` over their defaults; an unknown name is an error that lists
 /// the known ones.
-pub(super) fn params_from<P: DeserializeOwned + Serialize + Default>(
+pub(crate) fn params_from<P: DeserializeOwned + Serialize + Default>(
     settings: &[(String, Value)],
 ) -> anyhow::Result<P> {
     let mut params = serde_json::to_value(P::default())?;
@@ -98,7 +98,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// `name=value`, the value as JSON where it is JSON (numbers, true, false, null), else as text.
-pub(super) fn parse_setting(text: &str) -> Result<(String, Value), String> {
+pub(crate) fn parse_setting(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, for example k1=0.9")?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.trim().to_owned(), value))

@@ -5,10 +5,10 @@ use matchrank_core::matching::Csr;
 use matchrank_core::progress::Progress;
 
 use super::line::{Given, Preference, parse};
-use super::lines::Line;
 use crate::dataset::Dataset;
 use crate::features::{FeatureRow, Features, document_rows};
 use crate::ingest::Names;
+use crate::lines::Line;
 
 /// The documents of a dataset, for lines that name documents by id.
 pub struct NamedDocuments {

@@ -1,7 +1,6 @@
 //! Where preferences come from: responses of a dataset, or lines of text.
 
 mod line;
-mod lines;
 mod maker;
 mod sampled;
 mod stream;

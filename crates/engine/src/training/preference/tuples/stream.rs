@@ -14,12 +14,12 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-use super::lines::{Arrival, Line, Lines};
 use super::maker::{Made, Maker, NamedDocuments, Skip};
 use super::{Lesson, Lessons};
 use crate::features::Features;
 use crate::files;
 use crate::ingest::tally::Tally;
+use crate::lines::{Arrival, Line, Lines};
 
 /// How long to wait for lines before the caller may look around.
 const PATIENCE: Duration = Duration::from_millis(100);

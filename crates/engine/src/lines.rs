@@ -12,17 +12,17 @@ use crate::files;
 use crate::ingest::LONGEST_RECORD;
 
 /// A line, without its end.
-pub(super) struct Line {
+pub(crate) struct Line {
     /// Counted from 1.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Its bytes; none where it is longer than [`LONGEST_RECORD`].
-    pub(super) bytes: Option<Vec<u8>>,
+    pub(crate) bytes: Option<Vec<u8>>,
     /// Whether a line end was there; without it the line may be cut.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// What waiting for lines came to.
-pub(super) enum Arrival {
+pub(crate) enum Arrival {
     /// Some lines, in order.
     Lines(Vec<Line>),
     /// None yet.
@@ -32,13 +32,13 @@ pub(super) enum Arrival {
 }
 
 /// The lines of a file as they arrive.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     receiver: Receiver<Result<Vec<Line>>>,
 }
 
 impl Lines {
     /// Starts to read a file; `-` is standard input.
-    pub(super) fn open(path: &Path) -> Self {
+    pub(crate) fn open(path: &Path) -> Self {
         // Few pieces wait: a reader that is ahead is held back.
         let (sender, receiver) = sync_channel(4);
         let path = path.to_owned();
@@ -47,7 +47,7 @@ impl Lines {
     }
 
     /// Waits for lines, but not for long.
-    pub(super) fn next(&self, patience: Duration) -> Result<Arrival> {
+    pub(crate) fn next(&self, patience: Duration) -> Result<Arrival> {
         match self.receiver.recv_timeout(patience) {
             Ok(lines) => lines.map(Arrival::Lines),
             Err(RecvTimeoutError::Timeout) => Ok(Arrival::Nothing),

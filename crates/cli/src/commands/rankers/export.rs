@@ -1,0 +1,74 @@
+//! `export elasticsearch`: a linear ranker for the learning-to-rank plugin.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use matchrank_engine::rankers::elasticsearch::{check, linear_model, some_lists};
+use matchrank_engine::{Error, files, model_file};
+
+use super::read_lists;
+use crate::terminal::Terminal;
+use crate::{Global, Outcome};
+
+#[derive(clap::Args)]
+pub(crate) struct Elasticsearch {
+    /// Model file made by `train perceptron`, `slam`, `ranksvm` or `listnet`
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// File to write; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Name of the model in the plugin
+    #[arg(long, default_value = "matchrank")]
+    name: String,
+    /// Names of the features in the feature set, one a line, from feature 1 on [default: feature_1, feature_2, ...]
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+    /// Lists to check with: the exported weights must give the same order, to single precision [default: simulated ones]
+    #[arg(long, value_name = "FILE")]
+    letor: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outcome> {
+    use matchrank_core::progress::Progress;
+    let terminal = Terminal::new(global.quiet);
+    let (model, _) = model_file::load_ranker(&args.model)?;
+    let n = model.ranker.weights.len();
+    let features: Vec<String> = match &args.features {
+        None => (1..=n).map(|i| format!("feature_{i}")).collect(),
+        Some(path) => {
+            let bytes = files::read_all(path)?;
+            let text =
+                std::str::from_utf8(&bytes).with_context(|| format!("{}: is not UTF-8", path.display()))?;
+            let names: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+            ensure!(
+                names.len() == n && names.iter().all(|name| !name.is_empty()),
+                "{}: {n} names are expected, one a line",
+                path.display()
+            );
+            names
+        }
+    };
+    let exported = linear_model(&model, &args.name, &features)?;
+    let lists = match &args.letor {
+        Some(path) => read_lists(path, &terminal)?,
+        None => some_lists(&model),
+    };
+    let near = check(&model, &exported, &features, &lists)?;
+    terminal.finish();
+    terminal.note(&format!(
+        "the exported weights give the same order for all {} {}lists{}",
+        lists.n_queries(),
+        if args.letor.is_some() { "" } else { "simulated " },
+        if near > 0 {
+            format!(", but for {near} pairs that single precision cannot tell apart")
+        } else {
+            String::new()
+        }
+    ));
+    let text = serde_json::to_string_pretty(&exported)?;
+    files::write_atomically(&args.out, |out| {
+        writeln!(out, "{text}").map_err(|e| Error::io(files::name_of(&args.out), e))
+    })?;
+    Ok(Outcome::Clean)
+}

@@ -1,0 +1,71 @@
+//! What commands do with rankers of feature lists.
+
+pub(crate) mod cross_validate;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod inspect;
+pub(crate) mod rank;
+mod summary;
+pub(crate) mod train;
+pub(crate) mod update;
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::progress::Progress;
+use matchrank_core::ranking::ScalingKind;
+use matchrank_engine::files;
+
+/// How features are scaled
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum ScalingName {
+    /// All of these are tried, and the best on validation is kept
+    Auto,
+    /// Not at all
+    None,
+    /// By the standard deviation over all training rows
+    ZScore,
+    /// By the range over all training rows
+    MinMax,
+    /// By the standard deviation within each list
+    QueryZScore,
+    /// By the range within each list
+    QueryMinMax,
+}
+
+impl ScalingName {
+    /// The scalings to choose from.
+    pub(crate) fn kinds(self) -> &'static [ScalingKind] {
+        use ScalingKind::{MinMax, None, QueryMinMax, QueryZScore, ZScore};
+        match self {
+            Self::Auto => &[MinMax, ZScore, None, QueryMinMax, QueryZScore],
+            Self::None => &[None],
+            Self::ZScore => &[ZScore],
+            Self::MinMax => &[MinMax],
+            Self::QueryZScore => &[QueryZScore],
+            Self::QueryMinMax => &[QueryMinMax],
+        }
+    }
+}
+
+pub(crate) fn read_lists(path: &Path, progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
+    Ok(letor::parse(&files::name_of(path), &files::read_all(path)?, progress)?)
+}
+
+/// Says how many features of lists a model does not know.
+pub(crate) fn note_unknown_features(
+    lists: &FeatureLists,
+    n_known: usize,
+    path: &Path,
+    progress: &dyn Progress,
+) {
+    if lists.n_features() > n_known {
+        progress.note(&format!(
+            "{}: has {} features, of which the model knows the first {n_known}; the others count nothing",
+            path.display(),
+            lists.n_features()
+        ));
+    }
+}

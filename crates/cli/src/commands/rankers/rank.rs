@@ -1,0 +1,37 @@
+//! `rank --letor`: feature lists in the order of a ranker.
+
+use std::path::Path;
+
+use anyhow::ensure;
+use matchrank_core::ranking::Ranker;
+use matchrank_engine::model_file;
+use matchrank_engine::ranking::Ranking;
+
+use super::{note_unknown_features, read_lists};
+use crate::terminal::Terminal;
+
+/// The rankings of all lists and the kind of the model. Documents of equal score stand by id.
+pub(crate) fn rank_lists(
+    model: &Path,
+    letor: &Path,
+    top: usize,
+    terminal: &Terminal,
+) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
+    let (model, _) = model_file::load_ranker(model)?;
+    let lists = read_lists(letor, terminal)?;
+    note_unknown_features(&lists, model.ranker.weights.len(), letor, terminal);
+    let scores = model.score_all(&lists);
+    ensure!(
+        scores.iter().all(|score| score.is_finite()),
+        "{}: some scores are no finite numbers",
+        letor.display()
+    );
+    let rankings = lists.iter().map(|list| {
+        let mut documents: Vec<(String, f32)> =
+            list.rows().map(|row| (lists.document(row).to_owned(), scores[row] as f32)).collect();
+        documents.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        documents.truncate(top);
+        (list.query().to_owned(), documents)
+    });
+    Ok((rankings.collect(), model.kind()))
+}

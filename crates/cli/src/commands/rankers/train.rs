@@ -1,0 +1,237 @@
+//! `train perceptron`, `slam`, `ranksvm` and `listnet`.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use matchrank_core::data::FeatureLists;
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
+use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
+use matchrank_engine::{Error, files};
+use serde_json::{Value, json};
+
+use super::{ScalingName, note_unknown_features, read_lists, summary};
+use crate::commands::train::settings::{params_from, parse_setting};
+use crate::terminal::{self, Format, Terminal, human, to_json};
+use crate::{Global, Outcome};
+
+#[derive(Subcommand)]
+pub(crate) enum Model {
+    /// SLAM perceptron: a ranker of feature lists, learned online, with a bound on its losses
+    ///
+    /// Learns from lists that are not in perfect order, one at a time, and ranks with the mean of its weights.
+    ///
+    /// Parameters for --set:
+    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
+    ///   rule=misordered      which documents move the weights: misordered, or printed (all within
+    ///                        the margin delta, as the paper has it; the bound of the paper does not
+    ///                        hold for it, a larger one does)
+    ///   delta=1              the margin of the printed rule
+    ///   epochs=100           passes over the lists at most; the one that is best on validation is kept
+    ///   patience=20          passes without a better validation figure after which to stop
+    ///   averaged=true        rank with the mean of all iterates, not with the last
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
+    Perceptron {
+        #[command(flatten)]
+        args: Args,
+        /// Write cumulative loss and its bound, as learning went on, to this CSV file
+        #[arg(long, value_name = "FILE")]
+        curve: Option<PathBuf>,
+    },
+    /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
+    ///
+    /// On data whose features order documents poorly the minimiser is w = 0; that is found out and reported.
+    ///
+    /// Parameters for --set:
+    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
+    ///   delta=1              the margin
+    ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
+    ///   lambda=[1,...,1e-5]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
+    ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
+    ///   max_iterations=500   iterations of bundle for each lambda, at most
+    ///   epochs=20            passes of pegasos for each lambda
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
+    Slam(Args),
+    /// RankSVM: a ranker of feature lists that learns from all pairs of documents of different grades
+    ///
+    /// Pairs are never formed: a list of m documents costs m log m.
+    ///
+    /// Parameters for --set:
+    ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
+    ///   lambda=[10,...,1e-6] weight of ||w||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
+    ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
+    ///   max_iterations=500   iterations for each lambda, at most
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
+    Ranksvm(Args),
+    /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
+    ///
+    /// Parameters for --set:
+    ///   lambda=[1,...,1e-6]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
+    ///   tolerance=0.001      gradient, relative, at which to stop
+    ///   max_iterations=500   iterations for each lambda, at most
+    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
+    Listnet(Args),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank train perceptron --letor train.txt --validation vali.txt --out online.model
+  matchrank train perceptron --letor train.txt --validation vali.txt --set target=map --curve curve.csv --out p.model
+  matchrank train slam --letor train.txt --validation vali.txt --set solver=pegasos --out slam.model
+  matchrank train ranksvm --letor train.txt --validation vali.txt --scaling auto --out svm.model
+  matchrank train listnet --letor train.txt --set lambda=0.001 --query-weights weights.tsv --out l.model";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
+    #[arg(long, value_name = "FILE")]
+    letor: PathBuf,
+    /// Validation lists, by which epochs, lambdas and (with --scaling auto) the scaling are chosen
+    #[arg(long, value_name = "FILE")]
+    validation: Option<PathBuf>,
+    /// What is measured on the validation lists
+    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
+    measure: Measure,
+    /// How features are scaled
+    #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
+    scaling: ScalingName,
+    /// Lines `query<TAB>weight`; queries that are not there count 1
+    #[arg(long, value_name = "FILE")]
+    query_weights: Option<PathBuf>,
+    /// Model file to write
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Set a parameter of the model
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, Value)>,
+    /// How to print the summary
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// lambda where nothing says which is best: that of the middle of what validation chooses on real data.
+const LAMBDA: f64 = 0.01;
+
+/// Parameters of a kind with settings over its defaults.
+pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
+    let params = match kind {
+        "perceptron" => RankerParams::Perceptron(params_from(settings)?),
+        "slam" => RankerParams::Slam(params_from(settings)?),
+        "ranksvm" => RankerParams::RankSvm(params_from(settings)?),
+        "listnet" => RankerParams::ListNet(params_from(settings)?),
+        other => bail!("there is no ranker {other}; there are {}", RankerParams::KINDS.join(", ")),
+    };
+    params.validate()?;
+    Ok(params)
+}
+
+pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    let (kind, args, curve) = match model {
+        Model::Perceptron { args, curve } => ("perceptron", args, curve),
+        Model::Slam(args) => ("slam", args, None),
+        Model::Ranksvm(args) => ("ranksvm", args, None),
+        Model::Listnet(args) => ("listnet", args, None),
+    };
+    files::check_writable(&args.out)?;
+    let mut params = params_of(kind, &args.settings)?;
+    if args.validation.is_none()
+        && kind != "perceptron"
+        && !args.settings.iter().any(|(name, _)| name == "lambda")
+    {
+        params = params_of(kind, &[&args.settings[..], &[("lambda".to_owned(), json!(LAMBDA))]].concat())?;
+        terminal.note(&format!(
+            "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
+        ));
+    }
+    let train = read_lists(&args.letor, &terminal)?;
+    let weights =
+        args.query_weights.as_deref().map(|path| query_weights(path, &train, &terminal)).transpose()?;
+    let validation = args.validation.as_deref().map(|path| read_lists(path, &terminal)).transpose()?;
+    if let (Some(lists), Some(path)) = (&validation, &args.validation) {
+        note_unknown_features(lists, train.n_features(), path, &terminal);
+    }
+    let counts =
+        [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
+    let validation = validation.map(|lists| (lists, args.measure));
+    let scalings = args.scaling.kinds();
+    let model =
+        train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)?;
+    let provenance = Provenance {
+        seed: matches!(kind, "perceptron" | "slam").then_some(global.seed),
+        data: counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect(),
+        ..Provenance::default()
+    };
+    model_file::save_ranker(&args.out, &model, &provenance)?;
+    terminal.finish();
+    if let (Some(path), RankerReport::Perceptron(report)) = (&curve, &model.report) {
+        let text = summary::curve(report);
+        files::write_atomically(path, |out| {
+            out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(path), e))
+        })?;
+    }
+    summary::remark(&model, &terminal);
+    let measure = args.measure.to_string();
+    match args.format {
+        Format::Json => {
+            let data: serde_json::Map<String, Value> =
+                counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
+            let summary = json!({
+                "model": kind, "file": args.out, "data": data, "validation_measure": measure,
+                "scaling": to_json(&model.ranker.scaling.kind()), "scalings": to_json(&model.scalings),
+                "params": to_json(&model.params), "report": to_json(&model.report),
+                "seconds": started.elapsed().as_secs_f64(),
+            });
+            terminal::print(&serde_json::to_string_pretty(&summary)?)?;
+        }
+        format => {
+            if format == Format::Table {
+                let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
+                terminal::print(&format!("{kind}: {counts}"))?;
+            }
+            terminal::print(&summary::course(&model, &measure, format))?;
+            terminal.done(&format!("wrote {}", args.out.display()), started);
+        }
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Weights of the queries of lists.
+fn query_weights(path: &Path, lists: &FeatureLists, progress: &dyn Progress) -> anyhow::Result<Vec<f64>> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
+    let place: std::collections::HashMap<&str, usize> =
+        lists.iter().enumerate().map(|(i, list)| (list.query(), i)).collect();
+    let mut weights = vec![1.0; lists.n_queries()];
+    let mut unknown = 0u64;
+    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+        let parsed =
+            text.split_once('\t').and_then(|(query, weight)| Some((query, weight.trim().parse().ok()?)));
+        let Some((query, weight)) =
+            parsed.filter(|(_, weight): &(&str, f64)| *weight >= 0.0 && weight.is_finite())
+        else {
+            return Err(Error::parse(
+                name,
+                line,
+                "`query<TAB>weight` is expected, the weight a number of at least 0",
+            )
+            .into());
+        };
+        match place.get(query) {
+            Some(&query) => weights[query] = weight,
+            None => unknown += 1,
+        }
+    }
+    if unknown > 0 {
+        progress.note(&format!("{name}: {} of its queries are not among the lists", human(unknown)));
+    }
+    Ok(weights)
+}

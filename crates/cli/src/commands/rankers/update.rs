@@ -1,0 +1,58 @@
+//! `update --lists`: a perceptron goes on learning.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use matchrank_core::progress::Progress;
+use matchrank_engine::rankers::RankerModel;
+use matchrank_engine::rankers::online::{Learner, Streamed, learn_stream};
+use matchrank_engine::{files, model_file};
+use serde_json::json;
+
+use crate::terminal::{self, Format, Terminal, human, table};
+use crate::{Outcome, interrupt};
+
+pub(crate) fn run(
+    model: &Path,
+    lists: &Path,
+    out: &Path,
+    checkpoint: Duration,
+    format: Format,
+    terminal: &Terminal,
+) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    files::check_writable(out)?;
+    let (model, provenance) = model_file::load_ranker(model)?;
+    let mut learner = Learner::new(model)?;
+    interrupt::listen();
+    let mut save = |model: &RankerModel| model_file::save_ranker(out, model, &provenance);
+    let streamed = learn_stream(&mut learner, lists, &interrupt::asked, checkpoint, &mut save, terminal)?;
+    save(learner.model())?;
+    let Streamed { learned, loss, left_out, interrupted } = streamed;
+    if interrupted {
+        terminal.note("interrupted; what was learned is saved");
+    }
+    terminal.finish();
+    let state = learner.model().state.as_ref().expect("a perceptron has a state");
+    let mean = if learned > 0 { loss / learned as f64 } else { 0.0 };
+    match format {
+        Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
+            "model": "perceptron", "file": out, "learned": learned, "left_out": left_out, "mean_loss": mean,
+            "lists": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss, "interrupted": interrupted,
+            "seconds": started.elapsed().as_secs_f64(),
+        }))?)?,
+        format => {
+            let rows = [
+                ("lists learned from", human(learned)),
+                ("left out", human(left_out)),
+                ("mean loss, before learning", format!("{mean:.4}")),
+                ("lists in all", human(state.rounds)),
+                ("of which changed the weights", human(state.updates)),
+            ];
+            let rows = rows.map(|(name, value)| vec![name.to_owned(), value]).to_vec();
+            terminal::print(&table(&["", "value"], rows, format))?;
+            terminal.done(&format!("wrote {}", out.display()), started);
+        }
+    }
+    Ok(if left_out > 0 { Outcome::Problems } else { Outcome::Clean })
+}

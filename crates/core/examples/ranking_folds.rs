@@ -1,0 +1,96 @@
+//! Rankers on folds of LETOR files, plain text: NDCG@1, 3, 5, 10 and MAP, means over the folds.
+//!
+//! `ranking_folds SCALING FOLD1 FOLD2 ...`; the fold before the test is validated on, the others are trained on.
+//! The variable `ONLY` names a part of the rankers' names.
+#![allow(clippy::print_stdout)]
+
+use std::time::Instant;
+
+use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::Silent;
+use matchrank_core::ranking::listnet::{ListNetParams, fit_listnet};
+use matchrank_core::ranking::perceptron::{PerceptronParams, fit_perceptron};
+use matchrank_core::ranking::ranksvm::{PairLoss, RankSvmParams, fit_ranksvm};
+use matchrank_core::ranking::slam::{SlamParams, Solver, Target, fit_slam};
+use matchrank_core::ranking::{LinearRanker, Sample, Scaling, ScalingKind, Validation, evaluate_ranker};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let scaling = match arguments.next().as_deref() {
+        Some("none") => ScalingKind::None,
+        Some("z_score") => ScalingKind::ZScore,
+        Some("min_max") => ScalingKind::MinMax,
+        Some("query_z_score") => ScalingKind::QueryZScore,
+        _ => ScalingKind::QueryMinMax,
+    };
+    let read = |path: String| {
+        Ok::<_, Box<dyn std::error::Error>>(letor::parse(&path, &std::fs::read(&path)?, &Silent)?)
+    };
+    let folds: Vec<FeatureLists> = arguments.map(read).collect::<Result<_, _>>()?;
+    let measures = Measure::parse_list("ndcg@1,ndcg@3,ndcg@5,ndcg@10,map")?;
+    type Fit = fn(&Sample<'_>, &Validation<'_>) -> matchrank_core::Result<(Vec<f64>, String)>;
+    let models: [(&str, Fit); 7] = [
+        ("perceptron ndcg@10", |s, v| {
+            let (state, report) = fit_perceptron(&PerceptronParams::default(), s, Some(v), 1, &Silent)?;
+            Ok((state.averaged(), report.kept.to_string()))
+        }),
+        ("perceptron ndcg", |s, v| {
+            let params = PerceptronParams { target: Target::Ndcg, ..PerceptronParams::default() };
+            let (state, report) = fit_perceptron(&params, s, Some(v), 1, &Silent)?;
+            Ok((state.averaged(), report.kept.to_string()))
+        }),
+        ("slam bundle", |s, v| {
+            let (w, r) = fit_slam(&SlamParams::default(), s, Some(v), 1, &Silent)?;
+            Ok((w, format!("{:e}{}", r.lambda, if r.collapsed { " collapsed" } else { "" })))
+        }),
+        ("slam pegasos", |s, v| {
+            let params = SlamParams { solver: Solver::Pegasos, ..SlamParams::default() };
+            let (w, r) = fit_slam(&params, s, Some(v), 1, &Silent)?;
+            Ok((w, format!("{:e}", r.lambda)))
+        }),
+        ("ranksvm", |s, v| {
+            let (w, r) = fit_ranksvm(&RankSvmParams::default(), s, Some(v), &Silent)?;
+            Ok((w, format!("{:e}", r.lambda)))
+        }),
+        ("ranksvm hinge", |s, v| {
+            let params = RankSvmParams { loss: PairLoss::Hinge, ..RankSvmParams::default() };
+            let (w, r) = fit_ranksvm(&params, s, Some(v), &Silent)?;
+            Ok((w, format!("{:e}", r.lambda)))
+        }),
+        ("listnet", |s, v| {
+            let (w, r) = fit_listnet(&ListNetParams::default(), s, Some(v), &Silent)?;
+            Ok((w, format!("{:e}", r.lambda)))
+        }),
+    ];
+    let only = std::env::var("ONLY").unwrap_or_default();
+    for (name, fit) in models.into_iter().filter(|(name, _)| name.contains(&only)) {
+        let started = Instant::now();
+        let mut means = vec![0.0; measures.len()];
+        let (mut chosen, mut validated) = (Vec::new(), 0.0);
+        for test in 0..folds.len() {
+            let before = (test + folds.len() - 1) % folds.len();
+            let others: Vec<&FeatureLists> =
+                (0..folds.len()).filter(|i| *i != test && *i != before).map(|i| &folds[i]).collect();
+            let mut train = FeatureLists::concatenate(&others);
+            let mut validation = folds[before].clone();
+            let scaling = Scaling::fit(scaling, &train);
+            scaling.apply(&mut train);
+            scaling.apply(&mut validation);
+            let validation = Validation::new(&validation, "ndcg@10".parse()?)?;
+            let (weights, what) = fit(&Sample::new(&train), &validation)?;
+            validated += validation.of_weights(&weights)? / folds.len() as f64;
+            chosen.push(what);
+            let evaluation = evaluate_ranker(&LinearRanker { weights, scaling }, &folds[test], &measures)?;
+            (0..measures.len()).for_each(|m| means[m] += evaluation.mean(m) / folds.len() as f64);
+        }
+        let figures: Vec<String> = means.iter().map(|mean| format!("{mean:.4}")).collect();
+        println!(
+            "{name:20} {}  validation {validated:.4}  {:.1} s  [{}]",
+            figures.join(" "),
+            started.elapsed().as_secs_f64(),
+            chosen.join(", ")
+        );
+    }
+    Ok(())
+}

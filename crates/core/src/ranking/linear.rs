@@ -1,0 +1,89 @@
+//! A weight per feature: what all rankers here learn.
+
+use rayon::prelude::*;
+
+use super::products;
+use super::scaling::Scaling;
+use crate::data::{FeatureLists, List};
+
+/// Scores the documents of one list; higher is better.
+pub trait Ranker: Sync {
+    /// Replaces `scores` by the score of every document.
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>);
+
+    /// The scores of the rows of all lists, on all threads.
+    fn score_all(&self, lists: &FeatureLists) -> Vec<f64> {
+        let of_query = |query| {
+            let mut scores = Vec::new();
+            self.score(&lists.list(query), &mut scores);
+            scores
+        };
+        (0..lists.n_queries()).into_par_iter().flat_map_iter(of_query).collect()
+    }
+}
+
+/// s = sum over features of weight * factor * value.
+///
+/// ```
+/// use matchrank_core::data::letor;
+/// use matchrank_core::progress::Silent;
+/// use matchrank_core::ranking::{LinearRanker, Ranker, Scaling, ScalingKind};
+///
+/// let lists = letor::parse("x", b"1 qid:1 1:4 2:10\n0 qid:1 1:2 2:20\n", &Silent)?;
+/// let scaling = Scaling::fit(ScalingKind::QueryMinMax, &lists);
+/// let ranker = LinearRanker { weights: vec![1.0, -2.0], scaling };
+/// // The ranges of the features are 2 and 10: 1 * 4 / 2 - 2 * 10 / 10 and 1 * 2 / 2 - 2 * 20 / 10.
+/// assert_eq!(ranker.score_all(&lists), [0.0, -3.0]);
+/// # Ok::<(), matchrank_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearRanker {
+    /// w, one per feature.
+    pub weights: Vec<f64>,
+    /// What features are multiplied by first.
+    pub scaling: Scaling,
+}
+
+/// What one feature adds to the score of a document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contribution {
+    /// Column of the feature; files number it one higher.
+    pub feature: u32,
+    /// Its value as in the data.
+    pub value: f32,
+    /// Its value as scaled.
+    pub scaled: f64,
+    /// Its weight.
+    pub weight: f64,
+    /// weight * scaled.
+    pub adds: f64,
+}
+
+impl LinearRanker {
+    /// Weights of unscaled features in a list: w_j times the factor of feature j.
+    pub fn effective_weights(&self, list: &List<'_>) -> Vec<f64> {
+        match self.scaling.of_list(list) {
+            None => self.weights.clone(),
+            Some(factors) => self.weights.iter().zip(factors).map(|(w, factor)| w * factor).collect(),
+        }
+    }
+
+    /// What each feature adds to the score of the `i`-th document of a list, by column; features of value 0
+    /// or unknown to the model add nothing and are left out.
+    pub fn explain(&self, list: &List<'_>, i: usize) -> Vec<Contribution> {
+        let factors = self.scaling.of_list(list);
+        let contribution = |(feature, value): (u32, f32)| {
+            let weight = *self.weights.get(feature as usize)?;
+            let factor = factors.as_ref().map_or(Some(&1.0), |factors| factors.get(feature as usize))?;
+            let scaled = f64::from(value) * factor;
+            Some(Contribution { feature, value, scaled, weight, adds: weight * scaled })
+        };
+        list.row(i).entries().filter_map(contribution).collect()
+    }
+}
+
+impl Ranker for LinearRanker {
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+        products::scores(list, &self.effective_weights(list), scores);
+    }
+}

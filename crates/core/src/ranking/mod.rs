@@ -1,0 +1,53 @@
+//! Rankers: from the features of a query's documents to their order.
+//!
+//! | question | where |
+//! |---|---|
+//! | losses of whole lists that bound 1 - MAP and 1 - NDCG, in batch | [`slam`] |
+//! | the same online, one list at a time | [`perceptron`] |
+//! | pair by pair, without the pairs | [`ranksvm`] |
+//! | probabilities of being the best | [`listnet`] |
+//! | one weight per feature, what all of them learn | [`LinearRanker`] |
+//! | features on comparable scales | [`Scaling`] |
+//! | lists with weights, and sums over them on all threads | [`Sample`] |
+//! | when to stop, which lambda | [`Validation`], [`LambdaPath`] |
+//!
+//! All learn from [`FeatureLists`](crate::data::FeatureLists) whose features were scaled by [`Scaling::apply`], dense or
+//! sparse, and give the same weights for any number of threads. A feature that a row does not name is 0.
+//!
+//! ```
+//! use matchrank_core::data::letor;
+//! use matchrank_core::progress::Silent;
+//! use matchrank_core::ranking::{LambdaPath, LinearRanker, Ranker, Sample, Scaling, ScalingKind};
+//! use matchrank_core::ranking::ranksvm::{RankSvmParams, fit_ranksvm};
+//!
+//! let file = b"2 qid:1 1:3 2:1\n1 qid:1 1:2 2:9\n0 qid:1 1:0 2:5\n1 qid:2 1:8 2:2\n0 qid:2 1:5 2:3\n";
+//! let lists = letor::parse("train.txt", file, &Silent)?;
+//! let scaling = Scaling::fit(ScalingKind::MinMax, &lists);
+//! let mut scaled = lists.clone();
+//! scaling.apply(&mut scaled);
+//! let params = RankSvmParams { lambda: LambdaPath::One(1e-3), ..RankSvmParams::default() };
+//! let (weights, _) = fit_ranksvm(&params, &Sample::new(&scaled), None, &Silent)?;
+//!
+//! let scores = LinearRanker { weights, scaling }.score_all(&lists);
+//! assert!(scores[0] > scores[1] && scores[1] > scores[2] && scores[3] > scores[4]);
+//! # Ok::<(), matchrank_core::Error>(())
+//! ```
+
+mod linear;
+pub mod listnet;
+mod path;
+pub mod perceptron;
+pub(crate) mod products;
+pub mod ranksvm;
+mod sample;
+mod scaling;
+pub mod slam;
+#[cfg(test)]
+mod testing;
+mod validation;
+
+pub use linear::{Contribution, LinearRanker, Ranker};
+pub use path::{LambdaPath, PathPoint};
+pub use sample::Sample;
+pub use scaling::{Scaling, ScalingKind};
+pub use validation::{Validation, evaluate_ranker};

@@ -1,0 +1,135 @@
+//! Epochs over the same lists, the best of which is kept.
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use super::curve::{self, CurvePoint};
+use super::{Perceptron, PerceptronState, UpdateRule};
+use crate::progress::Progress;
+use crate::ranking::sample::Sample;
+use crate::ranking::slam::{Goals, Target};
+use crate::ranking::validation::Validation;
+use crate::{Error, Result};
+
+/// Parameters of the perceptron.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerceptronParams {
+    /// The measure whose loss is bounded.
+    pub target: Target,
+    /// Which documents move the weights.
+    pub rule: UpdateRule,
+    /// Delta, the margin of the printed rule.
+    pub delta: f64,
+    /// Passes over the lists, at most; each in an order of its own.
+    pub epochs: u32,
+    /// Passes without a better validation figure after which to stop.
+    pub patience: u32,
+    /// Rank with the mean of all iterates, not with the last.
+    pub averaged: bool,
+}
+
+impl Default for PerceptronParams {
+    fn default() -> Self {
+        Self {
+            target: Target::NdcgAt(10),
+            rule: UpdateRule::Misordered,
+            delta: 1.0,
+            epochs: 100,
+            patience: 20,
+            averaged: true,
+        }
+    }
+}
+
+impl PerceptronParams {
+    /// Refuses values that mean nothing.
+    pub fn validate(&self) -> Result<()> {
+        if self.epochs == 0 || self.patience == 0 {
+            return Err(Error::Params("epochs and patience must be at least 1".into()));
+        }
+        Perceptron::new(0, self.target, self.rule, self.delta).map(|_| ())
+    }
+}
+
+/// How training went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerceptronReport {
+    /// Every epoch that was run.
+    pub epochs: Vec<EpochFigures>,
+    /// The epoch whose weights were kept, from 1.
+    pub kept: u32,
+    /// Cumulative loss beside its bound, as learning went on up to the epoch that was kept.
+    pub curve: Vec<CurvePoint>,
+}
+
+/// One pass over the lists.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EpochFigures {
+    /// Mean of 1 - measure over the lists, by their weights, each before it was learned from.
+    pub loss: f64,
+    /// Lists that were not in perfect order.
+    pub updates: u64,
+    /// The validation measure of the weights after the epoch.
+    pub validation: Option<f64>,
+}
+
+/// Trains a perceptron on lists whose features are scaled already. With `validation` the epoch that is best there
+/// is kept, else the last. Returns the state after that epoch.
+pub fn fit_perceptron(
+    params: &PerceptronParams,
+    sample: &Sample<'_>,
+    validation: Option<&Validation<'_>>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<(PerceptronState, PerceptronReport)> {
+    params.validate()?;
+    let lists = sample.lists();
+    params.target.check(lists.labels())?;
+    let mut perceptron = Perceptron::new(lists.n_features(), params.target, params.rule, params.delta)?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut order: Vec<usize> = (0..lists.n_queries()).collect();
+    let mut epochs: Vec<EpochFigures> = Vec::new();
+    let mut history = curve::History::default();
+    let mut best: Option<(f64, u32, PerceptronState)> = None;
+    progress.begin("learning", Some(params.epochs.into()), "epochs");
+    for epoch in 1..=params.epochs {
+        order.shuffle(&mut random);
+        let before = (perceptron.state().cumulative_loss, perceptron.state().updates);
+        for &query in &order {
+            let loss = perceptron.learn(&lists.list(query), sample.weight(query));
+            history.add(query, loss);
+        }
+        let state = perceptron.state();
+        let validated = validation
+            .map(|validation| match params.averaged {
+                true => validation.of_weights(&state.averaged()),
+                false => validation.of_weights(&state.w),
+            })
+            .transpose()?;
+        epochs.push(EpochFigures {
+            loss: (state.cumulative_loss - before.0) / sample.total_weight(),
+            updates: state.updates - before.1,
+            validation: validated,
+        });
+        progress.advance(1);
+        let figure = validated.unwrap_or(f64::from(epoch));
+        if best.as_ref().is_none_or(|(best, ..)| figure > *best) {
+            best = Some((figure, epoch, state.clone()));
+        }
+        let stale = best.as_ref().is_some_and(|(_, at, _)| epoch - at >= params.patience);
+        let perfect = state.updates == before.1;
+        if stale || perfect {
+            break;
+        }
+    }
+    let (_, kept, state) = best.expect("there is at least one epoch");
+    let goals = Goals::new(params.target, lists)?;
+    history.truncate(kept as usize * lists.n_queries());
+    let curve = history.beside_bound(params, sample, &goals, &state.averaged());
+    Ok((state, PerceptronReport { epochs, kept, curve }))
+}

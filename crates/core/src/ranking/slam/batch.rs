@@ -1,0 +1,181 @@
+//! Objective (4) over all lists at once: by a bundle method that proves how close it came, or by Pegasos.
+
+use serde::{Deserialize, Serialize};
+
+use super::bound::GeneralizationBound;
+use super::objective::{Goals, SlamObjective};
+use super::pegasos::pegasos;
+use super::weights::Target;
+use crate::progress::Progress;
+use crate::ranking::path::{LambdaPath, PathPoint, check_lambdas, choose};
+use crate::ranking::products::dot;
+use crate::ranking::sample::Sample;
+use crate::ranking::validation::Validation;
+use crate::solve::bundle::{Bundle, Convex};
+use crate::{Error, Result};
+
+/// How (4) is minimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Solver {
+    /// To a gap that is proved.
+    #[default]
+    Bundle,
+    /// By stochastic subgradients, one list at a time; stops anywhere, also away from w = 0.
+    Pegasos,
+}
+
+/// Parameters of SLAM in batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlamParams {
+    /// The measure whose loss is bounded.
+    pub target: Target,
+    /// Delta, the margin.
+    pub delta: f64,
+    /// How (4) is minimised.
+    pub solver: Solver,
+    /// lambda, or several to choose from by validation.
+    pub lambda: LambdaPath,
+    /// Gap, relative to the objective, at which the bundle method stops.
+    pub tolerance: f64,
+    /// Iterations of the bundle method for each lambda, at most.
+    pub max_iterations: u32,
+    /// Passes of Pegasos over the lists for each lambda.
+    pub epochs: u32,
+}
+
+impl Default for SlamParams {
+    fn default() -> Self {
+        Self {
+            target: Target::NdcgAt(10),
+            delta: 1.0,
+            solver: Solver::Bundle,
+            lambda: LambdaPath::powers_of_ten(0, -5),
+            tolerance: 1e-3,
+            max_iterations: 500,
+            epochs: 20,
+        }
+    }
+}
+
+impl SlamParams {
+    /// Refuses values that mean nothing.
+    pub fn validate(&self) -> Result<()> {
+        check_lambdas(&self.lambda)?;
+        self.target.check(&[])?;
+        if !(self.delta > 0.0 && self.delta.is_finite()) {
+            return Err(Error::Params(format!("delta must be a number above 0, and is {}", self.delta)));
+        }
+        if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 || self.epochs == 0 {
+            return Err(Error::Params(
+                "tolerance must be above 0 and below 1, max_iterations and epochs at least 1".into(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How training went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlamReport {
+    /// Every lambda that was tried.
+    pub path: Vec<PathPoint>,
+    /// lambda of the weights that were kept.
+    pub lambda: f64,
+    /// (4) at the weights that were kept.
+    pub objective: f64,
+    /// (4) at w = 0.
+    pub objective_at_zero: f64,
+    /// (4) is nowhere smaller than this; none with Pegasos.
+    pub lower_bound: Option<f64>,
+    /// Whether w = 0 was proved to be as good as any weights, within the tolerance: nothing can be learned this way.
+    pub collapsed: bool,
+    /// Bound (23), where all lists count the same.
+    pub bound: Option<GeneralizationBound>,
+}
+
+/// Minimises (4) on lists whose features are scaled already, for every lambda from the largest down, and keeps the
+/// weights that are best on `validation`, or those of the smallest lambda without one.
+pub fn fit_slam(
+    params: &SlamParams,
+    sample: &Sample<'_>,
+    validation: Option<&Validation<'_>>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<(Vec<f64>, SlamReport)> {
+    params.validate()?;
+    let goals = Goals::new(params.target, sample.lists())?;
+    let risk = SlamObjective { sample, goals: &goals, delta: params.delta };
+    let zero = vec![0.0; risk.n_weights()];
+    let (objective_at_zero, _) = risk.at(&zero);
+    let collapsed = |bound: f64| objective_at_zero - bound <= params.tolerance * objective_at_zero;
+    let mut bundle = Bundle::default();
+    let mut solve = |lambda: f64, start: Vec<f64>| {
+        let found = bundle.minimise(&risk, lambda, start, params.tolerance, params.max_iterations);
+        let point = PathPoint {
+            lambda,
+            objective: found.objective,
+            lower_bound: Some(found.lower_bound),
+            relative_gradient: None,
+            iterations: found.iterations,
+            validation: None,
+        };
+        (found.w, point)
+    };
+    if params.solver == Solver::Bundle {
+        // (4) grows with lambda, and not at w = 0: if that is as good as any weights for the smallest lambda, it is
+        // for all.
+        let (_, mut point) = solve(params.lambda.smallest(), zero.clone());
+        if point.lower_bound.is_some_and(collapsed) {
+            point.objective = objective_at_zero;
+            point.validation = validation.map(|validation| validation.of_weights(&zero)).transpose()?;
+            let bound = sample.is_even().then(|| GeneralizationBound::of(sample.lists(), &goals, &zero));
+            let report = SlamReport {
+                lambda: point.lambda,
+                objective: objective_at_zero,
+                objective_at_zero,
+                lower_bound: point.lower_bound,
+                collapsed: true,
+                bound,
+                path: vec![point],
+            };
+            return Ok((zero, report));
+        }
+    }
+    let mut last = zero;
+    let chosen = choose(&params.lambda, validation, progress, |lambda| match params.solver {
+        Solver::Bundle => {
+            let (w, point) = solve(lambda, std::mem::take(&mut last));
+            last.clone_from(&w);
+            (w, point)
+        }
+        Solver::Pegasos => {
+            let w = pegasos(sample, &goals, params, lambda, seed);
+            let objective = risk.at(&w).0 + 0.5 * lambda * dot(&w, &w);
+            let point = PathPoint {
+                lambda,
+                objective,
+                lower_bound: None,
+                relative_gradient: None,
+                iterations: params.epochs,
+                validation: None,
+            };
+            (w, point)
+        }
+    })?;
+    let point = chosen.path[chosen.kept];
+    let collapsed = point.lower_bound.is_some_and(collapsed);
+    let bound = sample.is_even().then(|| GeneralizationBound::of(sample.lists(), &goals, &chosen.w));
+    let report = SlamReport {
+        lambda: point.lambda,
+        objective: point.objective,
+        objective_at_zero,
+        lower_bound: point.lower_bound,
+        collapsed,
+        bound,
+        path: chosen.path,
+    };
+    Ok((chosen.w, report))
+}

@@ -1,0 +1,48 @@
+//! SLAM: large-margin losses of whole lists that bound 1 - MAP and 1 - NDCG from above.
+//!
+//! A list has m documents with features X (m x d) and grades R; w gives the scores s = Xw. The loss
+//!
+//! phi_v(s, R) = sum_i v_i max(0, max over j with R_j < R_i of (Delta + s_j - s_i))
+//!
+//! is convex in w, and with the weights v of `weights.rs` and Delta = 1 it is at least 1 - measure for every s
+//! and R. The [perceptron](super::perceptron) learns from it online; [`batch`](fit_slam) minimises
+//!
+//! lambda/2 ||w||^2 + 1/n sum_q phi_v(X_q w, R_q)     (4)
+//!
+//! over n lists. On judged data whose features order documents poorly, w = 0 is the very minimiser of (4),
+//! whatever lambda: a wrong pair costs more than a right one gains. That is recognised and reported, and the
+//! perceptron, which stops at no such point, is the ranker to use.
+//!
+//! | symbol | where | |
+//! |---|---|---|
+//! | v | [`Target::weights`] | weight of each document, by grade |
+//! | Delta | `delta` | margin, 1 |
+//! | R_X | [`list_radius`] | largest norm of a feature row less the mean of its list |
+//! | A_t | `Terms::weight` | sum of the weights of the documents that count |
+//!
+//! Reference: Chaudhuri and Tewari, *Perceptron-like algorithms and generalization bounds for learning to
+//! rank*, 2015. Differences: NDCG@k sums over places, so that a perfect order of tied grades is worth 1; MAP
+//! knows relevant and not, so grades above 0 are one; ties are broken in the worst way where the perceptron
+//! decides whether to learn; rows are taken less the mean of their list where norms matter, which changes no
+//! difference of scores.
+
+mod batch;
+mod bound;
+mod loss;
+mod measure;
+mod objective;
+mod pegasos;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+pub use batch::{SlamParams, SlamReport, Solver, fit_slam};
+pub use bound::{GeneralizationBound, list_radius};
+pub use loss::{loss, subgradient};
+pub use measure::worst_loss;
+pub use weights::Target;
+
+pub(crate) use loss::{Active, Terms};
+pub(crate) use measure::WorstCase;
+pub(crate) use objective::Goals;
+pub(crate) use weights::Weigher;

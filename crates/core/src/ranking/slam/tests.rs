@@ -1,0 +1,217 @@
+use proptest::prelude::*;
+
+use super::objective::SlamObjective;
+use super::*;
+use crate::progress::Silent;
+use crate::ranking::path::LambdaPath;
+use crate::ranking::products::dot;
+use crate::ranking::sample::Sample;
+use crate::ranking::testing::{close, golden, numbers, some_lists, thousandfold};
+use crate::solve::bundle::Convex;
+
+const TARGETS: [Target; 6] = [
+    Target::Map,
+    Target::Ndcg,
+    Target::NdcgAt(1),
+    Target::NdcgAt(3),
+    Target::TightNdcgAt(1),
+    Target::TightNdcgAt(3),
+];
+
+#[test]
+fn golden_losses() {
+    let golden = golden("slam_loss.json");
+    let cases = golden["cases"].as_array().unwrap();
+    assert!(cases.len() >= 14);
+    for case in cases {
+        let scores = numbers(&case["s"]);
+        let grades: Vec<f32> = numbers(&case["R"]).iter().map(|&grade| grade as f32).collect();
+        for (name, target) in [("ndcg", Target::Ndcg), ("ndcg@3", Target::NdcgAt(3)), ("map", Target::Map)] {
+            let expected = &case[name];
+            let number = |key: &str| expected[key].as_f64().unwrap();
+            let grades = &*target.grades(&grades);
+            let v = target.weights(grades);
+            close(&v, &numbers(&expected["v"]), 1e-9);
+            close(&[loss(&scores, grades, &v, 1.0)], &[number("loss")], 1e-9);
+            close(&[loss(&scores, grades, &v, 0.5)], &[number("loss_delta0_5")], 1e-9);
+            close(&subgradient(&scores, grades, &v, 1.0), &numbers(&expected["subgrad"]), 1e-9);
+            let mut terms = Terms::default();
+            terms.find(&scores, grades, &v, Active::Misordered);
+            let mut misordered = vec![0.0; scores.len()];
+            terms.add_subgradient(1.0, &mut misordered);
+            close(&misordered, &numbers(&expected["subgrad_misordered_only"]), 1e-9);
+            close(&[worst_loss(target, &scores, grades)], &[number("measure_loss_worst_ties")], 1e-9);
+        }
+    }
+}
+
+/// All words of a length over 0, 1, ..., `letters` - 1.
+fn words(length: usize, letters: usize) -> impl Iterator<Item = Vec<usize>> {
+    (0..letters.pow(length as u32)).map(move |mut n| {
+        let letter = |_| {
+            let letter = n % letters;
+            n /= letters;
+            letter
+        };
+        (0..length).map(letter).collect()
+    })
+}
+
+#[test]
+fn phi_bounds_the_loss_for_every_order_of_small_lists_and_the_active_weight_does_too() {
+    let mut terms = Terms::default();
+    for m in 1..=5 {
+        let grades_of: Vec<Vec<f32>> =
+            words(m, 3).map(|word| word.iter().map(|&grade| grade as f32).collect()).collect();
+        for scores in words(m, m.min(4)) {
+            let scores: Vec<f64> = scores.iter().map(|&score| 0.4 * score as f64).collect();
+            for grades in &grades_of {
+                for target in TARGETS {
+                    let worst = worst_loss(target, &scores, grades);
+                    let grades = &*target.grades(grades);
+                    let v = target.weights(grades);
+                    assert!(v.iter().all(|&v| v >= 0.0) && v.iter().sum::<f64>() <= 1.0 + 1e-12);
+                    let phi = loss(&scores, grades, &v, 1.0);
+                    assert!(phi >= worst - 1e-12, "{target} {scores:?} {grades:?}: {phi} < {worst}");
+                    terms.find(&scores, grades, &v, Active::Misordered);
+                    let active = terms.weight();
+                    assert!(active >= worst - 1e-12, "{target} {scores:?} {grades:?}: {active} < {worst}");
+                }
+            }
+        }
+    }
+}
+
+/// The definition, word for word.
+fn slow_loss(scores: &[f64], grades: &[f32], v: &[f64], delta: f64) -> f64 {
+    let m = scores.len();
+    let lower = |i: usize| (0..m).filter(move |&j| grades[j] < grades[i]);
+    let inner = |i: usize| lower(i).map(|j| delta + scores[j] - scores[i]).fold(0.0, f64::max);
+    (0..m).map(|i| v[i] * inner(i)).sum()
+}
+
+proptest! {
+    #[test]
+    fn loss_is_its_definition_and_the_subgradient_lies_below(
+        list in prop::collection::vec((-2.0f64..2.0, -2.0f64..2.0, 0u8..4, 0.0f64..1.0), 1..12),
+        delta in 0.1f64..2.0,
+    ) {
+        let scores: Vec<f64> = list.iter().map(|document| document.0).collect();
+        let others: Vec<f64> = list.iter().map(|document| document.1).collect();
+        let grades: Vec<f32> = list.iter().map(|document| f32::from(document.2)).collect();
+        let v: Vec<f64> = list.iter().map(|document| document.3).collect();
+        let here = loss(&scores, &grades, &v, delta);
+        prop_assert!((here - slow_loss(&scores, &grades, &v, delta)).abs() < 1e-12);
+        let gradient = subgradient(&scores, &grades, &v, delta);
+        let moved: Vec<f64> = others.iter().zip(&scores).map(|(other, score)| other - score).collect();
+        prop_assert!(loss(&others, &grades, &v, delta) >= here + dot(&gradient, &moved) - 1e-12);
+    }
+
+    #[test]
+    fn the_objective_lies_above_its_subgradients(
+        lists in some_lists(),
+        w in prop::collection::vec(-2.0f64..2.0, 3),
+        other in prop::collection::vec(-2.0f64..2.0, 3),
+    ) {
+        let sample = Sample::new(&lists);
+        let goals = Goals::new(Target::Ndcg, &lists).unwrap();
+        let risk = SlamObjective { sample: &sample, goals: &goals, delta: 1.0 };
+        let d = risk.n_weights();
+        let ((here, gradient), (there, _)) = (risk.at(&w[..d]), risk.at(&other[..d]));
+        let moved: Vec<f64> = (0..d).map(|i| other[i] - w[i]).collect();
+        prop_assert!(there >= here + dot(&gradient, &moved) - 1e-9);
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_bundle_closes_its_gap_and_nothing_is_below_its_bound(
+        lists in some_lists(),
+        other in prop::collection::vec(-3.0f64..3.0, 3),
+        power in -4i32..=0,
+    ) {
+        let (sample, lambda) = (Sample::new(&lists), 10f64.powi(power));
+        let params = SlamParams { lambda: LambdaPath::One(lambda), tolerance: 1e-6, ..SlamParams::default() };
+        let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
+        let bound = report.lower_bound.unwrap();
+        prop_assert!(report.objective - bound <= 1e-6 * report.objective + 1e-12, "{report:?}");
+        let goals = Goals::new(params.target, &lists).unwrap();
+        let risk = SlamObjective { sample: &sample, goals: &goals, delta: 1.0 };
+        let objective = |w: &[f64]| risk.at(w).0 + 0.5 * lambda * dot(w, w);
+        prop_assert!((objective(&w) - report.objective).abs() <= 1e-9);
+        prop_assert!(objective(&other[..w.len()]) >= bound - 1e-9);
+    }
+}
+
+#[test]
+fn golden_batch() {
+    let golden = golden("slam_batch.json");
+    for name in ["noisy", "learnable"] {
+        let golden = &golden[name];
+        let lists = thousandfold(&golden["data"]);
+        let sample = Sample::new(&lists);
+        let goals = Goals::new(Target::Ndcg, &lists).unwrap();
+        let risk = SlamObjective { sample: &sample, goals: &goals, delta: 1.0 };
+
+        // Features are a thousand times the golden ones, so weights are a thousandth and lambda a million times.
+        let at = &golden["at_w"];
+        let (w, lambda) = (numbers(&at["w"]), at["lam"].as_f64().unwrap());
+        let shrunk: Vec<f64> = w.iter().map(|w| w / 1000.0).collect();
+        let (value, gradient) = risk.at(&shrunk);
+        close(&[value + 0.5 * lambda * dot(&w, &w)], &[at["objective"].as_f64().unwrap()], 1e-9);
+        let gradient: Vec<f64> = gradient.iter().zip(&w).map(|(g, w)| g / 1000.0 + lambda * w).collect();
+        close(&gradient, &numbers(&at["subgradient"]), 1e-9);
+
+        for solution in golden["solutions"].as_array().unwrap() {
+            let params = SlamParams {
+                target: Target::Ndcg,
+                lambda: LambdaPath::One(1e6 * solution["lam"].as_f64().unwrap()),
+                tolerance: 1e-12,
+                ..SlamParams::default()
+            };
+            let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
+            let expected = solution["objective"].as_f64().unwrap();
+            close(&[report.objective, report.lower_bound.unwrap()], &[expected, expected], 1e-9);
+            assert_eq!(report.collapsed, name == "noisy");
+            let w: Vec<f64> = w.iter().map(|w| 1000.0 * w).collect();
+            close(&w, &numbers(&solution["w"]), 1e-6);
+        }
+    }
+}
+
+#[test]
+fn pegasos_comes_near_the_minimum() {
+    let lists = thousandfold(&golden("slam_batch.json")["learnable"]["data"]);
+    let sample = Sample::new(&lists);
+    let objective = |solver| {
+        let lambda = LambdaPath::One(1e5);
+        let params =
+            SlamParams { target: Target::Ndcg, solver, lambda, epochs: 2000, ..SlamParams::default() };
+        fit_slam(&params, &sample, None, 1, &Silent).unwrap().1.objective
+    };
+    let (least, found) = (objective(Solver::Bundle), objective(Solver::Pegasos));
+    assert!(found >= least * (1.0 - 2e-3) && found <= least * 1.01, "{found} against {least}");
+}
+
+#[test]
+fn the_bound_says_from_how_many_lists_on_it_says_something() {
+    let bound = GeneralizationBound::new(100, 1.5, 2.0, 3.0);
+    let excess = |n: f64| 2.0 * 1.5 * 2.0 * 3.0 * (8.0 / n + (2.0 / n).sqrt());
+    close(&[bound.excess], &[excess(100.0)], 1e-12);
+    assert!(bound.vacuous);
+    let needed = bound.lists_needed as f64;
+    assert!(excess(needed) < 1.0 && excess(needed - 1.0) >= 1.0, "{needed}");
+    assert!(!GeneralizationBound::new(bound.lists_needed, 1.5, 2.0, 3.0).vacuous);
+    assert!(!GeneralizationBound::new(100, 1.5, 2.0, 0.0).vacuous);
+}
+
+#[test]
+fn targets_are_written_as_they_are_read() {
+    for target in TARGETS {
+        assert_eq!(target.to_string().parse::<Target>().unwrap(), target);
+    }
+    for wrong in ["ndcg@0", "ndcg@", "err", "ndcg@-1"] {
+        assert!(wrong.parse::<Target>().unwrap_err().to_string().contains("ndcg@K"));
+    }
+    assert!(Target::Ndcg.check(&[1001.0]).is_err() && Target::Map.check(&[1001.0]).is_ok());
+}

@@ -1,0 +1,92 @@
+//! How good scores are on lists that were not trained on.
+
+use crate::data::qrels::Qrels;
+use crate::data::run::Scored;
+use crate::data::{FeatureLists, List};
+use crate::measure::{Conventions, Dialect, Evaluation, Measure, Rankings, evaluate};
+use crate::{Error, Result};
+
+use super::linear::Ranker;
+use super::products;
+
+/// Judged lists, and the measure that training is stopped and parameters are chosen by. Ties stand in the order
+/// of a hash of the ids, so a ranker that says nothing gains nothing by the order of the file.
+pub struct Validation<'a> {
+    lists: &'a FeatureLists,
+    qrels: Qrels<'a>,
+    measure: Measure,
+}
+
+impl<'a> Validation<'a> {
+    /// Lists of which at least one has a relevant document; NDCG@10 is usual.
+    pub fn new(lists: &'a FeatureLists, measure: Measure) -> Result<Self> {
+        if !lists.labels().iter().any(|&grade| grade > 0.0) {
+            return Err(Error::Params("no document of the validation lists has a grade above 0".into()));
+        }
+        Ok(Self { lists, qrels: Qrels::of_lists(lists)?, measure })
+    }
+
+    /// What is measured.
+    pub fn measure(&self) -> &Measure {
+        &self.measure
+    }
+
+    /// The mean of the measure for weights of the features as they stand in the lists.
+    pub fn of_weights(&self, w: &[f64]) -> Result<f64> {
+        struct Weights<'w>(&'w [f64]);
+        impl Ranker for Weights<'_> {
+            fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+                products::scores(list, self.0, scores);
+            }
+        }
+        let scores = Weights(w).score_all(self.lists);
+        Ok(measured(self.lists, &self.qrels, &scores, std::slice::from_ref(&self.measure))?.mean(0))
+    }
+}
+
+/// Measures of a ranker on judged lists, by matchrank's own conventions.
+pub fn evaluate_ranker(
+    ranker: &dyn Ranker,
+    lists: &FeatureLists,
+    measures: &[Measure],
+) -> Result<Evaluation> {
+    measured(lists, &Qrels::of_lists(lists)?, &ranker.score_all(lists), measures)
+}
+
+fn measured(
+    lists: &FeatureLists,
+    qrels: &Qrels<'_>,
+    scores: &[f64],
+    measures: &[Measure],
+) -> Result<Evaluation> {
+    if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
+        let message = format!("the score of document {} is {}", lists.document(row), scores[row]);
+        return Err(Error::Diverged(message));
+    }
+    evaluate(qrels, &ScoredLists { lists, scores }, measures, &Conventions::of(Dialect::Matchrank))
+}
+
+/// Lists with a score for every row.
+struct ScoredLists<'a> {
+    lists: &'a FeatureLists,
+    scores: &'a [f64],
+}
+
+impl Rankings for ScoredLists<'_> {
+    fn n_queries(&self) -> usize {
+        self.lists.n_queries()
+    }
+
+    fn query(&self, i: usize) -> &str {
+        self.lists.list(i).query()
+    }
+
+    fn read<'s>(&'s self, i: usize, ranking: &mut Vec<Scored<'s>>) -> Result<()> {
+        ranking.clear();
+        let rows = self.lists.list(i).rows();
+        ranking.extend(
+            rows.map(|row| Scored { document: self.lists.document(row).as_bytes(), score: self.scores[row] }),
+        );
+        Ok(())
+    }
+}

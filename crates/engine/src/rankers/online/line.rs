@@ -1,0 +1,97 @@
+//! A line of JSON as a list.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use matchrank_core::data::{FeatureLists, FeatureRows};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line<'a> {
+    #[serde(default, borrow)]
+    query: Option<Cow<'a, str>>,
+    #[serde(default = "one")]
+    weight: f64,
+    #[serde(borrow)]
+    documents: Vec<Document<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document<'a> {
+    #[serde(default, borrow)]
+    id: Option<Cow<'a, str>>,
+    grade: f32,
+    features: Features,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// (column, value) of the features that are there.
+struct Features(Vec<(u32, f32)>);
+
+impl<'de> Deserialize<'de> for Features {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Features;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("features: an array of numbers, or an object from their numbers to values")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Features, A::Error> {
+                let mut entries = Vec::new();
+                let mut column = 0;
+                while let Some(value) = values.next_element::<Option<f32>>()? {
+                    entries.extend(value.map(|value| (column, value)));
+                    column += 1;
+                }
+                Ok(Features(entries))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut values: A) -> Result<Features, A::Error> {
+                let mut entries = Vec::new();
+                while let Some((name, value)) = values.next_entry::<Cow<'_, str>, Option<f32>>()? {
+                    let Some(number) = name.parse::<u32>().ok().filter(|&number| number > 0) else {
+                        return Err(serde::de::Error::custom(format!(
+                            "the feature {name:?} is no number; features are numbered from 1"
+                        )));
+                    };
+                    entries.extend(value.map(|value| (number - 1, value)));
+                }
+                Ok(Features(entries))
+            }
+        }
+        deserializer.deserialize_any(Reading)
+    }
+}
+
+/// The list of a line and its weight; what is wrong with a line that is none. Features beyond `n_features` are unknown.
+pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64), String> {
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("is no list in JSON: {e}"))?;
+    if !(line.weight >= 0.0 && line.weight.is_finite()) {
+        return Err(format!("the weight is {}; a number of at least 0 is expected", line.weight));
+    }
+    let mut rows = FeatureRows::default();
+    let query = line.query.as_deref().unwrap_or("list");
+    let mut documents = line.documents;
+    for (i, document) in documents.iter_mut().enumerate() {
+        let id = document.id.as_deref();
+        let of = |what: String| format!("document {}: {what}", id.map_or((i + 1).to_string(), str::to_owned));
+        let Features(entries) = &mut document.features;
+        if let Some((column, _)) = entries.iter().find(|(column, _)| *column as usize >= n_features) {
+            let number = u64::from(*column) + 1;
+            return Err(of(format!("feature {number} is unknown; the model has {n_features}")));
+        }
+        rows.push(query, id, document.grade, entries).map_err(of)?;
+    }
+    if rows.is_empty() {
+        return Err("the list has no document".into());
+    }
+    Ok((FeatureLists::from_rows(vec![rows]), line.weight))
+}

@@ -1,0 +1,136 @@
+//! A perceptron that goes on learning, one list a line.
+//!
+//! A line is JSON: `{"query": "q1", "weight": 1, "documents": [{"id": "d1", "grade": 2, "features": ...}, ...]}`. Features
+//! are an array, from feature 1 on, or an object from number to value, such as `{"1": 0.5, "17": 3}`; one that is not
+//! there, or null, is 0. `query`, `weight` and `id` may be left out.
+
+mod line;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use matchrank_core::data::FeatureLists;
+use matchrank_core::progress::Progress;
+use matchrank_core::ranking::perceptron::{Perceptron, PerceptronParams};
+use matchrank_core::{Error, Result};
+use rayon::prelude::*;
+
+use super::{RankerModel, RankerParams};
+use crate::files;
+use crate::ingest::tally::Tally;
+use crate::lines::{Arrival, Lines};
+
+/// How long to wait for lines before looking around.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Learns list after list; [`model`](Self::model) gives the model with all of them.
+pub struct Learner {
+    model: RankerModel,
+    params: PerceptronParams,
+    perceptron: Perceptron,
+}
+
+impl Learner {
+    /// Goes on where a perceptron's model stopped.
+    pub fn new(model: RankerModel) -> Result<Self> {
+        let (RankerParams::Perceptron(params), Some(state)) = (&model.params, &model.state) else {
+            return Err(Error::Params(format!(
+                "a {} model cannot learn one list at a time; a perceptron can",
+                model.kind()
+            )));
+        };
+        let perceptron = Perceptron::from_state(state.clone(), params.target, params.rule, params.delta)?;
+        Ok(Self { params: params.clone(), model, perceptron })
+    }
+
+    /// Learns from a line and returns 1 - measure of its list, before learning; says what is wrong with a line that
+    /// cannot be used, which changes nothing.
+    pub fn learn(&mut self, line: &[u8]) -> Result<f64, String> {
+        let (list, weight) = self.read(line)?;
+        Ok(self.perceptron.learn(&list.list(0), weight))
+    }
+
+    /// The list of a line, scaled, and its weight.
+    fn read(&self, line: &[u8]) -> Result<(FeatureLists, f64), String> {
+        let (mut list, weight) = line::read(line, self.model.ranker.weights.len())?;
+        self.params.target.check(list.labels()).map_err(|e| e.to_string())?;
+        self.model.ranker.scaling.apply(&mut list);
+        Ok((list, weight))
+    }
+
+    /// The model with everything learned so far.
+    pub fn model(&mut self) -> &RankerModel {
+        let state = self.perceptron.state();
+        self.model.ranker.weights = if self.params.averaged { state.averaged() } else { state.w.clone() };
+        self.model.state = Some(state.clone());
+        &self.model
+    }
+}
+
+/// What came of a stream of lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Streamed {
+    /// Lists that were learned from.
+    pub learned: u64,
+    /// Sum of their 1 - measure, each before it was learned from.
+    pub loss: f64,
+    /// Lines that could not be used.
+    pub left_out: u64,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// Learns from the lines of a file, or of standard input (`-`) for as long as it lasts, until `stop` says so. `save` is
+/// called every `interval` while there is something new. Lines that cannot be used are counted and reported.
+pub fn learn_stream(
+    learner: &mut Learner,
+    path: &Path,
+    stop: &dyn Fn() -> bool,
+    interval: Duration,
+    save: &mut dyn FnMut(&RankerModel) -> Result<()>,
+    progress: &dyn Progress,
+) -> Result<Streamed> {
+    let (name, lines) = (files::name_of(path), Lines::open(path));
+    let (mut streamed, mut tally) = (Streamed::default(), Tally::default());
+    let (mut saved_at, mut saved) = (Instant::now(), 0);
+    progress.begin("learning", None, "lists");
+    loop {
+        if stop() {
+            streamed.interrupted = true;
+            break;
+        }
+        match lines.next(PATIENCE)? {
+            Arrival::End => break,
+            Arrival::Nothing => {}
+            Arrival::Lines(lines) => {
+                let read = |line: &crate::lines::Line| match &line.bytes {
+                    None => Err("the line is too long to be a list".to_owned()),
+                    Some(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => Err("it is empty".to_owned()),
+                    Some(bytes) => learner.read(bytes),
+                };
+                // Lines are read by all threads, and learned from in their order.
+                let lists: Vec<Result<(FeatureLists, f64), String>> = lines.par_iter().map(read).collect();
+                for (line, list) in lines.iter().zip(lists) {
+                    match list {
+                        Ok((list, weight)) => {
+                            streamed.loss += learner.perceptron.learn(&list.list(0), weight);
+                            streamed.learned += 1;
+                        }
+                        Err(message) => {
+                            streamed.left_out += 1;
+                            let example = || format!("{name}:{}: {message}", line.number);
+                            tally.add("lines that are no list", 1, example);
+                        }
+                    }
+                }
+                progress.advance(lines.len() as u64);
+            }
+        }
+        if saved_at.elapsed() >= interval && streamed.learned > saved {
+            save(learner.model())?;
+            (saved_at, saved) = (Instant::now(), streamed.learned);
+        }
+    }
+    tally.report(progress);
+    Ok(streamed)
+}

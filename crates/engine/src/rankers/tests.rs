@@ -1,0 +1,269 @@
+use std::time::Duration;
+
+use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::progress::Silent;
+use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
+
+use super::online::{Learner, Streamed, learn_stream};
+use super::*;
+use crate::model_file::{self, Provenance};
+
+/// Lists that feature 1 orders, feature 2 disturbs, and feature 3 says nothing about.
+fn lists(n: u32) -> FeatureLists {
+    let mut text = String::new();
+    for query in 0..n {
+        for document in 0..6 {
+            let noise = (query * 7 + document * 13) % 5;
+            let value = document * 10 + noise;
+            text += &format!("{} qid:{query} 1:{value} 2:{noise} 3:7 # docid = d{document}\n", document / 2);
+        }
+    }
+    letor::parse("lists", text.as_bytes(), &Silent).unwrap()
+}
+
+fn all_params() -> Vec<RankerParams> {
+    RankerParams::KINDS.iter().map(|kind| RankerParams::of_kind(kind).unwrap()).collect()
+}
+
+fn train(params: &RankerParams, scaling: ScalingKind) -> RankerModel {
+    let validation = Some((lists(5), "ndcg@10".parse().unwrap()));
+    train_ranker(params, &[scaling], lists(20), None, validation, 1, &Silent).unwrap()
+}
+
+#[test]
+fn every_ranker_learns_an_order_whatever_the_scaling() {
+    use ScalingKind::{MinMax, None, QueryMinMax, QueryZScore, ZScore};
+    for params in all_params() {
+        for scaling in [None, ZScore, MinMax, QueryZScore, QueryMinMax] {
+            let model = train(&params, scaling);
+            let figure = evaluate_ranker(&model, &lists(9), &["ndcg@10".parse().unwrap()]).unwrap().mean(0);
+            assert!(figure > 0.999, "{} {scaling:?}: {figure}", params.kind());
+        }
+    }
+}
+
+#[test]
+fn models_are_the_same_for_any_number_of_threads() {
+    for params in all_params() {
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| train(&params, ScalingKind::ZScore))
+        };
+        let one = with(1);
+        assert!(one == with(2) && one == with(8), "{}", params.kind());
+    }
+}
+
+#[test]
+fn files_keep_models_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    for (params, scaling) in all_params().into_iter().zip([
+        ScalingKind::QueryMinMax,
+        ScalingKind::ZScore,
+        ScalingKind::None,
+        ScalingKind::MinMax,
+    ]) {
+        let model = train(&params, scaling);
+        let path = folder.path().join(params.kind());
+        model_file::save_ranker(&path, &model, &Provenance::default()).unwrap();
+        assert_eq!(model_file::load_ranker(&path).unwrap(), (model, Provenance::default()));
+        assert_eq!(model_file::kind(&path).unwrap(), params.kind());
+        let error = model_file::load(&path).unwrap_err().to_string();
+        assert!(error.contains("ranks feature lists"), "{error}");
+    }
+}
+
+#[test]
+fn lists_without_an_order_are_refused() {
+    let lists = letor::parse("x", b"1 qid:1 1:2\n1 qid:1 1:3\n0 qid:2 1:1\n", &Silent).unwrap();
+    for params in all_params() {
+        let error =
+            train_ranker(&params, &[ScalingKind::None], lists.clone(), None, None, 1, &Silent).unwrap_err();
+        assert!(error.to_string().contains("no order to learn"), "{error}");
+    }
+}
+
+#[test]
+fn a_list_of_weight_zero_is_as_if_it_were_not_there() {
+    let both =
+        letor::parse("x", b"1 qid:1 1:2 2:1\n0 qid:1 1:3 2:4\n1 qid:2 1:5 2:1\n0 qid:2 1:1 2:2\n", &Silent)
+            .unwrap();
+    let one = letor::parse("x", b"1 qid:2 1:5 2:1\n0 qid:2 1:1 2:2\n", &Silent).unwrap();
+    for params in all_params().into_iter().filter(|params| !matches!(params, RankerParams::Perceptron(_))) {
+        // Pegasos aside, which is not the default, nothing depends on the order of lists.
+        let weights = |lists, weights| {
+            train_ranker(&params, &[ScalingKind::None], lists, weights, None, 1, &Silent)
+                .unwrap()
+                .ranker
+                .weights
+        };
+        let (with, without) =
+            (weights(both.clone(), Some([0.0, 2.0].as_slice())), weights(one.clone(), None));
+        let near = with.iter().zip(&without).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(near, "{}: {with:?} {without:?}", params.kind());
+    }
+}
+
+#[test]
+fn learning_line_by_line_is_learning_list_by_list() {
+    let model = train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::MinMax);
+    let mut learner = Learner::new(model.clone()).unwrap();
+    let lines = [
+        r#"{"query":"a","documents":[{"id":"x","grade":0,"features":[50,0,7]},{"id":"y","grade":2,"features":{"1":1,"2":4,"3":7}}]}"#,
+        r#"{"documents":[{"grade":1,"features":[3,null,7]},{"grade":0,"features":[1]}],"weight":2}"#,
+    ];
+    let losses: Vec<f64> = lines.iter().map(|line| learner.learn(line.as_bytes()).unwrap()).collect();
+    assert!(losses[0] > 0.0, "{losses:?}");
+
+    let text = b"0 qid:a 1:50 2:0 3:7\n2 qid:a 1:1 2:4 3:7\n1 qid:b 1:3 3:7\n0 qid:b 1:1\n";
+    let mut lists = letor::parse("x", text, &Silent).unwrap();
+    model.ranker.scaling.apply(&mut lists);
+    let RankerParams::Perceptron(params) = &model.params else { unreachable!() };
+    let state = model.state.clone().unwrap();
+    let mut perceptron = matchrank_core::ranking::perceptron::Perceptron::from_state(
+        state,
+        params.target,
+        params.rule,
+        params.delta,
+    )
+    .unwrap();
+    perceptron.learn(&lists.list(0), 1.0);
+    perceptron.learn(&lists.list(1), 2.0);
+    assert_eq!(learner.model().state.as_ref(), Some(perceptron.state()));
+    assert_eq!(learner.model().ranker.weights, perceptron.averaged());
+}
+
+#[test]
+fn lines_that_cannot_be_used_say_why_and_change_nothing() {
+    let mut learner =
+        Learner::new(train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::None)).unwrap();
+    let before = learner.model().clone();
+    for (line, expected) in [
+        ("{", "is no list in JSON"),
+        ("[]", "is no list in JSON"),
+        (r#"{"documents":[]}"#, "the list has no document"),
+        (r#"{"documents":[{"grade":-1,"features":[1]}]}"#, "document 1: the label is -1"),
+        (r#"{"documents":[{"id":"z","grade":1,"features":{"0":1}}]}"#, "the feature \"0\" is no number"),
+        (r#"{"documents":[{"grade":1,"features":[1,2,3,4]}]}"#, "feature 4 is unknown; the model has 3"),
+        (r#"{"documents":[{"grade":1,"features":[1]}],"weight":-1}"#, "the weight is -1"),
+        (r#"{"documents":[{"grade":1e9,"features":[1]},{"grade":0,"features":[2]}]}"#, "grade"),
+    ] {
+        let error = learner.learn(line.as_bytes()).unwrap_err();
+        assert!(error.contains(expected), "{line}: {error}");
+    }
+    assert_eq!(*learner.model(), before);
+}
+
+#[test]
+fn a_stream_is_learned_from_as_its_lines_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lists.jsonl");
+    let line = |i: u32| {
+        let documents: Vec<String> = (0..4)
+            .map(|j| {
+                format!(r#"{{"grade":{},"features":[{},{},7]}}"#, j % 3, (i * 31 + j * 17) % 40, (i + j) % 5)
+            })
+            .collect();
+        format!(r#"{{"weight":{},"documents":[{}]}}"#, i % 3, documents.join(","))
+    };
+    let mut text: String = (0..300).map(|i| line(i) + "\n").collect();
+    text.push_str("no list\n\n{\"documents\":[]}\n");
+    std::fs::write(&path, &text).unwrap();
+    let model = train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::QueryZScore);
+    let (mut one, mut stream) = (Learner::new(model.clone()).unwrap(), Learner::new(model).unwrap());
+    let losses: f64 = (0..300).map(|i| one.learn(line(i).as_bytes()).unwrap()).sum();
+    let mut n_saved = 0;
+    let mut save = |_: &RankerModel| {
+        n_saved += 1;
+        Ok(())
+    };
+    let never = || false;
+    let streamed = learn_stream(&mut stream, &path, &never, Duration::ZERO, &mut save, &Silent).unwrap();
+    assert_eq!(streamed, Streamed { learned: 300, loss: losses, left_out: 3, interrupted: false });
+    assert!(n_saved > 0);
+    assert_eq!(stream.model(), one.model());
+    let stopped = learn_stream(&mut stream, &path, &|| true, Duration::ZERO, &mut |_| Ok(()), &Silent);
+    assert!(stopped.unwrap().interrupted);
+    assert!(
+        learn_stream(&mut stream, folder.path(), &never, Duration::ZERO, &mut |_| Ok(()), &Silent).is_err()
+    );
+}
+
+#[test]
+fn the_scaling_that_is_best_on_validation_is_kept() {
+    use ScalingKind::{MinMax, None as Unscaled, QueryMinMax, QueryZScore, ZScore};
+    let all = [Unscaled, ZScore, MinMax, QueryZScore, QueryMinMax];
+    let noisy = |seed: u32| {
+        let row = |i: u32| {
+            let x = |k: u32| (i * k + seed).wrapping_mul(2_654_435_761) >> 20;
+            let grade = (x(3) + x(7) / 2 + x(11)) / 3000;
+            format!("{grade} qid:{} 1:{} 2:{} 3:0.00{}\n", i / 10, x(3), x(7), x(5))
+        };
+        letor::parse("x", (0..300).map(row).collect::<String>().as_bytes(), &Silent).unwrap()
+    };
+    let measure = "ndcg@10".parse().unwrap();
+    for params in all_params() {
+        let train = |scalings: &[ScalingKind]| {
+            train_ranker(&params, scalings, noisy(1), None, Some((noisy(2), measure)), 1, &Silent).unwrap()
+        };
+        let chosen = train(&all);
+        assert_eq!(chosen.scalings.iter().map(|trial| trial.scaling).collect::<Vec<_>>(), all);
+        let best = chosen.scalings.iter().map(|trial| trial.validation).fold(0.0, f64::max);
+        assert_eq!(chosen.report.validated(), Some(best));
+        let alone = train(&[chosen.ranker.scaling.kind()]);
+        assert_eq!(RankerModel { scalings: Vec::new(), ..chosen }, alone);
+        let unknown = train_ranker(&params, &all, noisy(1), None, None, 1, &Silent).unwrap_err().to_string();
+        assert!(unknown.contains("no validation lists"), "{unknown}");
+    }
+}
+
+#[test]
+fn exported_weights_give_the_same_order() {
+    let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
+    for scaling in [ScalingKind::None, ScalingKind::ZScore, ScalingKind::MinMax] {
+        let model = train(&RankerParams::of_kind("ranksvm").unwrap(), scaling);
+        let exported = elasticsearch::linear_model(&model, "m", &names).unwrap();
+        assert_eq!(exported["model"]["model"]["type"], "model/linear");
+        elasticsearch::check(&model, &exported, &names, &lists(30)).unwrap();
+        elasticsearch::check(&model, &exported, &names, &elasticsearch::some_lists(&model)).unwrap();
+        let mut wrong = exported.clone();
+        wrong["model"]["model"]["definition"]["a"] = (-1.0).into();
+        assert!(elasticsearch::check(&model, &wrong, &names, &lists(30)).is_err());
+        assert!(elasticsearch::check(&model, &wrong, &names, &elasticsearch::some_lists(&model)).is_err());
+    }
+    let within = train(&RankerParams::of_kind("ranksvm").unwrap(), ScalingKind::QueryMinMax);
+    let error = elasticsearch::linear_model(&within, "m", &names).unwrap_err().to_string();
+    assert!(error.contains("--scaling"), "{error}");
+}
+
+#[test]
+fn parts_of_an_explanation_add_up_to_the_score() {
+    let lists = lists(3);
+    for scaling in [ScalingKind::None, ScalingKind::ZScore, ScalingKind::QueryMinMax] {
+        let model = train(&RankerParams::of_kind("listnet").unwrap(), scaling);
+        let mut scores = Vec::new();
+        model.score(&lists.list(1), &mut scores);
+        for (i, score) in scores.iter().enumerate() {
+            let sum: f64 = model.ranker.explain(&lists.list(1), i).iter().map(|part| part.adds).sum();
+            assert!((sum - score).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn folds_are_tested_by_models_that_have_not_seen_them() {
+    let folds: Vec<FeatureLists> = [4, 5, 6].map(lists).to_vec();
+    let params = RankerParams::of_kind("ranksvm").unwrap();
+    let measures = ["ndcg@10".parse().unwrap()];
+    let run = |folds: &[FeatureLists]| {
+        cross_validate(&params, &[ScalingKind::ZScore], folds, measures[0], &measures, 1, &Silent)
+    };
+    let figures = run(&folds).unwrap();
+    assert_eq!(figures.iter().map(|fold| fold.queries).collect::<Vec<_>>(), [4, 5, 6]);
+    // Fold 1: validated on the third, trained on the second.
+    let validation = Some((folds[2].clone(), measures[0]));
+    let alone = train_ranker(&params, &[ScalingKind::ZScore], folds[1].clone(), None, validation, 1, &Silent)
+        .unwrap();
+    assert_eq!(figures[0].model, alone);
+    assert!(run(&folds[..2]).is_err());
+}

@@ -1,0 +1,115 @@
+//! Rankers on LETOR's MQ2008 and OHSUMED, five folds, where they are present.
+#![allow(clippy::print_stderr)]
+
+use std::path::{Path, PathBuf};
+
+use matchrank_core::data::qrels::Qrels;
+use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::measure::{Conventions, Dialect, Measure, Ties, evaluate};
+use matchrank_core::progress::Silent;
+use matchrank_core::ranking::ranksvm::{PairLoss, RankSvmParams};
+use matchrank_core::ranking::{LinearRanker, Scaling, ScalingKind, evaluate_ranker};
+use matchrank_engine::files;
+use matchrank_engine::rankers::{RankerParams, RankerReport, cross_validate, train_ranker};
+
+/// The folds of a set in `MATCHRANK_DATA`, else in `../shared/data` beside the repository.
+fn folds(name: &str) -> Option<Vec<FeatureLists>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("MATCHRANK_DATA").map_or(beside, PathBuf::from).join(name);
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is not a folder; set MATCHRANK_DATA", folder.display());
+        return None;
+    }
+    let read = |k: u32| {
+        let path = folder.join(format!("Fold{k}/test.txt.gz"));
+        letor::parse(&files::name_of(&path), &files::read_all(&path).unwrap(), &Silent).unwrap()
+    };
+    Some((1..=5).map(read).collect())
+}
+
+fn ndcg() -> Measure {
+    "ndcg@10".parse().unwrap()
+}
+
+/// Mean NDCG@10 over the folds, epochs, lambdas and (of several) scalings chosen on the validation fold of each.
+fn mean(params: &RankerParams, scalings: &[ScalingKind], folds: &[FeatureLists]) -> f64 {
+    let figures = cross_validate(params, scalings, folds, ndcg(), &[ndcg()], 1, &Silent).unwrap();
+    figures.iter().map(|fold| fold.means[0]).sum::<f64>() / folds.len() as f64
+}
+
+/// With the default scaling, and with the one that validation chooses.
+#[track_caller]
+fn reaches(folds: &[FeatureLists], params: &RankerParams, least: f64) {
+    use ScalingKind::{MinMax, None, QueryMinMax, QueryZScore, ZScore};
+    assert_eq!(ScalingKind::default(), MinMax);
+    for scalings in [&[MinMax][..], &[MinMax, ZScore, None, QueryMinMax, QueryZScore]] {
+        let figure = mean(params, scalings, folds);
+        eprintln!("{} {scalings:?}: {figure:.4}", params.kind());
+        assert!(figure >= least, "{} {scalings:?}: NDCG@10 {figure:.4} is below {least}", params.kind());
+    }
+}
+
+fn params(kind: &str) -> RankerParams {
+    RankerParams::of_kind(kind).unwrap()
+}
+
+fn hinge() -> RankerParams {
+    RankerParams::RankSvm(RankSvmParams { loss: PairLoss::Hinge, ..RankSvmParams::default() })
+}
+
+#[test]
+fn mq2008() {
+    let Some(folds) = folds("letor_mq2008") else { return };
+    reaches(&folds, &params("perceptron"), 0.662);
+    reaches(&folds, &params("ranksvm"), 0.686);
+    let by_hinge = mean(&hinge(), &[ScalingKind::MinMax], &folds);
+    assert!(by_hinge >= 0.686, "RankSVM with the hinge: NDCG@10 {by_hinge:.4}");
+    reaches(&folds, &params("listnet"), 0.690);
+    collapses(&folds);
+}
+
+#[test]
+fn ohsumed() {
+    let Some(folds) = folds("letor_ohsumed") else { return };
+    reaches(&folds, &params("perceptron"), 0.395);
+    reaches(&folds, &params("ranksvm"), 0.435);
+    let by_hinge = mean(&hinge(), &[ScalingKind::MinMax], &folds);
+    assert!(by_hinge >= 0.435, "RankSVM with the hinge: NDCG@10 {by_hinge:.4}");
+    reaches(&folds, &params("listnet"), 0.446);
+    collapses(&folds);
+}
+
+/// w = 0 minimises the batch objective, which is proved for the smallest lambda and so for all.
+#[track_caller]
+fn collapses(folds: &[FeatureLists]) {
+    let (train, params) = (FeatureLists::concatenate(&[&folds[0], &folds[1], &folds[2]]), params("slam"));
+    let model = train_ranker(&params, &[ScalingKind::MinMax], train, None, None, 1, &Silent).unwrap();
+    let RankerReport::Slam(report) = &model.report else { panic!("no report of slam") };
+    assert!(report.collapsed && report.lambda <= 1e-5, "{report:?}");
+    assert!(report.lower_bound.unwrap() >= 0.999 * report.objective_at_zero, "{report:?}");
+    assert!(model.ranker.weights.iter().all(|weight| *weight == 0.0));
+}
+
+/// OHSUMED lists relevant documents first: whoever keeps the order of the file in ties looks good by saying nothing.
+#[test]
+fn a_constant_scorer_does_not_look_good_on_ohsumed() {
+    let Some(folds) = folds("letor_ohsumed") else { return };
+    let lists = FeatureLists::concatenate(&folds.iter().collect::<Vec<_>>());
+    let scaling = Scaling::fit(ScalingKind::None, &lists);
+    let constant = LinearRanker { weights: vec![0.0; lists.n_features()], scaling };
+    let ours = evaluate_ranker(&constant, &lists, &[ndcg()]).unwrap().mean(0);
+    let mut file_order = Conventions::of(Dialect::Matchrank);
+    file_order.ties = Ties::File;
+    let run: Vec<(&str, Vec<(&str, f32)>)> = lists
+        .iter()
+        .map(|list| (list.query(), list.rows().map(|row| (lists.document(row), 0.0)).collect()))
+        .collect();
+    let qrels = Qrels::of_lists(&lists).unwrap();
+    let leaked = evaluate(&qrels, &run[..], &[ndcg()], &file_order).unwrap().mean(0);
+    // What a random order is worth: the mean over all orders of the ties.
+    let mut averaged = Conventions::of(Dialect::Matchrank);
+    averaged.ties = Ties::Averaged;
+    let random = evaluate(&qrels, &run[..], &[ndcg()], &averaged).unwrap().mean(0);
+    assert!((ours - random).abs() < 0.04, "a constant is worth {ours:.4}, a random order {random:.4}");
+    assert!(leaked > ours + 0.05, "the order of the file is worth {leaked:.4}, a constant {ours:.4}");
+}
