@@ -21,6 +21,30 @@ fn tuples(from: usize, to: usize) -> String {
 const GIVEN: &str =
     "--set variant=sparse --set margin=0.5 --set c=0.5 --set lambda=0.001 --set shrink_every=7";
 
+/// Negative pairs, which Solr has no place for, take none from positive ones.
+#[test]
+fn synonyms_for_solr_are_the_strongest_positive_pairs() {
+    let folder = shop();
+    folder.write("some.tsv", tuples(0, 200));
+    folder.text(&format!("train sparse-preference --data shop --tuples some.tsv {GIVEN} --out words.model"));
+    folder.text("export synonyms words.model --threshold 0 --top 2 --out solr.txt");
+    folder.text("export synonyms words.model --threshold 0 --top 1000 --format csv --out all.csv");
+    let all = folder.read("all.csv");
+    let pairs: Vec<Vec<&str>> = all.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let is_negative = |pair: &Vec<&str>| pair[2].starts_with('-');
+    let (mut expected, mut n_hidden) = (String::new(), 0);
+    for pairs in pairs.chunk_by(|a, b| a[0] == b[0]) {
+        let positive: Vec<&str> =
+            pairs.iter().filter(|pair| !is_negative(pair)).map(|pair| pair[1]).collect();
+        n_hidden += usize::from(positive.len() >= 2 && pairs[..2].iter().any(is_negative));
+        if let Some(two) = positive.get(..positive.len().min(2)).filter(|two| !two.is_empty()) {
+            expected += &format!("{0} => {0},{1}\n", pairs[0][0], two.join(","));
+        }
+    }
+    assert!(n_hidden > 0, "{all}");
+    assert_eq!(folder.read("solr.txt"), expected);
+}
+
 #[test]
 fn parameters_are_chosen_and_pairs_of_words_are_learned() {
     let folder = shop();

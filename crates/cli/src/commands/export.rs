@@ -101,14 +101,11 @@ fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
             model.kind()
         );
     };
-    let mut pairs = word_pairs(preference, args.threshold, args.top);
     let format = match args.format {
         As::Solr => SynonymFormat::Solr,
         As::Csv => SynonymFormat::Csv,
     };
-    if format == SynonymFormat::Solr {
-        pairs.retain(|pair| pair.weight.is_none_or(|weight| weight > 0.0));
-    }
+    let pairs = word_pairs(preference, args.threshold, args.top, format);
     let text = write_pairs(&pairs, format);
     files::write_atomically(&args.out, |out| {
         out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(&args.out), e))
@@ -117,6 +114,9 @@ fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
         let changes = changes(&before, &pairs);
         if changes.is_empty() {
             terminal.say("nothing changed");
+        } else if args.out.as_os_str() == "-" {
+            // The pairs themselves are on standard output.
+            terminal.say(&change_table(&changes));
         } else {
             terminal::print(&change_table(&changes))?;
         }

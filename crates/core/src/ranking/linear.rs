@@ -86,4 +86,19 @@ impl Ranker for LinearRanker {
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
         products::scores(list, &self.effective_weights(list), scores);
     }
+
+    fn score_all(&self, lists: &FeatureLists) -> Vec<f64> {
+        // Weights that are the same for all lists are made once.
+        let common = (!self.scaling.kind().is_within_lists() && lists.n_queries() > 0)
+            .then(|| self.effective_weights(&lists.list(0)));
+        let of_query = |query| {
+            let (list, mut scores) = (lists.list(query), Vec::new());
+            match &common {
+                Some(weights) => products::scores(&list, weights, &mut scores),
+                None => self.score(&list, &mut scores),
+            }
+            scores
+        };
+        (0..lists.n_queries()).into_par_iter().flat_map_iter(of_query).collect()
+    }
 }

@@ -32,6 +32,13 @@ pub enum ScalingKind {
     QueryMinMax,
 }
 
+impl ScalingKind {
+    /// Whether factors are those of each list alone.
+    pub fn is_within_lists(self) -> bool {
+        matches!(self, Self::QueryZScore | Self::QueryMinMax)
+    }
+}
+
 /// A way of scaling with the factors it learned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {

@@ -37,13 +37,18 @@ pub enum SynonymFormat {
     Csv,
 }
 
-/// The pairs of different words with |W_ij| of at least `threshold`, at most `top` of each query word: query
-/// words in the order of their text, for each the strongest first, ties by the text.
-pub fn word_pairs(model: &PreferenceModel, threshold: f32, top: usize) -> Vec<WordPair> {
+/// The pairs of different words with |W_ij| of at least `threshold` that a format has a place for, at most `top` of
+/// each query word: query words in the order of their text, for each the strongest first, ties by the text.
+pub fn word_pairs(
+    model: &PreferenceModel,
+    threshold: f32,
+    top: usize,
+    format: SynonymFormat,
+) -> Vec<WordPair> {
     let vocabulary = &model.features.words().vocabulary;
     let mut pairs: Vec<(&str, &str, f32)> = Vec::new();
     model.for_each_pair(|i, j, weight| {
-        if i != j && weight.abs() >= threshold {
+        if i != j && weight.abs() >= threshold && (format != SynonymFormat::Solr || weight > 0.0) {
             pairs.push((vocabulary.term(i), vocabulary.term(j), weight));
         }
     });

@@ -196,7 +196,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
         }
         ranker if RankerParams::KINDS.contains(&ranker) => {
             return Err(Error::Params(format!(
-                "holds a {ranker} model, which ranks feature lists; give --letor instead of a dataset"
+                "holds a {ranker} model, which ranks feature lists (rank, explain and inspect take it with --letor, update with --lists)"
             )));
         }
         other => {

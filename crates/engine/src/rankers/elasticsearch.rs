@@ -17,7 +17,7 @@ use super::RankerModel;
 /// feature 1 on.
 pub fn linear_model(model: &RankerModel, name: &str, features: &[String]) -> Result<Value> {
     let scaling = &model.ranker.scaling;
-    if matches!(scaling.kind(), ScalingKind::QueryZScore | ScalingKind::QueryMinMax) {
+    if scaling.kind().is_within_lists() {
         return Err(Error::Params(
             "the features of this model are scaled within each list, which the plugin cannot do; train with --scaling \
              z_score, min_max or none"

@@ -146,6 +146,7 @@ fn lines_that_cannot_be_used_say_why_and_change_nothing() {
         (r#"{"documents":[{"id":"z","grade":1,"features":{"0":1}}]}"#, "the feature \"0\" is no number"),
         (r#"{"documents":[{"grade":1,"features":[1,2,3,4]}]}"#, "feature 4 is unknown; the model has 3"),
         (r#"{"documents":[{"grade":1,"features":[1]}],"weight":-1}"#, "the weight is -1"),
+        (r#"{"documents":[{"grade":1,"features":[1e30]}]}"#, "feature 1 is 1e30 after scaling"),
         (r#"{"documents":[{"grade":1e9,"features":[1]},{"grade":0,"features":[2]}]}"#, "grade"),
     ] {
         let error = learner.learn(line.as_bytes()).unwrap_err();

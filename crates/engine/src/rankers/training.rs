@@ -12,6 +12,9 @@ use matchrank_core::{Error, Result};
 
 use super::{RankerModel, RankerParams, RankerReport, ScalingTrial};
 
+/// Weights of a ranker at most: beyond, a number is a mistake more often than a feature.
+const MOST_FEATURES: usize = 10_000_000;
+
 /// Trains a ranker with features scaled in one way, or in each of several, of which the best on validation is kept
 /// (of equals the first). `weights` are those of the queries of `train`. Lists are scaled in place where possible: only
 /// with several scalings there is a second copy of them.
@@ -25,6 +28,12 @@ pub fn train_ranker(
     progress: &dyn Progress,
 ) -> Result<RankerModel> {
     params.validate()?;
+    if train.n_features() > MOST_FEATURES {
+        return Err(Error::Params(format!(
+            "there are features up to number {}; a ranker has a weight for each, and at most {MOST_FEATURES}",
+            train.n_features()
+        )));
+    }
     let teaches = |labels: &[f32]| labels.iter().any(|label| *label != labels[0]);
     if !train.iter().any(|list| teaches(list.labels())) {
         return Err(Error::Params(

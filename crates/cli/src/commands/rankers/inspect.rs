@@ -45,7 +45,7 @@ pub(crate) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<Str
         RankerReport::Path(report) => rows.push(row("kept lambda", report.lambda.to_string())),
     }
     if let Some(figure) = model.report.validated() {
-        rows.push(row("validation figure", format!("{figure:.4}")));
+        rows.push(row("validation figure, when trained", format!("{figure:.4}")));
     }
     let count = |name: &str| provenance.data.get(name).and_then(Value::as_u64).map(human);
     if let (Some(lists), Some(documents)) = (count("lists"), count("documents")) {

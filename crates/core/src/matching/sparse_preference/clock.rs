@@ -102,6 +102,11 @@ impl Clock {
         (Self::BLOCK - at % Self::BLOCK).min(period - at) as usize
     }
 
+    /// Steps of a whole block.
+    pub(super) fn whole_block(&self, params: &PreferenceParams) -> usize {
+        if self.restricted(params) { 1 } else { Self::BLOCK.min(params.shrink_every as u64) as usize }
+    }
+
     /// Whether the last step ended a block.
     pub(super) fn ends_block(&self, params: &PreferenceParams) -> bool {
         self.restricted(params) || (self.steps % params.shrink_every as u64).is_multiple_of(Self::BLOCK)

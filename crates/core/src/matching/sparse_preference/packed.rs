@@ -2,7 +2,7 @@
 //! have follow each other without gaps.
 //!
 //! The number of a column is found by counting the bits before it: those of earlier words are counted once
-//! and for all, those of its own word by one instruction. This takes 2 bits a column beside the numbers, so
+//! and for all, those of its own word by one instruction. This takes 1.5 bits a column beside the numbers, so
 //! that rows stay in the caches where a number for every column would not.
 
 use super::change::{Change, Room};

@@ -171,6 +171,11 @@ impl Learner {
             let written_at = state.written_at[i];
             learner.shards[i % SHARDS][i / SHARDS] = Row { written_at, entries };
         }
+        if clock.restricted(params) && !state.pending.etas.is_empty()
+            || state.written_at.iter().any(|&at| at > clock.shrinkage)
+        {
+            return Err(broken("its rows are ahead of its steps".into()));
+        }
         let pending = state.pending.violations(n_rows, *n_columns);
         learner.pending = pending.ok_or_else(|| broken("the steps that are pending are no steps".into()))?;
         learner.clock = *clock;

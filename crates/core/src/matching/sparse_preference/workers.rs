@@ -114,8 +114,9 @@ fn threads(task: &Task<'_>) -> usize {
             * (length(task.documents, tuple.more) + length(task.documents, tuple.less))
     };
     let mean = sample.iter().map(entries).sum::<usize>() / sample.len().max(1);
-    let block = task.clock.block(task.params).max(if task.clock.restricted(task.params) { 10 } else { 1 });
-    (block * mean / ENTRIES_PER_THREAD).clamp(1, SHARDS).min(rayon::current_num_threads())
+    // One step at a time threads wait for each other often, but have nothing to do twice.
+    let steps = task.clock.whole_block(task.params).max(10);
+    (steps * mean / ENTRIES_PER_THREAD).clamp(1, SHARDS).min(rayon::current_num_threads())
 }
 
 /// The rows of one thread: those of shards `me`, `me` + `n_threads`, ...

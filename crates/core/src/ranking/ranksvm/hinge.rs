@@ -21,8 +21,9 @@ use crate::solve::newton;
 
 /// The first width.
 const WIDEST: f64 = 0.5;
-/// Narrower ones would cost more digits than they gain.
-const NARROWEST: f64 = 1e-9;
+/// Narrower ones would cost more digits than they gain. A gap below a quarter of it is not closed further, however
+/// small J is; that of w = 0 is 1.
+pub(super) const NARROWEST: f64 = 1e-9;
 
 pub(super) fn fit(
     params: &RankSvmParams,

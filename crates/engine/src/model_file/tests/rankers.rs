@@ -184,5 +184,5 @@ fn rankers_that_contradict_themselves_are_refused() {
     let matching = saved(&small().0, &small().1);
     assert!(from(&matching).unwrap_err().to_string().contains("rankers of feature lists are"));
     let error = from_bytes("x", &bytes_of(&models[2])).unwrap_err().to_string();
-    assert!(error.contains("give --letor"), "{error}");
+    assert!(error.contains("with --letor"), "{error}");
 }

@@ -20,6 +20,8 @@ use crate::files;
 use crate::ingest::tally::Tally;
 use crate::lines::{Arrival, Lines};
 
+/// A scaled feature beyond this would outweigh everything that was learned.
+const LARGEST_VALUE: f32 = 1e6;
 /// How long to wait for lines before looking around.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -55,6 +57,17 @@ impl Learner {
         let (mut list, weight) = line::read(line, self.model.ranker.weights.len())?;
         self.params.target.check(list.labels()).map_err(|e| e.to_string())?;
         self.model.ranker.scaling.apply(&mut list);
+        let only = list.list(0);
+        let wild = (0..only.len())
+            .flat_map(|i| only.row(i).entries())
+            .find(|(_, value)| value.abs() > LARGEST_VALUE);
+        if let Some((column, value)) = wild {
+            return Err(format!(
+                "feature {} is {value:e} after scaling, far beyond what the model was trained on; at most {LARGEST_VALUE} is \
+                 learned from",
+                column + 1
+            ));
+        }
         Ok((list, weight))
     }
 

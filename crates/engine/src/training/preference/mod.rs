@@ -120,8 +120,14 @@ pub fn update_preference(
     let mut report = PreferenceReport { source: source_of(file), validation: None, ..report.clone() };
     let mut lessons = TupleStream::new(file, features, documents.as_ref())?;
     progress.begin("learning", None, "tuples");
-    let complete = training.learn(&mut learner, &mut lessons, STREAM_POINTS, None, &mut report)?;
+    let entries = report.asked_density.map(|share| entries_of(share, features.n_words()));
+    let complete = training.learn(&mut learner, &mut lessons, STREAM_POINTS, entries, &mut report)?;
     training.finish(learner, &lessons, complete, report)
+}
+
+/// That share of the pairs of so many words.
+fn entries_of(share: f64, n_words: usize) -> usize {
+    (share * (n_words as f64).powi(2)) as usize
 }
 
 fn source_of(file: &TupleFile) -> String {
@@ -184,13 +190,14 @@ impl Training<'_> {
             self.progress.note("a stream cannot be read a second time, so the model is not refitted");
             refit = false;
         }
+        report.asked_density = self.course.density;
         let params = self.choose(source, refit, &mut report)?;
         let n_words = self.features.n_words();
         let mut learner = self.learner(&params)?;
         let mut lessons = source.lessons(self.features)?;
         let mut complete = true;
         if self.settings.variant != Variant::Identity {
-            let entries = self.course.density.map(|share| (share * (n_words as f64).powi(2)) as usize);
+            let entries = self.course.density.map(|share| entries_of(share, n_words));
             let every = source.n_tuples().map_or(STREAM_POINTS, |n| n.div_ceil(POINTS));
             self.progress.begin("learning", source.n_tuples(), "tuples");
             complete = self.learn(&mut learner, &mut *lessons, every, entries, &mut report)?;
@@ -266,6 +273,9 @@ impl Training<'_> {
         mut report: PreferenceReport,
     ) -> Result<Trained> {
         lessons.report(self.progress);
+        if learner.clock().all_steps == 0 && self.settings.variant != Variant::Identity {
+            self.progress.note("there was no tuple to learn from: W is the identity it started with");
+        }
         report.left_out = lessons.left_out();
         report.interrupted = !complete;
         let mut model = self.model(&learner, report);

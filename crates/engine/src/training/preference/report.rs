@@ -11,6 +11,9 @@ pub struct PreferenceReport {
     pub source: String,
     /// NDCG@10 on the validation judgments, if there are any.
     pub validation: Option<f64>,
+    /// The density that was asked for, which updates keep to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_density: Option<f64>,
     /// What was tried to choose parameters, in the order of trying.
     pub trials: Vec<Trial>,
     /// How learning went on.

@@ -250,6 +250,13 @@ fn an_update_goes_on_bit_for_bit() {
     let updated = update_preference(&refitted, Some(&dataset), &opposite, &course(), &Silent).unwrap().model;
     assert_eq!(updated.state.columns, refitted.state.columns);
     assert_ne!(updated.w, refitted.w);
+    // A density that was asked for stays.
+    let dense = Course { density: Some(0.05), ..course() };
+    let settings = PreferenceSettings { lambda: Choice::Auto, ..given(Variant::Sparse) };
+    let words = WordParams::default();
+    let model = train_preference(&settings, &words, &dataset, Some(&first), &dense, &Silent).unwrap().model;
+    let updated = update_preference(&model, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+    assert!(updated.density() <= 0.05 && updated.density() > 0.0, "{}", updated.density());
 }
 
 #[test]
