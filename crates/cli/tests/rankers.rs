@@ -366,7 +366,7 @@ fn features_that_are_missing_or_new_are_dealt_with() {
     assert_eq!(folder.read("more.run").lines().next().unwrap().split_whitespace().nth(2), Some("a"));
     // A ranker is no matching model, and the other way round.
     let error = folder.refused("rank --model r.model --data shop --out x.run");
-    assert!(error.contains("give --letor"), "{error}");
+    assert!(error.contains("with --letor"), "{error}");
     folder.write("docs.csv", "id,title\nd1,red shoes\n");
     folder.write("log.csv", "query,document,clicks\nshoes,d1,2\n");
     folder.text("ingest --clicks log.csv --documents docs.csv --out shop");
