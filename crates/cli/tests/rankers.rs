@@ -365,6 +365,10 @@ fn features_that_are_missing_or_new_are_dealt_with() {
     assert!(code == 0 && err.contains("of which the model knows the first 4"), "{err}");
     assert_eq!(folder.read("more.run").lines().next().unwrap().split_whitespace().nth(2), Some("a"));
     // A ranker is no matching model, and the other way round.
+    let error = folder.refused("explain --model r.model --data shop --query 1 --document a --against b");
+    assert!(error.contains("--against"), "{error}");
+    let error = folder.refused("train perceptron --letor more.txt --set target=foo --out x.model");
+    assert!(error.contains("target is one of map, ndcg"), "{error}");
     let error = folder.refused("rank --model r.model --data shop --out x.run");
     assert!(error.contains("with --letor"), "{error}");
     folder.write("docs.csv", "id,title\nd1,red shoes\n");

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     letor: Option<PathBuf>,
     /// With --letor: say why the document stands above, or below, this one
-    #[arg(long, value_name = "ID", requires = "letor")]
+    #[arg(long, value_name = "ID", requires = "letor", conflicts_with = "data")]
     against: Option<String>,
     /// Text of the query; training need not have seen it. With --letor, its id
     #[arg(long, value_name = "TEXT")]
