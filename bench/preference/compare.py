@@ -2,7 +2,7 @@
 
     pip install vowpalwabbit numpy
     cargo build --release -p matchrank-engine --example preference_speed
-    python bench/preference/compare.py 20news-bydate.tar.gz [tuples, default 100000]
+    python bench/preference/compare.py 20news-bydate.tar.gz [tuples, default 100000] [rate:l1 ..., default 10:1e-6]
 
 The example writes the tuples as Vowpal Wabbit's examples (q: the words of the query, d: those of d+ - d-, label
 1), learns from them itself on one thread and on two, and prints what it took and what W is worth. Vowpal Wabbit
@@ -69,8 +69,10 @@ def main():
             for phase in ours(data, tuples, folder if threads == 1 else None, threads):
                 name = f"matchrank, {phase['phase']}, {threads} thread{'s' * (threads > 1)}"
                 rows.append((name, phase["seconds"], phase["density"], phase["list_map"], phase["error"]))
-        for rate, l1 in ((float(rate), float(l1)) for rate, l1 in (s.split(":") for s in sys.argv[3:] or ["10:1e-6"])):
-            rows.append((f"Vowpal Wabbit, -l {rate:g} --l1 {l1:g}", *(lambda t: (t[0], None, t[1], t[2]))(peer(folder, rate, l1))))
+        for setting in sys.argv[3:] or ["10:1e-6"]:
+            rate, l1 = setting.split(":")
+            seconds, precision, error = peer(folder, rate, l1)
+            rows.append((f"Vowpal Wabbit, -l {rate} --l1 {l1}", seconds, None, precision, error))
     print("| learner | seconds | tuples a second | density | MAP of 51 lists | error |")
     print("|---|---|---|---|---|---|")
     for name, seconds, density, precision, error in rows:
