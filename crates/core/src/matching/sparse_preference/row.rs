@@ -64,25 +64,20 @@ impl Row {
         Shrinkage::between(self.written_at, whole.shrinkage)
     }
 
-    /// The row's sum of w_j difference_j.
+    /// The row's sum of w_j difference_j; none of a [packed](Self::packed) row, which is better read for several
+    /// differences at once.
     #[inline(always)]
-    pub(super) fn dot(
-        &self,
-        difference: &Difference,
-        spread: &Spread,
-        shared: Option<u32>,
-        whole: Whole,
-    ) -> f64 {
+    pub(super) fn dot(&self, difference: &Spread, shared: Option<u32>, whole: Whole) -> Option<f64> {
         match &self.entries {
-            Entries::Start => shared.map_or(0.0, |shared| {
-                f64::from(whole.starting()) * f64::from(spread.values()[shared as usize])
-            }),
-            Entries::List(list) => list.dot(spread, self.due(whole)),
-            Entries::Packed(packed) => packed.dot(difference, self.due(whole)),
+            Entries::Start => Some(shared.map_or(0.0, |shared| {
+                f64::from(whole.starting()) * f64::from(difference.values()[shared as usize])
+            })),
+            Entries::List(list) => Some(list.dot(difference, self.due(whole))),
+            Entries::Packed(_) => None,
         }
     }
 
-    /// The row, if reading it is better done for several differences at once.
+    /// The entries of a long row.
     pub(super) fn packed(&self) -> Option<&Packed> {
         match &self.entries {
             Entries::Packed(packed) => Some(packed),

@@ -201,12 +201,9 @@ impl Worker<'_> {
             spread.set(&difference.columns, difference.values());
             let mut sum = Sum::default();
             for (i, q) in task.query(tuple).iter().filter(|&(i, _)| self.is_own(i)) {
-                let row = self.row(i);
-                if row.packed().is_some() {
-                    visits.push((i, at, q));
-                } else {
-                    let column = shared_column(task.shared[i as usize]);
-                    sum.add(f64::from(q) * row.dot(difference, spread, column, whole));
+                match self.row(i).dot(spread, shared_column(task.shared[i as usize]), whole) {
+                    Some(score) => sum.add(f64::from(q) * score),
+                    None => visits.push((i, at, q)),
                 }
             }
             scores.push(sum);

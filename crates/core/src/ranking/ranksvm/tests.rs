@@ -107,8 +107,7 @@ proptest! {
         let objective = |w: &[f64]| 0.5 * lambda * dot(w, w) + slow(&lists, w, |u| u.max(0.0));
         let (reached, bound) = (report.path[0].objective, report.path[0].lower_bound.unwrap());
         close(&[reached], &[objective(&w)], 1e-9);
-        // Below the narrowest width nothing can be proved.
-        prop_assert!(reached - bound <= (tolerance * reached).max(hinge::NARROWEST), "{reached} {bound}");
+        prop_assert!(reached - bound <= (tolerance * reached).max(hinge::PRECISION), "{reached} {bound}");
         let near: Vec<f64> = w.iter().zip(&off).map(|(w, off)| w + off).collect();
         prop_assert!(objective(&near) >= bound - 1e-9 && objective(&other[..w.len()]) >= bound - 1e-9);
     }
