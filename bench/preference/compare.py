@@ -68,16 +68,17 @@ def main():
         for threads in (1, 2):
             for phase in ours(data, tuples, folder if threads == 1 else None, threads):
                 name = f"matchrank, {phase['phase']}, {threads} thread{'s' * (threads > 1)}"
-                rows.append((name, phase["seconds"], phase["density"], phase["list_map"], phase["error"]))
+                found = [phase[key] for key in ("tuples", "seconds", "density", "list_map", "error")]
+                rows.append((name, *found))
         for setting in sys.argv[3:] or ["10:1e-6"]:
             rate, l1 = setting.split(":")
             seconds, precision, error = peer(folder, rate, l1)
-            rows.append((f"Vowpal Wabbit, -l {rate} --l1 {l1}", seconds, None, precision, error))
-    print("| learner | seconds | tuples a second | density | MAP of 51 lists | error |")
-    print("|---|---|---|---|---|---|")
-    for name, seconds, density, precision, error in rows:
+            rows.append((f"Vowpal Wabbit, -l {rate} --l1 {l1}", tuples, seconds, None, precision, error))
+    print("| learner | tuples | seconds | tuples a second | density | MAP of 51 lists | error |")
+    print("|---|---|---|---|---|---|---|")
+    for name, n, seconds, density, precision, error in rows:
         share = "" if density is None else f"{density:.3f}"
-        print(f"| {name} | {seconds:.1f} | {tuples / seconds:.0f} | {share} | {precision:.3f} | {error:.3f} |")
+        print(f"| {name} | {n} | {seconds:.1f} | {n / seconds:.0f} | {share} | {precision:.3f} | {error:.3f} |")
 
 
 main()

@@ -1,8 +1,9 @@
 //! What threads tell each other.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::clock::Clock;
+use super::gram::Gram;
 
 /// Scores are added as multiples of 2^-60.
 const UNIT: f64 = (1u64 << 60) as f64;
@@ -37,6 +38,8 @@ impl Sum {
 pub(super) struct Board {
     /// Two for every thread: a thread may write the next message while others still read this one.
     messages: Vec<Message>,
+    /// Also two: products of pairs of tuples, as bits, each written by one thread.
+    products: [Vec<AtomicU32>; 2],
 }
 
 #[repr(align(128))]
@@ -57,12 +60,22 @@ impl Message {
 
 impl Board {
     pub(super) fn new(n_threads: usize) -> Self {
-        Self { messages: (0..2 * n_threads).map(|_| Message::new()).collect() }
+        let n_products = if n_threads == 1 { 0 } else { Clock::BLOCK * Clock::BLOCK };
+        let products = || (0..n_products).map(|_| AtomicU32::new(0)).collect();
+        Self {
+            messages: (0..2 * n_threads).map(|_| Message::new()).collect(),
+            products: [products(), products()],
+        }
     }
 
-    /// Tells the others some sums and a number of bytes; the sums become those of all, and the bytes of all
-    /// are returned.
-    pub(super) fn agree(&self, me: usize, round: u64, sums: &mut [Sum], bytes: u64) -> u64 {
+    /// The thread that finds the products of tuple `s`.
+    pub(super) fn finder(s: usize, n_threads: usize) -> usize {
+        s % n_threads
+    }
+
+    /// Tells the others some sums, products and a number of bytes; the sums become those of all, products that
+    /// others have found are taken over, and the bytes of all are returned.
+    pub(super) fn agree(&self, me: usize, round: u64, sums: &mut [Sum], gram: &mut Gram, bytes: u64) -> u64 {
         let n_threads = self.messages.len() / 2;
         if n_threads == 1 {
             return bytes;
@@ -72,6 +85,13 @@ impl Board {
         for (sum, [low, high]) in sums.iter().zip(&mine.sums) {
             low.store(sum.0 as u64, Ordering::Relaxed);
             high.store((sum.0 >> 64) as u64, Ordering::Relaxed);
+        }
+        let products = &self.products[turn];
+        for s in (0..gram.n()).filter(|&s| Self::finder(s, n_threads) == me) {
+            let later = gram.later(s);
+            for (to, product) in products[later.clone()].iter().zip(&gram.products_mut()[later]) {
+                to.store(product.to_bits(), Ordering::Relaxed);
+            }
         }
         mine.bytes.store(bytes, Ordering::Relaxed);
         mine.round.store(round, Ordering::Release);
@@ -89,6 +109,12 @@ impl Board {
                 sum.join(Sum((i128::from(high as i64) << 64) | i128::from(low)));
             }
             all_bytes += message.bytes.load(Ordering::Relaxed);
+        }
+        for s in (0..gram.n()).filter(|&s| Self::finder(s, n_threads) != me) {
+            let later = gram.later(s);
+            for (from, product) in products[later.clone()].iter().zip(&mut gram.products_mut()[later]) {
+                *product = f32::from_bits(from.load(Ordering::Relaxed));
+            }
         }
         all_bytes
     }

@@ -1,3 +1,4 @@
+use super::difference::Spread;
 use super::shrinkage::Shrinkage;
 use super::violation::Part;
 
@@ -18,7 +19,7 @@ pub(super) struct Room {
     /// A bit for every column, all 0 between changes.
     pub(super) touched: Vec<u64>,
     /// A number for every column, whatever it was last used for.
-    pub(super) columns: Vec<f32>,
+    pub(super) columns: Spread,
     /// New entries of a list.
     pub(super) entries: Vec<(u32, f32)>,
     /// The numbers of a row that has been changed, and more.
@@ -32,7 +33,7 @@ impl Room {
         Self {
             zeros: vec![0.0; n_columns],
             touched: vec![0; n_words],
-            columns: vec![0.0; 64 * n_words],
+            columns: Spread::new(n_columns),
             entries: Vec::new(),
             numbers: Vec::new(),
         }

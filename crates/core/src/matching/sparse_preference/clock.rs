@@ -43,7 +43,7 @@ pub struct Clock {
 
 impl Clock {
     /// Steps after which W is written at the latest.
-    pub(super) const BLOCK: u64 = if cfg!(test) { 5 } else { 256 };
+    pub(super) const BLOCK: usize = if cfg!(test) { 5 } else { 512 };
 
     /// Before the first step.
     pub(super) fn new() -> Self {
@@ -99,17 +99,18 @@ impl Clock {
         }
         let period = params.shrink_every as u64;
         let at = self.steps % period;
-        (Self::BLOCK - at % Self::BLOCK).min(period - at) as usize
+        (Self::BLOCK as u64 - at % Self::BLOCK as u64).min(period - at) as usize
     }
 
     /// Steps of a whole block.
     pub(super) fn whole_block(&self, params: &PreferenceParams) -> usize {
-        if self.restricted(params) { 1 } else { Self::BLOCK.min(params.shrink_every as u64) as usize }
+        if self.restricted(params) { 1 } else { Self::BLOCK.min(params.shrink_every) }
     }
 
     /// Whether the last step ended a block.
     pub(super) fn ends_block(&self, params: &PreferenceParams) -> bool {
-        self.restricted(params) || (self.steps % params.shrink_every as u64).is_multiple_of(Self::BLOCK)
+        self.restricted(params)
+            || (self.steps % params.shrink_every as u64).is_multiple_of(Self::BLOCK as u64)
     }
 
     /// Whether only entries that are there may change.

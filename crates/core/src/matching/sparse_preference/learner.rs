@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use super::change::Room;
 use super::clock::{Clock, Phase};
 use super::row::{Row, Whole};
-use super::violation::{self, Violation};
+use super::violation::{self, Part, Violation};
 use super::workers::{SHARDS, Stop, work};
 use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, CsrBuilder};
@@ -22,6 +22,13 @@ pub(super) fn shared_column(shared: u32) -> Option<u32> {
 const LARGEST_VALUE: f32 = 1e6;
 /// W is swept for dead entries when it has doubled, but not below this.
 const SWEEP_AT_LEAST: u64 = 64 << 20;
+
+/// The parts of violations by row, those of a row in the order of the tuples.
+fn parts_by_row(violations: &[Violation]) -> Vec<Part<'_>> {
+    let mut parts = violation::parts(violations, |_| true);
+    parts.sort_by_key(|part| part.row);
+    parts
+}
 
 /// W while it is learned; see the [module](super).
 #[derive(Debug, Clone)]
@@ -184,23 +191,23 @@ impl Learner {
     fn write_pending(&mut self) {
         let violations = std::mem::take(&mut self.pending);
         let (whole, mut room) = (self.whole(), Room::new(self.n_columns));
-        for parts in violation::parts(&violations, |_| true).chunk_by(|a, b| a.row == b.row) {
+        for parts in parts_by_row(&violations).chunk_by(|a, b| a.row == b.row) {
             let i = parts[0].row as usize;
             let row = &mut self.shards[i % SHARDS][i / SHARDS];
-            row.apply(parts, &mut room, shared_column(self.shared[i]), whole, whole.shrinkage);
+            row.apply(parts, &mut room, shared_column(self.shared[i]), whole, whole.shrinkage, 0);
         }
     }
 
     /// Calls `each` with every row as it is now and its number.
     pub(super) fn visit(&self, mut each: impl FnMut(usize, &Row)) {
-        let parts = violation::parts(&self.pending, |_| true);
+        let parts = parts_by_row(&self.pending);
         let mut changing = parts.chunk_by(|a, b| a.row == b.row).peekable();
         let whole = self.whole();
         let mut room = Room::new(if parts.is_empty() { 0 } else { self.n_columns });
         for i in 0..self.n_query_features() {
             let mut row = Cow::Borrowed(&self.shards[i % SHARDS][i / SHARDS]);
             if let Some(parts) = changing.next_if(|parts| parts[0].row as usize == i) {
-                row.to_mut().apply(parts, &mut room, self.shared_of(i), whole, whole.shrinkage);
+                row.to_mut().apply(parts, &mut room, self.shared_of(i), whole, whole.shrinkage, 0);
             }
             each(i, &row);
         }

@@ -43,10 +43,12 @@
 //! ```
 
 mod board;
+mod by_row;
 mod change;
 mod clock;
 mod density;
 mod difference;
+mod gram;
 mod learner;
 mod list;
 mod merge;

@@ -112,16 +112,19 @@ impl Packed {
         }
     }
 
-    /// Changes the row, and drops entries of which nothing is left.
-    pub(super) fn apply(&mut self, change: Change<'_>, room: &mut Room) {
+    /// Changes the row, and drops entries of which nothing is left; true if the row was left spread out in
+    /// `room.columns`, as it may be where `n_reads` products with it are wanted next.
+    pub(super) fn apply(&mut self, change: Change<'_>, room: &mut Room, n_reads: usize) -> bool {
         let Change { due, parts, next } = change;
+        let is_spread = parts.len() > 1 || self.is_worth_unpacking(n_reads);
         let n = match *parts {
-            [Part { scale, difference, .. }] => {
+            [Part { scale, difference, .. }] if !is_spread => {
                 let addition = Addition { due, scale, difference, next };
                 merge_row(&mut self.words, &self.numbers, addition, room)
             }
             _ => {
                 let Room { columns, numbers, .. } = room;
+                let columns = columns.values_mut();
                 unpack(&self.words, &self.numbers, due, columns);
                 for &Part { scale, difference, .. } in parts {
                     for (&column, &value) in difference.columns.iter().zip(difference.values()) {
@@ -138,6 +141,7 @@ impl Packed {
         self.numbers.clear();
         self.numbers.extend_from_slice(&room.numbers[..n]);
         self.numbers.resize(n + PADDING, 0.0);
+        is_spread
     }
 }
 

@@ -114,7 +114,9 @@ impl Row {
         }
     }
 
-    /// Adds differences, each times a number, and shrinks the row by what s grows by until it is `next`.
+    /// Adds differences, each times a number, and shrinks the row by what s grows by until it is `next`. Where the
+    /// row is packed and `n_reads` products with it are wanted next, it may be left spread out in the room; says
+    /// whether it was.
     pub(super) fn apply(
         &mut self,
         parts: &[Part<'_>],
@@ -122,11 +124,13 @@ impl Row {
         shared: Option<u32>,
         whole: Whole,
         next: f64,
-    ) {
+        n_reads: usize,
+    ) -> bool {
         if let Entries::Start = self.entries {
             self.begin(shared, whole);
         }
         let change = Change { due: self.due(whole), parts, next: Shrinkage::between(whole.shrinkage, next) };
+        self.written_at = next;
         match &mut self.entries {
             Entries::Start => unreachable!("a row that has begun"),
             Entries::List(list) => {
@@ -134,10 +138,10 @@ impl Row {
                 if list.len() * PACKED_FROM > whole.n_columns {
                     self.entries = Entries::new(whole.n_columns, list.entries().collect());
                 }
+                false
             }
-            Entries::Packed(packed) => packed.apply(change, room),
+            Entries::Packed(packed) => packed.apply(change, room, n_reads),
         }
-        self.written_at = next;
     }
 
     /// Writes out the entry of a row that is as it was at the start.

@@ -15,9 +15,9 @@ pub(super) fn unpack(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &
     unpack_plain(words, numbers, due, columns);
 }
 
-/// What a shrinkage leaves of all columns becomes a row: its words, and its numbers in `to`, which has room for
+/// Shrinks all columns, and what is left becomes a row: its words, and its numbers in `to`, which has room for
 /// all columns and [`PADDING`](super::difference::PADDING) more; returns how many numbers there are.
-pub(super) fn pack(columns: &[f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
+pub(super) fn pack(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
     assert!(columns.len() >= 64 * words.len() && to.len() >= 64 * words.len() + 16, "room for every column");
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
@@ -40,12 +40,13 @@ fn unpack_plain(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &mut [
     }
 }
 
-fn pack_plain(columns: &[f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
+fn pack_plain(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
     let mut n = 0;
-    for (word, columns) in words.iter_mut().zip(columns.as_chunks::<64>().0) {
+    for (word, columns) in words.iter_mut().zip(columns.as_chunks_mut::<64>().0) {
         *word = Word { bits: 0, rank: n as u32 };
-        for (bit, &column) in columns.iter().enumerate() {
-            let number = next.value(column);
+        for (bit, column) in columns.iter_mut().enumerate() {
+            let number = next.value(*column);
+            *column = number;
             to[n] = number;
             n += usize::from(number != 0.0);
             word.bits |= u64::from(number != 0.0) << bit;
@@ -97,16 +98,17 @@ unsafe fn unpack_avx512(words: &[Word], numbers: &[f32], due: Shrinkage, columns
 /// There must be 64 columns for every word, and room for as many numbers and sixteen more.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn pack_avx512(columns: &[f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
+unsafe fn pack_avx512(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
     use std::arch::x86_64::*;
     let (next, zero) = (_mm512_set1_ps(next.0), _mm512_setzero_ps());
-    let (mut from, to, mut n) = (columns.as_ptr(), to.as_mut_ptr(), 0);
+    let (mut from, to, mut n) = (columns.as_mut_ptr(), to.as_mut_ptr(), 0);
     for word in words {
         *word = Word { bits: 0, rank: n as u32 };
         for quarter in 0..4 {
             // SAFETY: the next sixteen columns; room for those before and sixteen more.
             unsafe {
                 let number = shrink(_mm512_loadu_ps(from), next);
+                _mm512_storeu_ps(from, number);
                 from = from.add(16);
                 let stays = _mm512_cmp_ps_mask::<_CMP_NEQ_OQ>(number, zero);
                 _mm512_storeu_ps(to.add(n), _mm512_maskz_compress_ps(stays, number));
@@ -126,12 +128,15 @@ mod tests {
     fn the_vectors_do_what_the_plain_loops_do() {
         let value = |column: u32| if column * column % 7 < 3 { (column as f32 * 0.37).sin() } else { 0.0 };
         let columns: Vec<f32> = (0..320).map(value).collect();
+        let (mut shrunk, mut plain_shrunk) = (columns.clone(), columns.clone());
         let (mut words, mut plain_words) = (vec![Word::default(); 5], vec![Word::default(); 5]);
         let (mut numbers, mut plain_numbers) = (vec![0.0; 336], vec![0.0; 336]);
-        let n = pack(&columns, Shrinkage(0.1), &mut words, &mut numbers);
-        assert_eq!(pack_plain(&columns, Shrinkage(0.1), &mut plain_words, &mut plain_numbers), n);
+        let n = pack(&mut shrunk, Shrinkage(0.1), &mut words, &mut numbers);
+        assert_eq!(pack_plain(&mut plain_shrunk, Shrinkage(0.1), &mut plain_words, &mut plain_numbers), n);
         assert!(n > 50 && n < 300, "{n}");
         assert_eq!(numbers[..n], plain_numbers[..n]);
+        assert_eq!(shrunk, plain_shrunk);
+        assert!(shrunk.iter().zip(&columns).all(|(&found, &x)| found == Shrinkage(0.1).value(x)));
         let bits = |words: &[Word]| -> Vec<(u64, u32)> { words.iter().map(|w| (w.bits, w.rank)).collect() };
         assert_eq!(bits(&words), bits(&plain_words));
         let (mut again, mut plain_again) = (vec![9.0; 320], vec![9.0; 320]);

@@ -11,12 +11,14 @@
 //! Where only entries that are there may change, the sum above is not what steps add. Then a block is one step.
 
 use super::board::{Board, LARGEST_SCORE, Sum};
+use super::by_row::ByRow;
 use super::change::Room;
 use super::clock::Clock;
 use super::difference::{Difference, Spread};
+use super::gram::Gram;
 use super::learner::{Learner, shared_column};
 use super::row::{Row, Whole};
-use super::violation::{self, Influence, Part, Violation};
+use super::violation::{self, Part, Violation};
 use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, SparseRow};
 use crate::progress::Progress;
@@ -123,6 +125,8 @@ fn threads(task: &Task<'_>) -> usize {
 struct Worker<'a> {
     me: usize,
     n_threads: usize,
+    /// A bit for every shard of this thread.
+    own: u64,
     shards: Vec<&'a mut Vec<Row>>,
     bytes: u64,
 }
@@ -138,11 +142,12 @@ struct End {
 
 impl Worker<'_> {
     fn new(me: usize, n_threads: usize) -> Self {
-        Self { me, n_threads, shards: Vec::new(), bytes: 0 }
+        let own = (me..SHARDS).step_by(n_threads).fold(0, |own, shard| own | 1 << shard);
+        Self { me, n_threads, own, shards: Vec::new(), bytes: 0 }
     }
 
     fn is_own(&self, row: u32) -> bool {
-        row as usize % SHARDS % self.n_threads == self.me
+        self.own >> (row as usize % SHARDS) & 1 != 0
     }
 
     fn row(&self, row: u32) -> &Row {
@@ -156,97 +161,131 @@ impl Worker<'_> {
     fn run(&mut self, task: &Task<'_>, board: &Board) -> End {
         let Task { params, n_columns, tuples, .. } = *task;
         let (mut clock, mut violations) = (task.clock, task.pending.to_vec());
-        let mut room = Room::new(if clock.restricted(params) { 0 } else { n_columns });
         let mut bench = Bench::new(task);
         let (mut done, mut round) = (0, 0);
-        while done < tuples.len() {
-            let whole = clock.whole(n_columns);
-            let block = &tuples[done..tuples.len().min(done + clock.block(params))];
-            self.read(task, block, whole, &mut bench);
+        let mut block = next_block(tuples, clock.block(params));
+        self.turn(task, &[], block, clock.whole(n_columns), clock.whole(n_columns), &mut bench);
+        self.find_products(task, &violations, block, &mut bench);
+        while !block.is_empty() {
             round += 1;
-            let bytes = board.agree(self.me, round, &mut bench.scores, self.bytes);
+            let bytes = board.agree(self.me, round, &mut bench.scores, &mut bench.gram, self.bytes);
             let is_large = task.sweep_above.is_some_and(|above| task.fixed_bytes + bytes > above);
             if done > 0 && is_large {
                 return End { done, clock, pending: violations, stop: Stop::Sweep };
             }
+            let before = clock.whole(n_columns);
             if !bench.decide(task, block, &mut clock, &mut violations) {
                 return End { done, clock, pending: Vec::new(), stop: Stop::Diverged };
             }
             done += block.len();
-            if clock.ends_block(params) {
-                let parts = violation::parts(&violations, |row| self.is_own(row));
-                if clock.restricted(params) {
-                    self.write_where_present(task, &parts, whole, &mut bench.spread);
-                } else {
-                    self.write(task, &parts, (whole, clock.shrinkage), &mut room);
-                }
-                violations.clear();
-            }
             if self.me == 0 {
                 task.progress.advance(block.len() as u64);
+            }
+            block = next_block(&tuples[done..], clock.block(params));
+            if clock.ends_block(params) {
+                let mut parts = violation::parts(&violations, |row| self.is_own(row));
+                if clock.restricted(params) {
+                    self.write_where_present(task, &parts, before, &mut bench.spread);
+                    parts.clear();
+                }
+                let parts = bench.by_row.sort(&parts, |part| part.row);
+                self.turn(task, &parts, block, before, clock.whole(n_columns), &mut bench);
+                violations.clear();
+                self.find_products(task, &[], block, &mut bench);
             }
         }
         End { done, clock, pending: violations, stop: Stop::Done }
     }
 
-    /// Scores of the tuples of a block, as far as the rows of this worker go: short rows tuple by tuple, long
-    /// ones row by row.
-    fn read(&self, task: &Task<'_>, block: &[Tuple], whole: Whole, bench: &mut Bench) {
-        let Bench { differences, spread, unpacked, scores, visits, .. } = bench;
-        differences.resize_with(differences.len().max(block.len()), Difference::default);
-        scores.clear();
-        visits.clear();
-        for ((at, tuple), difference) in (0..).zip(block).zip(&mut *differences) {
-            difference.set(task.documents.row(tuple.more as usize), task.documents.row(tuple.less as usize));
-            spread.set(&difference.columns, difference.values());
-            let mut sum = Sum::default();
-            for (i, q) in task.query(tuple).iter().filter(|&(i, _)| self.is_own(i)) {
-                match self.row(i).dot(spread, shared_column(task.shared[i as usize]), whole) {
-                    Some(score) => sum.add(f64::from(q) * score),
-                    None => visits.push((i, at, q)),
-                }
+    /// Adds to the rows of this worker all that a block has added to them, and finds the scores of the tuples of
+    /// the next one as far as these rows go. Both are done with a row while it is at hand; what short rows add
+    /// to scores is found tuple by tuple.
+    fn turn(
+        &mut self,
+        task: &Task<'_>,
+        parts: &[Part<'_>],
+        block: &[Tuple],
+        before: Whole,
+        whole: Whole,
+        bench: &mut Bench,
+    ) {
+        bench.begin(task, block, |row| self.is_own(row));
+        let Bench { differences, scores, visits, short, room, .. } = bench;
+        let mut parts = parts.chunk_by(|a, b| a.row == b.row).peekable();
+        let mut visits = visits.chunk_by(|a, b| a.row == b.row).peekable();
+        let next_row = |parts: Option<&&[Part<'_>]>, visits: Option<&&[Visit]>| {
+            let rows = [parts.map(|parts| parts[0].row), visits.map(|visits| visits[0].row)];
+            rows.into_iter().flatten().min()
+        };
+        while let Some(i) = next_row(parts.peek(), visits.peek()) {
+            let parts_here = parts.next_if(|parts| parts[0].row == i).unwrap_or_default();
+            let visits_here = visits.next_if(|visits| visits[0].row == i).unwrap_or_default();
+            if let Some(next) = next_row(parts.peek(), visits.peek()) {
+                self.row(next).fetch();
             }
-            scores.push(sum);
-            spread.clear(&difference.columns);
-        }
-        visits.sort_unstable_by_key(|&(i, at, _)| u64::from(i) << 32 | u64::from(at));
-        let mut rows = visits.chunk_by(|a, b| a.0 == b.0).peekable();
-        while let Some(visits) = rows.next() {
-            if let Some([(next, ..), ..]) = rows.peek() {
-                self.row(*next).fetch();
+            let mut is_spread = false;
+            if !parts_here.is_empty() {
+                let (row, shared) = (self.row_mut(i), shared_column(task.shared[i as usize]));
+                let bytes = row.bytes() as u64;
+                is_spread = row.apply(parts_here, room, shared, before, whole.shrinkage, visits_here.len());
+                let bytes_after = row.bytes() as u64;
+                self.bytes = self.bytes + bytes_after - bytes;
             }
-            let row = self.row(visits[0].0);
-            let Some(packed) = row.packed() else { continue };
-            let (due, is_unpacked) = (row.due(whole), packed.is_worth_unpacking(visits.len()));
-            if is_unpacked {
-                packed.unpack(due, unpacked);
+            let row = self.row(i);
+            let Some(packed) = row.packed() else {
+                short.extend_from_slice(visits_here);
+                continue;
+            };
+            let due = row.due(whole);
+            if !is_spread && packed.is_worth_unpacking(visits_here.len()) {
+                packed.unpack(due, &mut room.columns);
+                is_spread = true;
             }
-            for &(_, at, q) in visits {
+            for &Visit { at, weight, .. } in visits_here {
                 let difference = &differences[at as usize];
-                let score = if is_unpacked {
-                    unpacked.dot(&difference.columns, difference.values())
+                let score = if is_spread {
+                    room.columns.dot(&difference.columns, difference.values())
                 } else {
                     packed.dot(difference, due)
                 };
-                scores[at as usize].add(f64::from(q) * score);
+                scores[at as usize].add(f64::from(weight) * score);
             }
+        }
+        self.read_short(task, block, whole, bench);
+    }
+
+    /// Adds to scores what rows that are not packed add to them.
+    fn read_short(&self, task: &Task<'_>, block: &[Tuple], whole: Whole, bench: &mut Bench) {
+        let Bench { differences, spread, scores, short, by_tuple, .. } = bench;
+        if block.len() > 1 {
+            *short = by_tuple.sort(short, |visit| visit.at);
+        }
+        for visits in short.chunk_by(|a, b| a.at == b.at) {
+            let at = visits[0].at as usize;
+            spread.set(&differences[at].columns, differences[at].values());
+            for &Visit { row, weight, .. } in visits {
+                let shared = shared_column(task.shared[row as usize]);
+                if let Some(score) = self.row(row).dot(spread, shared, whole) {
+                    scores[at].add(f64::from(weight) * score);
+                }
+            }
+            spread.clear(&differences[at].columns);
         }
     }
 
-    /// Adds all that a block adds to the rows of this worker.
-    fn write(&mut self, task: &Task<'_>, parts: &[Part<'_>], (whole, next): (Whole, f64), room: &mut Room) {
-        let mut rows = parts.chunk_by(|a, b| a.row == b.row).peekable();
-        while let Some(parts) = rows.next() {
-            if let Some([next, ..]) = rows.peek() {
-                self.row(next.row).fetch();
-            }
-            let i = parts[0].row;
-            let (row, shared) = (self.row_mut(i), task.shared[i as usize]);
-            let before = row.bytes() as u64;
-            row.apply(parts, room, shared_column(shared), whole, next);
-            let after = row.bytes() as u64;
-            self.bytes = self.bytes + after - before;
-        }
+    /// The products of tuples of a block with later ones that this worker is to find; violations of the block
+    /// that came in an earlier call are before its tuples.
+    fn find_products(&self, task: &Task<'_>, earlier: &[Violation], block: &[Tuple], bench: &mut Bench) {
+        let Bench { differences, gram, .. } = bench;
+        let earlier = earlier.iter().map(|Violation { query: (words, weights), difference, .. }| {
+            ((&words[..], &weights[..]), (&difference.columns[..], difference.values()))
+        });
+        let tuples = block.iter().zip(&*differences).map(|(tuple, difference)| {
+            let query = task.query(tuple);
+            ((query.indices(), query.values()), (&difference.columns[..], difference.values()))
+        });
+        let is_own = |s| Board::finder(s, self.n_threads) == self.me;
+        gram.set(&earlier.chain(tuples).collect::<Vec<_>>(), is_own);
     }
 
     /// Adds one violation to entries of this worker that are there.
@@ -267,20 +306,39 @@ impl Worker<'_> {
     }
 }
 
+fn next_block(tuples: &[Tuple], length: usize) -> &[Tuple] {
+    &tuples[..tuples.len().min(length)]
+}
+
+/// A row that a tuple reads.
+#[derive(Debug, Clone, Copy)]
+struct Visit {
+    row: u32,
+    /// The number of the tuple in its block.
+    at: u32,
+    /// The weight of the word in the query.
+    weight: f32,
+}
+
 /// What a worker needs to go through a block.
 struct Bench {
     /// d+ - d- of every tuple.
     differences: Vec<Difference>,
     /// The score of every tuple without what the block has added to W.
     scores: Vec<Sum>,
-    /// What the block has added to the score of every tuple.
+    /// What the block has added to the score of every tuple, after those of its tuples that came in an earlier
+    /// call.
     added: Vec<f64>,
-    /// Long rows that tuples read: the row, the tuple, and the weight of the word in the query.
-    visits: Vec<(u32, u32, f32)>,
+    /// Rows that tuples read, by row.
+    visits: Vec<Visit>,
+    /// Those among them that are not packed.
+    short: Vec<Visit>,
+    by_row: ByRow,
+    by_tuple: ByRow,
     /// All 0 while not in use.
     spread: Spread,
-    unpacked: Spread,
-    influence: Influence,
+    room: Room,
+    gram: Gram,
 }
 
 impl Bench {
@@ -290,9 +348,30 @@ impl Bench {
             scores: Vec::new(),
             added: Vec::new(),
             visits: Vec::new(),
+            short: Vec::new(),
+            by_row: ByRow::new(task.shared.len()),
+            by_tuple: ByRow::new(Clock::BLOCK),
             spread: Spread::new(task.n_columns),
-            unpacked: Spread::new(task.n_columns),
-            influence: Influence::new(task.shared.len(), task.n_columns),
+            room: Room::new(task.n_columns),
+            gram: Gram::new(task.shared.len(), task.n_columns),
+        }
+    }
+
+    /// Lays out the differences of a block, and which of one's own rows its tuples read.
+    fn begin(&mut self, task: &Task<'_>, block: &[Tuple], is_own: impl Fn(u32) -> bool) {
+        let Self { differences, scores, visits, short, by_row, .. } = self;
+        differences.resize_with(differences.len().max(block.len()), Difference::default);
+        scores.clear();
+        scores.resize(block.len(), Sum::default());
+        visits.clear();
+        short.clear();
+        for ((at, tuple), difference) in (0..).zip(block).zip(&mut *differences) {
+            difference.set(task.documents.row(tuple.more as usize), task.documents.row(tuple.less as usize));
+            let own = task.query(tuple).iter().filter(|&(row, _)| is_own(row));
+            visits.extend(own.map(|(row, weight)| Visit { row, at, weight }));
+        }
+        if block.len() > 1 {
+            *visits = by_row.sort(visits, |visit| visit.row);
         }
     }
 
@@ -304,21 +383,19 @@ impl Bench {
         clock: &mut Clock,
         violations: &mut Vec<Violation>,
     ) -> bool {
-        let Self { differences, scores, added, influence, .. } = self;
-        let differences = &differences[..block.len()];
+        let Self { differences, scores, added, gram, .. } = self;
+        let earlier = violations.len();
         added.clear();
-        added.resize(block.len(), 0.0);
-        let mut add = |violation: &Violation, added: &mut [f64], from: usize| {
-            let tuples = block[from..].iter().zip(&differences[from..]).zip(&mut added[from..]);
-            influence.add(violation, tuples.map(|((tuple, d), score)| (task.query(tuple), d, score)));
-        };
-        violations.iter().for_each(|violation| add(violation, added, 0));
+        added.resize(earlier + block.len(), 0.0);
+        for (s, violation) in violations.iter().enumerate() {
+            gram.add(s, violation.eta, added);
+        }
         for (at, tuple) in block.iter().enumerate() {
-            let gap = scores[at].score().map(|score| score + added[at]);
+            let gap = scores[at].score().map(|score| score + added[earlier + at]);
             let Some(gap) = gap.filter(|gap| gap.abs() < LARGEST_SCORE) else { return false };
             if gap < task.params.margin {
                 let violation = Violation::new(clock.eta(task.params), task.query(tuple), &differences[at]);
-                add(&violation, added, at + 1);
+                gram.add(earlier + at, violation.eta, added);
                 violations.push(violation);
             }
             clock.tick(task.params, gap);

@@ -78,7 +78,7 @@ pub struct PreferenceSettings {
     pub step: Step,
     /// Strength of the shrinkage. Default: auto.
     pub lambda: Choice,
-    /// Steps from one shrinkage to the next. Default: 200.
+    /// Steps from one shrinkage to the next. Default: 400.
     pub shrink_every: usize,
     /// Whether refitting ends with the mean of W over its steps, not with the last W. Default: no.
     pub average: bool,
