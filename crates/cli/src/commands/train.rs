@@ -162,7 +162,7 @@ enum DatasetModel {
     ///   c=auto               length of the first step
     ///   step=decaying        length of the others: decaying (c / sqrt(t)) or fixed (c)
     ///   lambda=auto          how strongly weights are shrunk towards 0
-    ///   shrink_every=200     steps from one shrinkage to the next
+    ///   shrink_every=400     steps from one shrinkage to the next
     ///   average=false         whether refitting ends with the mean of W over its steps
     ///   max_mib=0            MiB that W may take while it is learned; beyond it is shrunk harder, and that is
     ///                        said; 0 for no ceiling

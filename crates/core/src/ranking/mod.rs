@@ -6,6 +6,7 @@
 //! | the same online, one list at a time | [`perceptron`] |
 //! | pair by pair, without the pairs | [`ranksvm`] |
 //! | probabilities of being the best | [`listnet`] |
+//! | boosted trees, grown by LightGBM | [`trees`] |
 //! | one weight per feature, what all of them learn | [`LinearRanker`] |
 //! | features on comparable scales | [`Scaling`] |
 //! | lists with weights, and sums over them on all threads | [`Sample`] |
@@ -44,6 +45,7 @@ mod scaling;
 pub mod slam;
 #[cfg(test)]
 mod testing;
+pub mod trees;
 mod validation;
 
 pub use linear::{Contribution, LinearRanker, Ranker};

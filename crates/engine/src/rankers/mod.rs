@@ -4,9 +4,11 @@
 //! |---|---|
 //! | from lists to a model | [`train_ranker`] |
 //! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
+//! | boosted trees | [`boosted`] |
 //! | go on learning, one list at a time | [`online`] |
 //! | weights for a search engine's plugin | [`elasticsearch`] |
 
+pub mod boosted;
 mod cross_validation;
 pub mod elasticsearch;
 pub mod online;

@@ -1,10 +1,12 @@
 use std::borrow::Cow;
+use std::time::Instant;
 
 use super::change::Room;
 use super::clock::{Clock, Phase};
+use super::pace::Pace;
 use super::row::{Row, Whole};
 use super::violation::{self, Part, Violation};
-use super::workers::{SHARDS, Stop, work};
+use super::workers::{SHARDS, Stop, threads, work};
 use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, CsrBuilder};
 use crate::progress::Progress;
@@ -111,14 +113,22 @@ impl Learner {
         progress: &dyn Progress,
     ) -> Result<()> {
         self.check(queries, documents, tuples)?;
+        let n_threads = threads(self, queries, documents, tuples);
+        let mut pace = self.clock.restricted(&self.params).then(|| Pace::new(n_threads));
         let mut done = 0;
         loop {
             self.sweep_if_due();
             if done == tuples.len() {
                 return Ok(());
             }
-            let (n, stop) = work(self, queries, documents, &tuples[done..], progress);
+            let (n_threads, steps) = pace.as_ref().map_or((n_threads, usize::MAX), Pace::next);
+            let portion = &tuples[done..][..steps.min(tuples.len() - done)];
+            let started = Instant::now();
+            let (n, stop) = work(self, queries, documents, portion, n_threads, progress);
             done += n;
+            if let Some(pace) = &mut pace {
+                pace.record(n, started.elapsed());
+            }
             if stop == Stop::Diverged {
                 return Err(Error::Diverged(format!(
                     "scores left the range of numbers at step {}: take a smaller c than {}, or scale the \

@@ -52,6 +52,7 @@ mod gram;
 mod learner;
 mod list;
 mod merge;
+mod pace;
 mod packed;
 mod params;
 mod row;

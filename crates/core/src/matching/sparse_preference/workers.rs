@@ -61,12 +61,13 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Steps until all tuples are done or something else has to be; how many were made.
+/// Steps on so many threads until all tuples are done or something else has to be; how many were made.
 pub(super) fn work(
     learner: &mut Learner,
     queries: &Csr,
     documents: &Csr,
     tuples: &[Tuple],
+    n_threads: usize,
     progress: &dyn Progress,
 ) -> (usize, Stop) {
     let row_bytes = |rows: &[Row]| rows.iter().map(|row| row.bytes() as u64).sum::<u64>();
@@ -85,7 +86,6 @@ pub(super) fn work(
         sweep_above: learner.sweep_above(),
         progress,
     };
-    let n_threads = threads(&task);
     let mut workers: Vec<Worker<'_>> = (0..n_threads).map(|me| Worker::new(me, n_threads)).collect();
     for (shard, rows) in learner.shards.iter_mut().enumerate() {
         let worker = &mut workers[shard % n_threads];
@@ -108,16 +108,15 @@ pub(super) fn work(
 }
 
 /// As many threads as the pool has, unless blocks are too small to share.
-fn threads(task: &Task<'_>) -> usize {
-    let sample = &task.tuples[..task.tuples.len().min(1000)];
+pub(super) fn threads(learner: &Learner, queries: &Csr, documents: &Csr, tuples: &[Tuple]) -> usize {
+    let sample = &tuples[..tuples.len().min(1000)];
     let length = |matrix: &Csr, row: u32| matrix.row(row as usize).indices().len();
     let entries = |tuple: &Tuple| {
-        length(task.queries, tuple.query)
-            * (length(task.documents, tuple.more) + length(task.documents, tuple.less))
+        length(queries, tuple.query) * (length(documents, tuple.more) + length(documents, tuple.less))
     };
     let mean = sample.iter().map(entries).sum::<usize>() / sample.len().max(1);
     // One step at a time threads wait for each other often, but have nothing to do twice.
-    let steps = task.clock.whole_block(task.params).max(10);
+    let steps = learner.clock.whole_block(&learner.params).max(10);
     (steps * mean / ENTRIES_PER_THREAD).clamp(1, SHARDS).min(rayon::current_num_threads())
 }
 

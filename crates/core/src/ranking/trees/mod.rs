@@ -1,0 +1,153 @@
+//! Regression trees whose values are summed: what MART and LambdaMART learn.
+//!
+//! Trees are grown by LightGBM and [read](Trees::parse_lightgbm) from its model text; they are scored here, without it.
+//! A node sends a row to the left if its feature is at most the threshold. Where a feature is missing (NaN, or 0 where
+//! the node says so), it goes to the side that the node names.
+
+mod lightgbm;
+#[cfg(test)]
+mod tests;
+
+use crate::data::{FeatureRow, List};
+use crate::ranking::Ranker;
+
+/// Trees, the values of whose leaves are added up.
+///
+/// ```
+/// use matchrank_core::ranking::trees::Trees;
+///
+/// let text = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=1\nfeature_names=a b\n\n\
+///             Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=1\nsplit_gain=3\nthreshold=0.5\ndecision_type=2\n\
+///             left_child=-1\nright_child=-2\nleaf_value=-1 4\nshrinkage=1\n\nend of trees\n";
+/// let trees = Trees::parse_lightgbm("model.txt", text)?;
+/// assert_eq!(trees.value(&[9.0, 0.5]), -1.0);
+/// assert_eq!(trees.value(&[9.0, 0.6]), 4.0);
+/// assert_eq!(trees.gains(), [0.0, 3.0]);
+/// # Ok::<(), matchrank_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trees {
+    n_features: usize,
+    trees: Vec<Tree>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Tree {
+    /// The root first; none where the tree is a single leaf.
+    nodes: Vec<Node>,
+    leaves: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Node {
+    feature: u32,
+    missing: Missing,
+    /// Where rows go whose feature is missing.
+    default_left: bool,
+    threshold: f64,
+    /// A node, or the complement of a leaf.
+    left: i32,
+    right: i32,
+    gain: f32,
+}
+
+/// Which values of a feature count as missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    /// None; NaN is taken for 0.
+    None,
+    /// 0, and NaN.
+    Zero,
+    /// NaN.
+    Nan,
+}
+
+/// Numbers this near to 0 are 0.
+const ZERO: f64 = 1e-35;
+
+impl Node {
+    #[inline(always)]
+    fn next(&self, value: f32) -> i32 {
+        let value = if value.is_nan() && self.missing != Missing::Nan { 0.0 } else { f64::from(value) };
+        let is_missing = match self.missing {
+            Missing::None => false,
+            Missing::Zero => value.abs() <= ZERO,
+            Missing::Nan => value.is_nan(),
+        };
+        let goes_left = if is_missing { self.default_left } else { value <= self.threshold };
+        if goes_left { self.left } else { self.right }
+    }
+}
+
+impl Tree {
+    fn value(&self, row: &[f32]) -> f64 {
+        let mut at = if self.nodes.is_empty() { -1 } else { 0 };
+        while at >= 0 {
+            let node = &self.nodes[at as usize];
+            at = node.next(row[node.feature as usize]);
+        }
+        self.leaves[!at as usize]
+    }
+}
+
+impl Trees {
+    /// Features that a row has.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Trees.
+    pub fn len(&self) -> usize {
+        self.trees.len()
+    }
+
+    /// Whether there is no tree.
+    pub fn is_empty(&self) -> bool {
+        self.trees.is_empty()
+    }
+
+    /// The value of a row that has every feature.
+    pub fn value(&self, row: &[f32]) -> f64 {
+        self.trees.iter().map(|tree| tree.value(row)).sum()
+    }
+
+    /// The value of one tree alone.
+    pub fn value_of(&self, tree: usize, row: &[f32]) -> f64 {
+        self.trees[tree].value(row)
+    }
+
+    /// The first `n` trees.
+    pub fn truncated(mut self, n: usize) -> Self {
+        self.trees.truncate(n);
+        self
+    }
+
+    /// What each feature is worth: the gains of its splits, summed.
+    pub fn gains(&self) -> Vec<f64> {
+        let mut gains = vec![0.0; self.n_features];
+        for node in self.trees.iter().flat_map(|tree| &tree.nodes) {
+            gains[node.feature as usize] += f64::from(node.gain);
+        }
+        gains
+    }
+}
+
+impl Ranker for Trees {
+    /// Features that a row does not name are 0; those that no tree knows count nothing.
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+        let mut cells = vec![0.0; self.n_features];
+        scores.clear();
+        for i in 0..list.len() {
+            let row = match list.row(i) {
+                FeatureRow::Dense(row) if row.len() >= self.n_features => row,
+                row => {
+                    cells.fill(0.0);
+                    let known = row.entries().filter(|&(column, _)| (column as usize) < self.n_features);
+                    known.for_each(|(column, value)| cells[column as usize] = value);
+                    &cells
+                }
+            };
+            scores.push(self.value(row));
+        }
+    }
+}

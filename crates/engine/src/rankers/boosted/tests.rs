@@ -1,0 +1,78 @@
+use matchrank_core::progress::Silent;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+
+/// Lists whose grades follow from the product of two features, which no weights of single features tell.
+fn lists(seed: u64) -> FeatureLists {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut labels, mut values) = (Vec::new(), Vec::new());
+    for _ in 0..1200 {
+        let x: [f32; 3] = std::array::from_fn(|_| rng.random_range(-1.0..1.0));
+        labels.push(if x[0] * x[1] > 0.3 {
+            2.0
+        } else if x[0] * x[1] > 0.0 {
+            1.0
+        } else {
+            0.0
+        });
+        values.extend(x);
+    }
+    FeatureLists::from_dense(&[20; 60], labels, 3, values).unwrap()
+}
+
+fn is_installed() -> bool {
+    let found = Library::load().is_ok();
+    if !found {
+        eprintln!("skipped: LightGBM is not installed (pip install lightgbm, or {VARIABLE})");
+    }
+    found
+}
+
+fn ndcg() -> Measure {
+    Measure::parse_list("ndcg@10").unwrap().remove(0)
+}
+
+#[test]
+fn trees_learn_what_no_single_feature_tells() {
+    if !is_installed() {
+        return;
+    }
+    let (train, validation, test) = (lists(1), lists(2), lists(3));
+    let params = BoostedParams { min_rows: 10, ..Default::default() };
+    for objective in Objective::ALL {
+        let grow =
+            || train_boosted(objective, &params, &train, Some((&validation, ndcg())), 7, &Silent).unwrap();
+        let model = grow();
+        assert_eq!(model.trees.len(), best(&model.report.validation));
+        let figure = evaluate_ranker(&model, &test, &[ndcg()]).unwrap().mean(0);
+        assert!(figure > 0.93, "{objective:?}: {figure}");
+        let validated = evaluate_ranker(&model, &validation, &[ndcg()]).unwrap().mean(0);
+        assert!((validated - model.report.validated().unwrap()).abs() < 1e-9);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(pool.install(grow), model, "the same for any number of threads");
+        let gains = model.trees.gains();
+        let falls = permutation_importance(&model, &test, ndcg(), 2, 7).unwrap();
+        for importance in [gains, falls] {
+            assert!(importance[0] > 3.0 * importance[2].abs() && importance[1] > 3.0 * importance[2].abs());
+        }
+        let few = train_boosted(objective, &BoostedParams { trees: 3, ..params }, &train, None, 7, &Silent)
+            .unwrap();
+        assert_eq!(few.trees.len(), 3);
+    }
+}
+
+#[test]
+fn grades_that_lambdamart_cannot_take_are_refused() {
+    if !is_installed() {
+        return;
+    }
+    let lists =
+        FeatureLists::from_dense(&[2, 2], vec![0.5, 0.0, 1.0, 0.0], 1, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    let params = BoostedParams { min_rows: 1, ..Default::default() };
+    let error = train_boosted(Objective::LambdaMart, &params, &lists, None, 7, &Silent).unwrap_err();
+    assert!(error.to_string().contains("a grade of 0.5"), "{error}");
+    assert!(train_boosted(Objective::Mart, &params, &lists, None, 7, &Silent).is_ok());
+    assert!(BoostedParams { leaves: 1, ..params }.validate().is_err());
+}
