@@ -9,8 +9,9 @@ use super::bm25_matcher::Bm25Matcher;
 use super::combination::CombinationMatcher;
 use super::latent_matcher::LatentMatcher;
 use super::preference_matcher::PreferenceMatcher;
+use super::stack::StackMatcher;
 use super::walk::WalkMatcher;
-use super::{Combination, Inputs, LatentModel, Matcher, PreferenceModel, TextBm25, WalkModel};
+use super::{Combination, Inputs, LatentModel, Matcher, PreferenceModel, Stack, TextBm25, WalkModel};
 use crate::dataset::{Clicks, Dataset};
 
 /// A model of any kind that a file may hold.
@@ -26,6 +27,8 @@ pub enum MatchingModel {
     Preference(Box<PreferenceModel>),
     /// A weighted sum of two models.
     Combination(Box<Combination>),
+    /// A ranker over the scores of several models.
+    Stack(Box<Stack>),
 }
 
 impl MatchingModel {
@@ -37,6 +40,7 @@ impl MatchingModel {
             Self::RandomWalk(_) => "random-walk",
             Self::Preference(_) => "sparse-preference",
             Self::Combination(_) => "combination",
+            Self::Stack(_) => "stack",
         }
     }
 }
@@ -74,16 +78,15 @@ pub fn bind<'a>(
     binding.matcher(model)
 }
 
-/// The same for two models, which share the clicks.
-pub(super) fn bind_both<'a>(
-    models: [&'a MatchingModel; 2],
+/// The same for several models, which share the clicks.
+pub(super) fn bind_all<'a>(
+    models: &[&'a MatchingModel],
     dataset: &'a Dataset,
     wanted: Option<&'a [u32]>,
     progress: &dyn Progress,
-) -> Result<[Box<dyn Matcher + 'a>; 2]> {
+) -> Result<Vec<Box<dyn Matcher + 'a>>> {
     let mut binding = Binding { documents: Documents { dataset, wanted }, clicks: None, progress };
-    let [first, second] = models;
-    Ok([binding.matcher(first)?, binding.matcher(second)?])
+    models.iter().map(|model| binding.matcher(model)).collect()
 }
 
 struct Binding<'a, 'p> {
@@ -116,6 +119,10 @@ impl<'a> Binding<'a, '_> {
             MatchingModel::Combination(model) => {
                 let parts = [self.matcher(&model.first)?, self.matcher(&model.second)?];
                 Box::new(CombinationMatcher::new(model, parts))
+            }
+            MatchingModel::Stack(model) => {
+                let parts = model.parts.iter().map(|(_, part)| self.matcher(part)).collect::<Result<_>>()?;
+                Box::new(StackMatcher::new(model, parts))
             }
         })
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 
-use super::bind::bind_both;
+use super::bind::bind_all;
 use super::{Explanation, Matcher, MatchingModel, Part, Scorer, Why, sweep};
 use crate::dataset::Dataset;
 use crate::validation::{Ranked, Validation};
@@ -103,7 +103,7 @@ impl Combination {
     ) -> Result<Self> {
         let weights: Vec<f32> = (1..10).map(|tenth| tenth as f32 / 10.0).collect();
         let curve = {
-            let parts = bind_both([&first, &second], dataset, validation.wanted(), progress)?;
+            let parts = bind_all(&[&first, &second], dataset, validation.wanted(), progress)?;
             let parts = [&*parts[0], &*parts[1]];
             let mut scorer = CombinationScorer::new(weights.clone(), parts, &validation.queries())?;
             validation.ndcgs(&mut scorer)?

@@ -45,6 +45,15 @@ pub enum Why {
         /// Both models.
         parts: Vec<Part>,
     },
+    /// A ranker over the scores of several models.
+    Stacked {
+        /// Kind of the ranker.
+        ranker: String,
+        /// Documents that it ranked for the query.
+        candidates: usize,
+        /// The models.
+        parts: Vec<StackedPart>,
+    },
 }
 
 /// What a pair of features adds to a score.
@@ -88,6 +97,21 @@ pub struct Part {
     pub standardised: f64,
     /// weight * standardised: what it adds.
     pub contribution: f64,
+    /// Its own score and why.
+    pub explanation: Explanation,
+}
+
+/// One model of a stack.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackedPart {
+    /// Name of the model.
+    pub model: String,
+    /// Its score, less the mean over the candidates, divided by the standard deviation.
+    pub standardised: f64,
+    /// The place of the document among the candidates by this model, from 1.
+    pub rank: usize,
+    /// How much the score would fall if this model scored the document like the mean candidate.
+    pub adds: f64,
     /// Its own score and why.
     pub explanation: Explanation,
 }

@@ -7,6 +7,7 @@
 //! | backward random walk on the training clicks | [`WalkModel`] |
 //! | q' W d, a weight for every pair of words | [`PreferenceModel`] |
 //! | a weighted sum of two models | [`Combination`] |
+//! | a ranker over the scores of several models | [`Stack`] |
 //!
 //! A [`MatchingModel`] is any of them, as a file holds it. [`bind`] brings it together with the documents
 //! of a dataset and gives a [`Matcher`]:
@@ -31,6 +32,7 @@ mod preference;
 mod preference_matcher;
 mod related;
 mod report;
+mod stack;
 mod sweep;
 mod synonyms;
 #[cfg(test)]
@@ -45,13 +47,14 @@ use matchrank_core::progress::Progress;
 
 pub use bind::{MatchingModel, bind};
 pub use combination::Combination;
-pub use explanation::{ClickPath, Explanation, Pair, Part, Why};
+pub use explanation::{ClickPath, Explanation, Pair, Part, StackedPart, Why};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
 pub use preference::{PreferenceModel, WeightedWord};
 pub use preference_matcher::PreferenceScorer;
 pub use related::RelatedWord;
 pub use report::{IterationRow, Report};
+pub use stack::{Stack, StackKind, StackParams, StackRanker, StackTrial};
 pub(crate) use sweep::top_of;
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
 pub use text_bm25::{TermContribution, TextBm25};

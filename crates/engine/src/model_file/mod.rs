@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `format` | all | `matchrank` |
 //! | `format_version` | all | 1; a program refuses files of a later version |
-//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `random-walk`, `sparse-preference` or `combination` |
+//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `random-walk`, `sparse-preference`, `combination` or `stack` |
 //! | `provenance` | all | [`Provenance`], JSON |
 //! | `checksum` | all | BLAKE3 of the whole file with 64 zeros in this place, hexadecimal |
 //! | `params` | all but combinations | parameters of the training, JSON |
@@ -38,16 +38,19 @@
 //! The two models of a combination have their metadata and arrays in the same file, under names that start
 //! with `first.` and `second.`.
 //!
+//! A stack is described in `stack.rs`, boosted trees in `boosted.rs`.
 //! Rankers over feature lists (`perceptron`, `slam`, `ranksvm`, `listnet`) are described in `ranker.rs`.
 //!
 //! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
 //! through a memory map; every byte is covered by the checksum, which is verified on every load.
 
 mod bm25;
+mod boosted;
 mod container;
 mod latent;
 mod preference;
 mod ranker;
+mod stack;
 mod words;
 
 use std::collections::BTreeMap;
@@ -109,6 +112,7 @@ fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
             put(&mut file.inside("first"), &model.first)?;
             put(&mut file.inside("second"), &model.second)
         }
+        MatchingModel::Stack(model) => stack::put(file, model),
     }
 }
 
@@ -177,10 +181,11 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
             MatchingModel::RandomWalk(model)
         }
         "sparse-preference" => MatchingModel::Preference(Box::new(preference::get(file)?)),
+        "stack" | "combination" if file.depth() >= 8 => {
+            return Err(Error::Params("holds models within models, more than eight deep".into()));
+        }
+        "stack" => MatchingModel::Stack(Box::new(stack::get(file)?)),
         "combination" => {
-            if file.depth() >= 8 {
-                return Err(Error::Params("holds combinations of combinations, more than eight deep".into()));
-            }
             let weight: f32 = file.number("weight")?;
             if !(0.0..=1.0).contains(&weight) {
                 return Err(Error::Params(format!("the weight of a combination is {weight}")));
@@ -202,7 +207,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
         other => {
             let latent = LatentKind::ALL.map(LatentKind::name).join(", ");
             return Err(Error::Params(format!(
-                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, random-walk, sparse-preference, combination"
+                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, random-walk, sparse-preference, combination, stack"
             )));
         }
     })

@@ -44,7 +44,7 @@ impl Objective {
         }
     }
 
-    fn lightgbm(self) -> &'static str {
+    pub(crate) fn lightgbm(self) -> &'static str {
         match self {
             Self::Mart => "regression",
             Self::LambdaMart => "lambdarank",
@@ -154,6 +154,21 @@ pub fn train_boosted(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<BoostedModel> {
+    let (trees, validation) = grow(objective, params, train, validation, seed, progress)?;
+    let kept = if validation.is_empty() { trees.len() } else { best(&validation) };
+    let report = BoostedReport { validation };
+    Ok(BoostedModel { objective, params: *params, trees: trees.truncated(kept), report })
+}
+
+/// All trees that were grown, and the validation figure of the first 1, 2, ... of them.
+pub(crate) fn grow(
+    objective: Objective,
+    params: &BoostedParams,
+    train: &FeatureLists,
+    validation: Option<(&FeatureLists, Measure)>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<(Trees, Vec<f64>)> {
     params.validate()?;
     let library = Library::load()?;
     if objective == Objective::LambdaMart {
@@ -168,23 +183,20 @@ pub fn train_boosted(
     let mut booster = Booster::new(&library, train, &params.text(objective, train, seed))?;
     let mut figures = Vec::new();
     let mut scores = validation.map(|(lists, _)| vec![0.0; lists.n_rows()]).unwrap_or_default();
-    let mut grown = 0;
-    while grown < params.trees && booster.grow()? {
-        if let Some((lists, measure)) = validation {
-            let tree = Trees::parse_lightgbm("LightGBM", &booster.text(grown, 1)?)?;
-            add(&tree, lists, &mut scores);
-            figures.push(evaluate_ranker(&Known(&scores), lists, &[measure])?.mean(0));
-            if figures.len() >= best(&figures) + PATIENCE {
-                break;
-            }
+    for grown in 0..params.trees {
+        if !booster.grow()? {
+            break;
         }
-        grown += 1;
         progress.advance(1);
+        let Some((lists, measure)) = validation else { continue };
+        let tree = Trees::parse_lightgbm("LightGBM", &booster.text(grown, 1)?)?;
+        add(&tree, lists, &mut scores);
+        figures.push(evaluate_ranker(&Known(&scores), lists, &[measure])?.mean(0));
+        if figures.len() >= best(&figures) + PATIENCE {
+            break;
+        }
     }
-    let trees = Trees::parse_lightgbm("LightGBM", &booster.text(0, 0)?)?;
-    let kept = if figures.is_empty() { trees.len() } else { best(&figures) };
-    let report = BoostedReport { validation: figures };
-    Ok(BoostedModel { objective, params: *params, trees: trees.truncated(kept), report })
+    Ok((Trees::parse_lightgbm("LightGBM", &booster.text(0, 0)?)?, figures))
 }
 
 /// The smallest number of trees with the best figure.
