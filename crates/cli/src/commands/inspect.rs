@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use matchrank_core::matching::Mapping;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
 use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel};
 use matchrank_engine::model_file::{self, Provenance};
@@ -8,7 +9,7 @@ use matchrank_engine::rankers::RankerParams;
 use serde_json::{Value, json};
 
 use super::rankers;
-use super::train::{COLLAPSED, EMPTY};
+use super::train::{COLLAPSED, EMPTY, rule_check};
 use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
 
@@ -182,6 +183,15 @@ fn describe_latent(
     if let Inputs::Features(features) = &model.inputs {
         rows.push(row("words", human(features.n_words() as u64)));
     }
+    if model.model.identity() > 0 {
+        rows.push(row("words that count by themselves", human(model.model.identity() as u64)));
+    }
+    if let Some(biases) = model.model.biases() {
+        let largest = |biases: &[f32]| biases.iter().fold(0f32, |most, bias| most.max(bias.abs()));
+        rows.push(row("bias of all pairs", format!("{:.4}", biases.global)));
+        let (x, y) = (largest(&biases.x), largest(&biases.y));
+        rows.push(row("largest bias of a query, document feature", format!("{x:.4}, {y:.4}")));
+    }
     for (side, name) in [(&x, "query"), (&y, "document")] {
         describe_side(side, name, rows);
     }
@@ -199,10 +209,15 @@ fn describe_latent(
         rows.push(row("residual of the singular vectors", format!("{residual:.1e}")));
     }
     if let Some(best) = model.report.best {
-        rows.push(row("kept iteration", format!("{best} of {}", model.report.iterations.len())));
+        rows.push(row("kept iteration", {
+            format!("{best} of {}", model.report.iterations.len() + model.report.epochs.len())
+        }));
     }
     if let Some(ndcg) = model.report.validation {
         rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
+    }
+    if let Some(rules) = &model.report.rules {
+        rows.extend(rule_check(rules).into_iter().map(|(name, value)| row(&name, value)));
     }
     remarks.push(describe_collapse(model.kind, d, &x, &y));
     remarks.extend(bound.map(|bound| describe_bound(&bound)));

@@ -3,7 +3,7 @@
 //! | model | file |
 //! |---|---|
 //! | BM25 over text | [`TextBm25`] |
-//! | RMLS, PLS, LSI: a bilinear model with what its features stand for | [`LatentModel`] |
+//! | RMLS, PLS, LSI, SSI, SVDFeature: a bilinear model with what its features stand for | [`LatentModel`] |
 //! | backward random walk on the training clicks | [`WalkModel`] |
 //! | q' W d, a weight for every pair of words | [`PreferenceModel`] |
 //! | a weighted sum of two models | [`Combination`] |
@@ -51,7 +51,7 @@ pub use latent_matcher::LatentScorer;
 pub use preference::{PreferenceModel, WeightedWord};
 pub use preference_matcher::PreferenceScorer;
 pub use related::RelatedWord;
-pub use report::{IterationRow, Report};
+pub use report::{Epoch, IterationRow, Report};
 pub(crate) use sweep::top_of;
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
 pub use text_bm25::{TermContribution, TextBm25};

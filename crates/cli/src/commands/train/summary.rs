@@ -7,6 +7,7 @@ use matchrank_engine::features::FeatureStatistics;
 use matchrank_engine::matching::{
     Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel, Report,
 };
+use matchrank_engine::training::preference::RuleCheck;
 use serde_json::{Value, json};
 
 use super::{Place, preference};
@@ -52,7 +53,10 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
                 details.push(("features", to_json(features.params())));
             }
             details.push(("report", json!(model.report)));
-            let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
+            let report = &model.report;
+            let iterations = report.iterations.iter().map(|row| row.seconds);
+            let seconds: Vec<f64> =
+                iterations.chain(report.epochs.iter().map(|epoch| epoch.seconds)).collect();
             details.push(("iteration_seconds", json!(seconds)));
             details.push(("collapsed", json!(is_collapsed(&model.report))));
             details
@@ -105,6 +109,7 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
         MatchingModel::Latent(model) => {
             add_latent(&mut rows, model);
             more.extend(iterations(&model.report));
+            more.extend(epochs(&model.report));
             more.extend(model.report.features.as_ref().and_then(|features| counting(features, dataset)));
             more.extend(warning(&model.report));
         }
@@ -192,6 +197,13 @@ fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     if let (Some(residual), Some(steps)) = (report.residual, report.steps) {
         rows.push(("residual".into(), format!("{residual:.1e} after {steps} steps")));
     }
+    if let Some(rules) = &report.rules {
+        rows.extend(rule_check(rules));
+    }
+    if let Some(best) = report.best.filter(|_| !report.epochs.is_empty()) {
+        let why = if report.validation.is_some() { "best on validation" } else { "the last" };
+        rows.push(("kept iteration".into(), format!("{best} ({why})")));
+    }
     if let Some(kept) = report.kept() {
         let (x, y) = (100.0 * kept.report.density_x, 100.0 * kept.report.density_y);
         rows.push(("density of both sides".into(), format!("{x:.1} %, {y:.1} %")));
@@ -273,6 +285,37 @@ fn iterations(report: &Report) -> Option<String> {
         ]
     });
     (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), Format::Table))
+}
+
+/// What judgments say about preferences from clicks.
+pub(crate) fn rule_check(rules: &RuleCheck) -> Vec<(String, String)> {
+    let mut rows = vec![("preferences by Joachims' rules".to_owned(), human(rules.n_pairs))];
+    if rules.n_judged > 0 {
+        rows.push(("of which both documents judged (validation)".into(), human(rules.n_judged)));
+        let (against, equal) = (100.0 * rules.contradicted(), 100.0 * rules.equal());
+        rows.push((
+            "of these contradicted by the judgments".into(),
+            format!("{against:.1} % (and {equal:.1} % of the same grade)"),
+        ));
+    }
+    rows
+}
+
+fn epochs(report: &Report) -> Option<String> {
+    let within = report.epochs.iter().any(|epoch| epoch.violations.is_some());
+    let mut header = vec!["iteration", "loss", "within the margin", "validation NDCG@10", "seconds"];
+    if !within {
+        header.remove(2);
+    }
+    let rows = report.epochs.iter().map(|epoch| {
+        let mark = if Some(epoch.number) == report.best { " *" } else { "" };
+        let mut row = vec![format!("{}{mark}", epoch.number), format!("{:.5}", epoch.loss)];
+        row.extend(epoch.violations.map(|share| format!("{:.1} %", 100.0 * share)));
+        row.push(epoch.validation.map_or(String::new(), |ndcg| format!("{ndcg:.4}")));
+        row.push(format!("{:.2}", epoch.seconds));
+        row
+    });
+    (!report.epochs.is_empty()).then(|| table(&header, rows.collect(), Format::Table))
 }
 
 fn is_collapsed(report: &Report) -> bool {

@@ -2,15 +2,15 @@
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
 use matchrank_core::matching::{
-    Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows,
+    Biases, Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows,
 };
 use matchrank_core::progress::Silent;
 use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{Inputs, LatentModel, PreferenceModel, PreferenceScorer, Report, Scorer};
-use crate::training::preference::{PreferenceReport, PreferenceSettings};
+use crate::matching::{Epoch, Inputs, LatentModel, PreferenceModel, PreferenceScorer, Report, Scorer};
+use crate::training::preference::{PreferenceReport, PreferenceSettings, RuleCheck};
 
 fn source() -> Source {
     Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
@@ -57,8 +57,28 @@ fn latent(kind: LatentKind) -> MatchingModel {
             let model = Bilinear::new(dense(2, 1.0), dense(3, 4.0), Some(vec![2.0, 1.0])).unwrap();
             (Inputs::Rows(source()), model)
         }
+        LatentKind::Ssi => {
+            let model = Bilinear::new(dense(3, 2.0), dense(3, 1.0), None).unwrap();
+            (Inputs::Features(Box::new(features(0.0))), model.with_identity(3).unwrap())
+        }
+        LatentKind::SvdFeature => {
+            let biases = Biases {
+                global: 0.5,
+                x: (0..6).map(|u| u as f32 / 8.0).collect(),
+                y: (0..5).map(|v| (v as f32 - 2.0) / 8.0).collect(),
+            };
+            let model = Bilinear::new(dense(6, 3.0), dense(5, 1.0), None).unwrap();
+            (Inputs::Features(Box::new(features(1.0))), model.with_biases(biases).unwrap())
+        }
     };
-    let report = Report { validation: Some(0.25), residual: Some(1e-5), ..Report::default() };
+    let mut report = Report { validation: Some(0.25), residual: Some(1e-5), ..Report::default() };
+    if kind == LatentKind::Ssi {
+        let violations = Some(0.5);
+        report.epochs =
+            vec![Epoch { number: 1, loss: 0.75, violations, validation: Some(0.25), seconds: 0.0 }];
+        report.best = Some(1);
+        report.rules = Some(RuleCheck { n_pairs: 9, n_judged: 4, n_contradicted: 1, n_equal: 2 });
+    }
     MatchingModel::Latent(Box::new(LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }))
 }
 
