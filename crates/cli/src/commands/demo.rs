@@ -260,6 +260,10 @@ fn trained(model: &MatchingModel) -> String {
             let ndcg = model.report.validation.unwrap_or_default();
             format!("{} weights, validation NDCG@10 {ndcg:.4}", human(model.w.nnz() as u64))
         }
+        MatchingModel::Bltm(model) => {
+            let ndcg = model.report.validation.unwrap_or_default();
+            format!("{} topics, validation NDCG@10 {ndcg:.4}", model.topics.n_topics())
+        }
         MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
         MatchingModel::Combination(model) => {
             let ([a, b], first, second) = (model.weights(), model.first.kind(), model.second.kind());

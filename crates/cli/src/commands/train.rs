@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
-use matchrank_core::matching::{Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
+use matchrank_core::matching::{BltmParams, Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
@@ -15,8 +15,8 @@ use matchrank_engine::files;
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::{
-    SsiSettings, SvdFeatureSettings, train_lsi_dt, train_lsi_qd, train_pls, train_rmls, train_ssi,
-    train_svd_feature,
+    SsiSettings, SvdFeatureSettings, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls,
+    train_ssi, train_svd_feature,
 };
 use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::Value;
@@ -191,6 +191,27 @@ enum DatasetModel {
         after_help = "Example:\n  matchrank train svdfeature --data shop --set d=200 --out svd.model"
     )]
     Svdfeature(Common),
+    /// BLTM: topics that queries and the documents they led to share, each in words of its own
+    ///
+    /// The bilingual topic model, learned by EM from pairs of a query and a clicked document. A score is how much
+    /// likelier the query is by the words of the document and by its topics, which are found from its words, than
+    /// by the words of the whole collection. The iteration that is best on the validation judgments, looked at
+    /// after every fifth, is kept.
+    ///
+    /// Parameters for --set:
+    ///   topics=100           topics
+    ///   iterations=50        iterations at most; ten without a better figure end the training
+    ///   alpha=0.01           how strongly the topics of a pair are pulled towards all being equal
+    ///   beta=0.01            how strongly the words of a topic are pulled towards all being equal
+    ///   steps=20             updates by which the topics of a document are found
+    ///   document=0.3         share of the document's own words in the likelihood
+    ///   topic=0.3            share of the topics; what is left is that of the collection
+    ///   click_tf=log         what a count of clicks becomes, by which a pair counts: count, log
+    #[command(
+        verbatim_doc_comment,
+        after_help = "Example:\n  matchrank train bltm --data shop --set topics=200 --out bltm.model"
+    )]
+    Bltm(Common),
     /// Random walk on the clicks: documents that queries with the same clicks lead to
     ///
     /// Ranks documents that can be reached from the query over clicks, for queries that training saw.
@@ -263,6 +284,7 @@ impl DatasetModel {
             | Self::LsiDt(common)
             | Self::LsiQd(common)
             | Self::Ssi(common)
+            | Self::Bltm(common)
             | Self::Svdfeature(common)
             | Self::RandomWalk(common) => &common.place,
             Self::SparsePreference(args) => &args.common.place,
@@ -381,6 +403,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let dataset = Dataset::open(&place.data)?;
             let model = train_svd_feature(&params, &features, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        DatasetModel::Bltm(Common { place, settings }) => {
+            let (params, counting): (BltmParams, ClickParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_bltm(&params, &counting, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Bltm(Box::new(model)), dataset, true)
         }
         DatasetModel::RandomWalk(Common { place, settings }) => {
             let params: RandomWalkParams = params_from(&settings)?;

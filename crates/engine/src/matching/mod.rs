@@ -4,6 +4,7 @@
 //! |---|---|
 //! | BM25 over text | [`TextBm25`] |
 //! | RMLS, PLS, LSI, SSI, SVDFeature: a bilinear model with what its features stand for | [`LatentModel`] |
+//! | topics that queries and documents share | [`BltmModel`] |
 //! | backward random walk on the training clicks | [`WalkModel`] |
 //! | q' W d, a weight for every pair of words | [`PreferenceModel`] |
 //! | a weighted sum of two models | [`Combination`] |
@@ -22,6 +23,8 @@
 //! out of rankings of the whole collection, and counts as 0 among given candidates and in a combination.
 
 mod bind;
+mod bltm;
+mod bltm_matcher;
 mod bm25_matcher;
 mod combination;
 mod explanation;
@@ -44,8 +47,10 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 
 pub use bind::{MatchingModel, bind};
+pub use bltm::{BltmIteration, BltmModel, BltmReport, Topic};
+pub(crate) use bltm_matcher::{BltmScorer, KnownDocuments};
 pub use combination::Combination;
-pub use explanation::{ClickPath, Explanation, Pair, Part, Why};
+pub use explanation::{ClickPath, Explanation, Pair, Part, Why, WordLikelihood};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
 pub use preference::{PreferenceModel, WeightedWord};

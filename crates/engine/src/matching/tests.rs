@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use matchrank_core::matching::{Biases, Bilinear, Bm25Params, Factor, RandomWalkParams, Rows};
+use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
 use matchrank_core::progress::Silent;
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::features::{FeatureParams, Features};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::ranking::{Candidates, rank_candidates, rank_collection};
 use crate::training::preference::{Choice, Course, PreferenceSettings, train_preference};
+use crate::training::train_bltm;
 use crate::validation::Validation;
 
 /// 2,500 documents (three blocks) and 60 queries over 40 words, with a time split.
@@ -123,6 +124,10 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
     let three = combine(&both, &walk);
     let (ssi, svd) = (extended(LatentKind::Ssi, dataset), extended(LatentKind::SvdFeature, dataset));
     let by_steps = combine(&ssi, &svd);
+    let params = BltmParams { topics: 5, iterations: 4, ..Default::default() };
+    let bltm = train_bltm(&params, &Default::default(), dataset, 1, &Silent).unwrap();
+    let bltm = MatchingModel::Bltm(Box::new(bltm));
+    let with_topics = combine(&bltm, &three);
     vec![
         bm25,
         pls,
@@ -135,6 +140,8 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
         ssi,
         svd,
         by_steps,
+        bltm,
+        with_topics,
     ]
 }
 
@@ -216,6 +223,7 @@ fn explanations_add_up() {
                     others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>()
                 }
                 Why::Parts { parts } => parts.iter().map(|part| part.contribution).sum(),
+                Why::Words { words, .. } => words.iter().map(|word| f64::from(word.score)).sum(),
                 Why::Paths { paths, .. } => {
                     assert!(!paths.is_empty() && paths.iter().all(|path| path.probability <= 1.0));
                     score

@@ -66,7 +66,7 @@ pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
     Ok(model)
 }
 
-fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
+pub(super) fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
     file.put_array("row", factor.row_of());
     match factor.rows() {
         Rows::Dense(values) => file.put_array("values", values.as_slice()),
@@ -78,7 +78,7 @@ fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
     }
 }
 
-fn factor(file: &Reader<'_>, d: usize) -> Result<Factor> {
+pub(super) fn factor(file: &Reader<'_>, d: usize) -> Result<Factor> {
     let values = file.array("values")?;
     let rows = if file.has_array("offsets") {
         let (offsets, columns) = (file.array("offsets")?, file.array("columns")?);

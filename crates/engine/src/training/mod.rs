@@ -5,6 +5,7 @@
 //! | RMLS | [`train_rmls`] |
 //! | PLS | [`train_pls`] |
 //! | LSI of the documents' words, of the clicks | [`train_lsi_dt`], [`train_lsi_qd`] |
+//! | BLTM | [`train_bltm`] |
 //! | SSI | [`train_ssi`] |
 //! | SVDFeature | [`train_svd_feature`] |
 //! | sparse preferences | [`train_preference`](preference::train_preference), [`update_preference`](preference::update_preference) |
@@ -13,6 +14,7 @@
 //! [`WalkModel`](crate::matching::WalkModel)); combinations are
 //! [tuned](crate::matching::Combination::tune).
 
+mod bltm;
 mod epochs;
 mod judge;
 pub mod preference;
@@ -23,6 +25,7 @@ mod svd_feature;
 #[cfg(test)]
 mod tests;
 
+pub use bltm::train_bltm;
 pub use rmls::train_rmls;
 pub use singular::{train_lsi_dt, train_lsi_qd, train_pls};
 pub use ssi::{SsiSettings, train_ssi};

@@ -1,14 +1,14 @@
 //! Every model learns two groups of queries and documents apart, and does so the same way every time.
 
 use matchrank_core::matching::rmls::Threshold;
-use matchrank_core::matching::{LsiParams, PlsParams, RmlsParams};
+use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 
 use super::*;
 use crate::dataset::Dataset;
 use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
-use crate::matching::{Inputs, LatentModel, MatchingModel, Report, bind};
+use crate::matching::{BltmModel, Inputs, LatentModel, MatchingModel, Report, bind};
 use crate::model_file::{Provenance, save};
 
 /// Queries of even number click documents of even number, odd ones odd ones; each group has its words,
@@ -72,11 +72,16 @@ fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     ]
 }
 
-fn bytes(model: &LatentModel) -> Vec<u8> {
+fn bytes(model: &MatchingModel) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
-    save(&path, &latent(model), &Provenance::default()).unwrap();
+    save(&path, model, &Provenance::default()).unwrap();
     std::fs::read(path).unwrap()
+}
+
+fn bltm(dataset: &Dataset, seed: u64) -> BltmModel {
+    let params = BltmParams { topics: 4, iterations: 20, ..Default::default() };
+    train_bltm(&params, &Default::default(), dataset, seed, &Silent).unwrap()
 }
 
 fn latent(model: &LatentModel) -> MatchingModel {
@@ -123,17 +128,46 @@ fn models_tell_the_groups_apart() {
 }
 
 #[test]
+fn topics_tell_the_groups_apart() {
+    let (_folder, dataset) = checkerboard(true);
+    let model = bltm(&dataset, 1);
+    assert_eq!(model.report.validation, Some(1.0));
+    let rows = &model.report.iterations;
+    assert!(rows.windows(2).all(|pair| pair[1].log_likelihood > pair[0].log_likelihood - 0.01), "{rows:?}");
+    let related = model.related("queryodd1", 3, 1).unwrap();
+    assert!(related.iter().all(|related| related.word.starts_with("docodd")), "{related:?}");
+    assert!(model.related("zebra", 3, 1).unwrap_err().to_string().contains("does not know"));
+    assert!(model.related("doceven0", 3, 1).unwrap_err().to_string().contains("learned nothing"));
+    let topics = model.list_topics(2);
+    assert_eq!(topics.len(), 4);
+    assert!(topics.windows(2).all(|pair| pair[0].share >= pair[1].share));
+    let model = MatchingModel::Bltm(Box::new(model));
+    for (query, group) in [("queryeven0 queryeven0", 0), ("queryodd2", 1), ("queryeven2 queryeven1", 0)] {
+        let [own, other] = groups(&model, &dataset, query, group);
+        assert!(own > other + 0.1, "{query}: {own} {other}");
+    }
+
+    let (_other, dataset) = checkerboard(false);
+    let model = bltm(&dataset, 1);
+    assert_eq!((model.report.best, model.report.validation), (Some(20), None));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let (_folder, dataset) = checkerboard(true);
     let of = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| all(&dataset, seed).iter().map(bytes).collect::<Vec<_>>())
+        pool.install(|| {
+            let mut models: Vec<MatchingModel> = all(&dataset, seed).iter().map(latent).collect();
+            models.push(MatchingModel::Bltm(Box::new(bltm(&dataset, seed))));
+            models.iter().map(bytes).collect::<Vec<_>>()
+        })
     };
     let one = of(1, 1);
     assert_eq!(one, of(2, 1));
     assert_eq!(one, of(8, 1));
     let other = of(2, 2);
-    for seeded in [0, 4, 5] {
+    for seeded in [0, 4, 5, 6] {
         assert_ne!(one[seeded], other[seeded]);
     }
 }
@@ -224,6 +258,7 @@ fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     assert!(train_lsi_qd(&LsiParams::default(), &Default::default(), &silent, 1, &Silent).is_err());
     assert!(train_ssi(&ssi_settings(), &Default::default(), &silent, 1, &Silent).is_err());
     assert!(train_svd_feature(&svd_settings(), &Default::default(), &silent, 1, &Silent).is_err());
+    assert!(train_bltm(&Default::default(), &Default::default(), &silent, 1, &Silent).is_err());
     let wrong = SsiSettings { judged: 1.5, ..ssi_settings() };
     assert!(train_ssi(&wrong, &Default::default(), &dataset, 1, &Silent).is_err());
     let words =

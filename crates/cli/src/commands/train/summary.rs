@@ -5,7 +5,8 @@ use std::time::Instant;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureStatistics;
 use matchrank_engine::matching::{
-    Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel, Report,
+    BltmModel, BltmReport, Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel,
+    Report,
 };
 use matchrank_engine::training::preference::RuleCheck;
 use serde_json::{Value, json};
@@ -61,6 +62,17 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
             details.push(("collapsed", json!(is_collapsed(&model.report))));
             details
         }
+        MatchingModel::Bltm(model) => {
+            let mut params = to_json(&model.params);
+            params["click_tf"] = to_json(&model.report.click_tf);
+            let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
+            vec![
+                ("params", params),
+                ("words", json!(model.words.vocabulary.len())),
+                ("report", json!(model.report)),
+                ("iteration_seconds", json!(seconds)),
+            ]
+        }
         MatchingModel::RandomWalk(model) => {
             let s = &dataset.manifest.statistics;
             vec![
@@ -112,6 +124,10 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
             more.extend(epochs(&model.report));
             more.extend(model.report.features.as_ref().and_then(|features| counting(features, dataset)));
             more.extend(warning(&model.report));
+        }
+        MatchingModel::Bltm(model) => {
+            add_bltm(&mut rows, model);
+            more.extend(bltm_iterations(&model.report));
         }
         MatchingModel::RandomWalk(model) => {
             add_params(&mut rows, &json!(model.params));
@@ -234,6 +250,42 @@ fn add_preference(rows: &mut Vec<(String, String)>, model: &PreferenceModel) {
     if let Some(ndcg) = report.validation {
         rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
     }
+}
+
+fn add_bltm(rows: &mut Vec<(String, String)>, model: &BltmModel) {
+    let BltmModel { params, topics, report, .. } = model;
+    add_params(rows, &to_json(params));
+    add_params(rows, &json!({ "click_tf": report.click_tf }));
+    rows.push(("pairs".into(), human(report.n_pairs as u64)));
+    rows.push(("words of queries".into(), human(topics.queries().n_rows() as u64)));
+    rows.push(("words of documents".into(), human(topics.documents().n_rows() as u64)));
+    if let Some(best) = report.best {
+        let why = if report.validation.is_some() { "best on validation" } else { "the last" };
+        rows.push(("kept iteration".into(), format!("{best} ({why})")));
+    }
+    if let Some(ndcg) = report.validation {
+        rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
+    }
+}
+
+/// The iterations that were measured, and the last.
+fn bltm_iterations(report: &BltmReport) -> Option<String> {
+    let header = ["iteration", "log-likelihood of a word", "validation NDCG@10", "seconds so far"];
+    let mut seconds = 0.0;
+    let mut rows = Vec::new();
+    for (place, iteration) in report.iterations.iter().enumerate() {
+        seconds += iteration.seconds;
+        if iteration.validation.is_some() || place % 5 == 4 || place + 1 == report.iterations.len() {
+            let mark = if Some(iteration.number) == report.best { " *" } else { "" };
+            rows.push(vec![
+                format!("{}{mark}", iteration.number),
+                format!("{:.4}", iteration.log_likelihood),
+                iteration.validation.map_or(String::new(), |ndcg| format!("{ndcg:.4}")),
+                format!("{seconds:.2}"),
+            ]);
+        }
+    }
+    (!rows.is_empty()).then(|| table(&header, rows, Format::Table))
 }
 
 /// Why the sizes are not those that `ingest` printed.

@@ -2,14 +2,18 @@
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
 use matchrank_core::matching::{
-    Biases, Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows,
+    Biases, Bilinear, Bltm, BltmParams, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow,
+    SparseRows,
 };
 use matchrank_core::progress::Silent;
 use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{Epoch, Inputs, LatentModel, PreferenceModel, PreferenceScorer, Report, Scorer};
+use crate::matching::{
+    BltmIteration, BltmModel, BltmReport, Epoch, Inputs, LatentModel, PreferenceModel, PreferenceScorer,
+    Report, Scorer,
+};
 use crate::training::preference::{PreferenceReport, PreferenceSettings, RuleCheck};
 
 fn source() -> Source {
@@ -108,8 +112,30 @@ fn preference() -> MatchingModel {
     }))
 }
 
+/// Two topics over three words.
+fn bltm() -> MatchingModel {
+    let factor = |row: Vec<u32>, values: &[f32]| Factor::new(2, row, Rows::Dense(values.to_vec())).unwrap();
+    let none = Factor::NONE;
+    let queries = factor(vec![0, none, 1], &[0.25, 0.5, 0.75, 0.5]);
+    let documents = factor(vec![0, 1, none], &[0.75, 0.125, 0.25, 0.875]);
+    let iteration = BltmIteration { number: 1, log_likelihood: -0.5, validation: Some(0.25), seconds: 0.0 };
+    MatchingModel::Bltm(Box::new(BltmModel {
+        params: BltmParams { topics: 2, steps: 3, ..Default::default() },
+        words: features(0.0).words().clone(),
+        topics: Bltm::new(queries, documents, vec![0.25, 0.75]).unwrap(),
+        report: BltmReport {
+            n_pairs: 3,
+            validation: Some(0.25),
+            best: Some(1),
+            iterations: vec![iteration],
+            ..Default::default()
+        },
+    }))
+}
+
 fn models() -> Vec<MatchingModel> {
     let mut models: Vec<MatchingModel> = LatentKind::ALL.map(latent).into();
+    models.push(bltm());
     models.push(MatchingModel::RandomWalk(WalkModel {
         params: RandomWalkParams { steps: 3, self_transition: 0.8 },
         content_hash: source().content_hash,
