@@ -189,3 +189,78 @@ impl Ssi {
         self.descent.bilinear()?.with_identity(self.n_shared)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matching::golden::{agree, baselines, entries, sparse};
+    use crate::matching::{Factor, Rows};
+    use crate::progress::Silent;
+
+    #[derive(Deserialize)]
+    struct Golden {
+        ssi: Case,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        queries: Vec<Vec<f32>>,
+        documents: Vec<Vec<f32>>,
+        n_shared: usize,
+        params: SsiParams,
+        tuples: Vec<(u32, u32, u32)>,
+        start_x: Vec<Vec<f32>>,
+        start_y: Vec<Vec<f32>>,
+        loss: f64,
+        violations: u64,
+        lx: Vec<Vec<f64>>,
+        ly: Vec<Vec<f64>>,
+        scores: Vec<Vec<f64>>,
+    }
+
+    fn values(factor: &Factor) -> Vec<f32> {
+        match factor.rows() {
+            Rows::Dense(values) => values.clone(),
+            Rows::Sparse(_) => unreachable!("rows are dense"),
+        }
+    }
+
+    #[test]
+    fn golden() {
+        let Golden { ssi: case } = baselines();
+        let (queries, documents) = (sparse(&case.queries), sparse(&case.documents));
+        let mut ssi = Ssi::new(&case.params, &queries, &documents, case.n_shared, 1).unwrap();
+        ssi.descent.start_from(&case.start_x, &case.start_y);
+        let tuples: Vec<Tuple> =
+            case.tuples.iter().map(|&(query, more, less)| Tuple { query, more, less }).collect();
+        let lesson = ssi.learn(&queries, &documents, &tuples, &Silent).unwrap();
+        assert_eq!((lesson.n, lesson.violations), (12, case.violations));
+        agree("loss", [lesson.loss], [case.loss]);
+        let model = ssi.model().unwrap();
+        agree("L_x", values(model.lx()), entries(&case.lx));
+        agree("L_y", values(model.ly()), entries(&case.ly));
+        let scores = queries.rows().flat_map(|q| documents.rows().map(move |d| (q, d)));
+        agree("scores", scores.map(|(q, d)| model.score(q, d)), entries(&case.scores));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let rows = Csr::from_triples(2, 3, [(0, 0, 1.0), (1, 2, 1.0)]).unwrap();
+        let params = SsiParams { d: 3, ..Default::default() };
+        assert!(Ssi::new(&params, &rows, &rows, 4, 1).is_err());
+        let mut ssi = Ssi::new(&params, &rows, &rows, 3, 1).unwrap();
+        let wrong = [Tuple { query: 0, more: 0, less: 2 }];
+        assert!(ssi.learn(&rows, &rows, &wrong, &Silent).is_err());
+        assert_eq!(ssi.learn(&rows, &rows, &[], &Silent).unwrap(), Lesson::default());
+        for wrong in [
+            SsiParams { d: 0, ..params },
+            SsiParams { margin: 0.0, ..params },
+            SsiParams { rate: f64::NAN, ..params },
+            SsiParams { l2: -1.0, ..params },
+            SsiParams { spread: 0.0, ..params },
+            SsiParams { batch: 0, ..params },
+        ] {
+            assert!(wrong.validate().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -183,3 +183,62 @@ impl<'a> SvdFeature<'a> {
         self.descent.bilinear()?.with_biases(Biases { global: self.mu, x, y })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matching::golden::{agree, baselines, entries, sparse};
+    use crate::matching::{Csr, Mapping};
+    use crate::progress::Silent;
+
+    #[derive(Deserialize)]
+    struct Golden {
+        svd_feature: Case,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        x: Vec<Vec<f32>>,
+        y: Vec<Vec<f32>>,
+        r: Vec<Vec<f32>>,
+        params: SvdFeatureParams,
+        epochs: usize,
+        start_x: Vec<Vec<f32>>,
+        start_y: Vec<Vec<f32>>,
+        losses: Vec<f64>,
+        mu: f64,
+        bx: Vec<f64>,
+        by: Vec<f64>,
+        scores: Vec<Vec<f64>>,
+    }
+
+    #[test]
+    fn golden() {
+        let Golden { svd_feature: case } = baselines();
+        let graph = ClickGraph::new(sparse(&case.x), sparse(&case.y), sparse(&case.r)).unwrap();
+        let mut svd = SvdFeature::new(&case.params, &graph, 1).unwrap();
+        svd.descent.start_from(&case.start_x, &case.start_y);
+        let losses: Vec<f64> = (0..case.epochs).map(|_| svd.epoch(&Silent)).collect();
+        agree("losses", losses, case.losses);
+        let model = svd.model().unwrap();
+        let biases = model.biases().unwrap();
+        agree("mu", [biases.global], [case.mu]);
+        agree("b_x", biases.x.clone(), case.bx);
+        agree("b_y", biases.y.clone(), case.by);
+        let pairs = graph.x().rows().flat_map(|x| graph.y().rows().map(move |y| (x, y)));
+        agree("scores", pairs.map(|(x, y)| model.score(x, y)), entries(&case.scores));
+    }
+
+    #[test]
+    fn what_cannot_be_learned_from_is_refused() {
+        let one = || Csr::from_triples(1, 1, [(0, 0, 1.0)]).unwrap();
+        let none = Csr::from_triples(1, 1, []).unwrap();
+        let params = SvdFeatureParams { d: 2, ..Default::default() };
+        assert!(SvdFeature::new(&params, &ClickGraph::new(one(), one(), none).unwrap(), 1).is_err());
+        // Every document has a response: there is none to draw.
+        let graph = ClickGraph::new(one(), one(), one()).unwrap();
+        assert!(SvdFeature::new(&params, &graph, 1).unwrap().epoch(&Silent).is_finite());
+        assert!(SvdFeatureParams { negatives: 1001, ..params }.validate().is_err());
+        assert!(SvdFeatureParams { d: 1 << 17, ..params }.validate().is_err());
+    }
+}

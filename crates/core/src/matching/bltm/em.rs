@@ -144,6 +144,15 @@ impl Em {
         Ok(Self { params: *params, pairs, x, y, theta, coefficients })
     }
 
+    /// Starts from given p(w | z), a row for every word.
+    #[cfg(test)]
+    pub(super) fn start_from(&mut self, x: &[Vec<f32>], y: &[Vec<f32>]) {
+        for (words, given) in [(&mut self.x, x), (&mut self.y, y)] {
+            words.p =
+                words.features.0.iter().flat_map(|&word| given[word as usize].iter().copied()).collect();
+        }
+    }
+
     /// Pairs that it learns from.
     pub fn n_pairs(&self) -> usize {
         self.pairs.len()

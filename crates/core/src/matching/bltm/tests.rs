@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::matching::golden::{agree, baselines, entries, sparse};
 use crate::matching::{Csr, Rows};
 use crate::progress::Silent;
 
@@ -115,4 +116,62 @@ fn what_cannot_be_learned_from_is_refused() {
     ] {
         assert!(Em::new(&wrong, &word, &word, &click, 1).is_err(), "{wrong:?}");
     }
+}
+
+#[derive(serde::Deserialize)]
+struct Golden {
+    bltm: Case,
+}
+
+#[derive(serde::Deserialize)]
+struct Case {
+    queries: Vec<Vec<f32>>,
+    documents: Vec<Vec<f32>>,
+    weights: Vec<Vec<f32>>,
+    params: BltmParams,
+    start_x: Vec<Vec<f32>>,
+    start_y: Vec<Vec<f32>>,
+    log_likelihoods: Vec<f64>,
+    thetas: Vec<Vec<f64>>,
+    prior: Vec<f64>,
+    px: Vec<Vec<f64>>,
+    py: Vec<Vec<f64>>,
+    background: Vec<f32>,
+    topics_of: Vec<Vec<f64>>,
+    scores: Vec<Vec<f64>>,
+}
+
+#[test]
+fn golden() {
+    let Golden { bltm: case } = baselines();
+    let params = &case.params;
+    let [x, y, r] = [&case.queries, &case.documents, &case.weights].map(|matrix| sparse(matrix));
+    let mut em = Em::new(params, &x, &y, &r, 1).unwrap();
+    em.start_from(&case.start_x, &case.start_y);
+    let found: Vec<f64> = (0..params.iterations).map(|_| em.iterate(&Silent)).collect();
+    agree("log-likelihoods", found, case.log_likelihoods);
+    agree("theta", em.theta().to_vec(), entries(&case.thetas));
+    let model = em.model().unwrap();
+    agree("prior", model.prior().to_vec(), case.prior);
+    let p = |factor: &Factor| -> Vec<f32> {
+        let mut rows = vec![vec![0.0; params.topics]; factor.n_features()];
+        (0..).zip(&mut rows).for_each(|(word, row)| factor.add(word, 1.0, row));
+        rows.concat()
+    };
+    agree("p_x", p(model.queries()), entries(&case.px));
+    agree("p_y", p(model.documents()), entries(&case.py));
+    let topics: Vec<Vec<f32>> = y.rows().map(|row| model.topics_of(row, params)).collect();
+    agree("topics of documents", topics.concat(), entries(&case.topics_of));
+    let mut scores = Vec::new();
+    for query in x.rows() {
+        for (document, theta) in case.documents.iter().zip(&topics) {
+            let length: f32 = document.iter().sum();
+            let part = |(word, n): (u32, f32)| {
+                let (own, by_topics) = (document[word as usize] / length, model.likelihood(word, theta));
+                n * params.evidence(own, by_topics, case.background[word as usize])
+            };
+            scores.push(query.iter().map(part).sum::<f32>());
+        }
+    }
+    agree("scores", scores, entries(&case.scores));
 }

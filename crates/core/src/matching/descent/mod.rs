@@ -161,6 +161,19 @@ impl Descent {
         Self { d, rule, features_x, features_y, blocks, biases }
     }
 
+    /// Starts from given rows, one for every feature.
+    #[cfg(test)]
+    pub(crate) fn start_from(&mut self, x: &[Vec<f32>], y: &[Vec<f32>]) {
+        for (number, block) in self.blocks.iter_mut().enumerate() {
+            for (table, given) in [(&mut block.x, x), (&mut block.y, y)] {
+                for (row, given) in given.iter().enumerate() {
+                    let given = given.chunks(WIDTH).nth(number).unwrap();
+                    table.row_mut(row)[..given.len()].copy_from_slice(given);
+                }
+            }
+        }
+    }
+
     /// Learns from batches, one step from each. `fill` makes the batch of a number, while the one before is
     /// learned from; `loss` gets the scores of its links and puts dl/ds in the place of each.
     pub(crate) fn learn(
