@@ -5,7 +5,18 @@ mod matchrank;
 use matchrank::{Folder, shop};
 use serde_json::Value;
 
-const MODELS: [&str; 7] = ["bm25", "rmls", "pls", "lsi-dt", "lsi-qd", "random-walk", "sparse-preference"];
+const MODELS: [&str; 10] = [
+    "bm25",
+    "rmls",
+    "pls",
+    "lsi-dt",
+    "lsi-qd",
+    "random-walk",
+    "sparse-preference",
+    "ssi",
+    "svdfeature",
+    "bltm",
+];
 
 fn trained() -> Folder {
     let folder = shop();
@@ -13,6 +24,8 @@ fn trained() -> Folder {
         let d = match model {
             "bm25" | "random-walk" => "",
             "sparse-preference" => "--set tuples=2000",
+            "ssi" => "--set tuples=2000 --set d=4",
+            "bltm" => "--set topics=4",
             _ => "--set d=4",
         };
         let made = folder.json(&format!("train {model} --data shop {d} --out {model}.model --format json"));
@@ -52,9 +65,16 @@ fn every_model_is_trained_ranked_with_explained_and_looked_into() {
         );
     }
     // "red sneaker" shares no word with any document: only what was learned from clicks helps.
-    for (model, helps) in
-        [("bm25", false), ("rmls", true), ("pls", true), ("sparse-preference", true), ("both", true)]
-    {
+    for (model, helps) in [
+        ("bm25", false),
+        ("rmls", true),
+        ("pls", true),
+        ("sparse-preference", true),
+        ("ssi", true),
+        ("svdfeature", true),
+        ("bltm", true),
+        ("both", true),
+    ] {
         let run = folder.read(&format!("{model}.run"));
         let first: Option<&str> =
             run.lines().find(|line| line.starts_with("new1 ")).and_then(|l| l.split(' ').nth(2));
@@ -88,6 +108,16 @@ fn explanations_add_up_and_name_clicks() {
     for expected in ["sneaker", "trainer", "document:d0", "query:cheap sneaker"] {
         assert!(names.iter().any(|name| name == expected), "{expected}: {names:?}");
     }
+    for (model, parts) in [("ssi", "pairs"), ("svdfeature", "pairs"), ("bltm", "words")] {
+        let explained = explain(model, 1000);
+        let sum: f64 =
+            explained[parts].as_array().unwrap().iter().map(|p| p["score"].as_f64().unwrap()).sum();
+        assert!((sum - explained["score"].as_f64().unwrap()).abs() < 1e-4, "{explained}");
+    }
+    let text = folder.text("explain --model svdfeature.model --data shop --query sneaker --document d0");
+    assert!(text.contains("(any)"), "a bias is one feature's alone: {text}");
+    let text = folder.text("explain --model bltm.model --data shop --query sneaker --document d0");
+    assert!(text.contains("main topic") && text.contains("by topics"), "{text}");
     let both = explain("both", 20);
     let parts = both["parts"].as_array().unwrap();
     let sum: f64 = parts.iter().map(|part| part["contribution"].as_f64().unwrap()).sum();
@@ -107,6 +137,15 @@ fn related_words_and_helpful_refusals() {
     let words = [0, 1].map(|i| related["related"][i]["word"].as_str().unwrap());
     assert!(words == ["run", "trainer"] || words == ["trainer", "run"], "{related}");
     assert!(folder.text("related lid --model both.model").contains("hat"));
+    for model in ["ssi", "svdfeature"] {
+        let related = folder.json(&format!("related sneaker --model {model}.model --top 2 --format json"));
+        assert!(related["related"].to_string().contains("trainer"), "{model}: {related}");
+    }
+    let related = folder.json("related sneaker --model bltm.model --top 2 --format json");
+    assert!(related["related"].to_string().contains("trainer"), "{related}");
+    assert!(related["related"][0]["weight"].as_f64().unwrap() > 0.1, "{related}");
+    assert!(folder.text("related lid --model bltm.model").contains("probability"));
+    assert!(folder.refused("related zebra --model bltm.model").contains("does not know"));
     let error = folder.refused("related sneakes --model rmls.model");
     assert!(error.contains("analysed: sneak") && error.contains("sneaker"), "{error}");
     let error = folder.refused("related the --model rmls.model");
@@ -324,4 +363,55 @@ fn help_states_the_defaults() {
             assert!(help.contains(&format!("{name}={value}")), "{model}: {name}={value} is not in\n{help}");
         }
     }
+}
+
+/// Positions and judgments: half of what the rules say is contradicted.
+#[test]
+fn preferences_by_joachims_rules_are_held_against_the_judgments() {
+    let folder = Folder::new();
+    let documents: String = (0..4).map(|i| format!("d{i},word{i} thing\n")).collect();
+    folder.write("docs.csv", format!("id,title\n{documents}"));
+    // Shown d0 d1 d2 d3, clicked d1: better than d0 above it and d2 next below it.
+    let log: String = (0..4).map(|i| format!("thing,d{i},{},9,{}\n", 5 * u8::from(i == 1), i + 1)).collect();
+    folder.write("log.csv", format!("query,document,clicks,shown,position\n{log}"));
+    folder.write("queries.tsv", "id\ttext\nq\tthing\n");
+    folder.write("dev.qrels", "q 0 d0 2\nq 0 d1 1\nq 0 d2 0\n");
+    folder.json(
+        "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments validation=dev.qrels \
+         --out shop --format json --quiet",
+    );
+    let trained =
+        folder.json("train ssi --data shop --set tuples=100 --set d=2 --out ssi.model --format json");
+    let expected = serde_json::json!({ "n_pairs": 2, "n_judged": 2, "n_contradicted": 1, "n_equal": 0 });
+    assert_eq!(trained["report"]["rules"], expected);
+    let text = folder.text("inspect ssi.model");
+    assert!(text.contains("50.0 % (and 0.0 % of the same grade)"), "{text}");
+    let (_, out, _) = folder.run("doctor shop");
+    assert!(out.contains("contradict 50.0 % of these"), "{out}");
+}
+
+#[test]
+fn topics_are_listed_and_wrong_settings_of_the_new_models_refused() {
+    let folder = trained();
+    let looked = folder.json("inspect bltm.model --format json");
+    let topics = looked["topics"].as_array().unwrap();
+    assert_eq!(topics.len(), 4);
+    let shares: f64 = topics.iter().map(|topic| topic["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-4, "{looked}");
+    assert!(folder.text("inspect bltm.model").contains("words of queries"));
+    assert!(folder.text("inspect ssi.model").contains("words that count by themselves"));
+    assert!(folder.text("inspect svdfeature.model").contains("bias of all pairs"));
+    let refused = |args: &str, expected: &str| {
+        let error = folder.refused(args);
+        assert!(error.contains(expected), "{args}: {error}");
+    };
+    refused("train ssi --data nowhere --set judged=2 --out x", "judged must be from 0 to 1");
+    refused("train ssi --data nowhere --set margin=0 --out x", "margin must be above 0");
+    refused("train svdfeature --data nowhere --set target=clicks --out x", "target is one of log, count");
+    refused("train svdfeature --data nowhere --set d=0 --out x", "d must be from 1");
+    refused(
+        "train bltm --data nowhere --set document=0.7 --set topic=0.4 --out x",
+        "together above 0 and below 1",
+    );
+    refused("train bltm --data nowhere --set d=5 --out x", "it has topics, iterations, alpha");
 }

@@ -158,7 +158,7 @@ fn bound(model: &LatentModel, x: &Side, y: &Side) -> Result<Option<BoundReport>>
             };
             (5, rmls_bound(&sample, &family)?)
         }
-        LatentKind::LsiDt | LatentKind::LsiQd => return Ok(None),
+        LatentKind::LsiDt | LatentKind::LsiQd | LatentKind::Ssi | LatentKind::SvdFeature => return Ok(None),
     };
     Ok(Some(BoundReport { theorem, bound, vacuous: bound.is_vacuous() }))
 }

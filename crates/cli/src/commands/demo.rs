@@ -15,7 +15,9 @@ use matchrank_engine::matching::{MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
 use matchrank_engine::training::preference::{Choice, Chosen, Course, PreferenceSettings, train_preference};
-use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
+use matchrank_engine::training::{
+    SsiSettings, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls, train_ssi, train_svd_feature,
+};
 use matchrank_engine::validation::Ranked;
 use serde::Serialize;
 
@@ -188,13 +190,16 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
 }
 
 /// The models of the demo, in the order they are trained, and what the step is called.
-const MODELS: [(&str, &str); 10] = [
+const MODELS: [(&str, &str); 13] = [
     ("bm25", "train bm25"),
     ("lsi-dt", "train lsi-dt"),
     ("lsi-qd", "train lsi-qd"),
     ("random-walk", "train random-walk"),
     ("pls", "train pls"),
     ("rmls", "train rmls"),
+    ("ssi", "train ssi"),
+    ("svdfeature", "train svdfeature"),
+    ("bltm", "train bltm"),
     ("sparse-preference", "train sparse-preference"),
     ("pls+bm25", "train combination"),
     ("sparse-preference+bm25", "train combination"),
@@ -239,6 +244,15 @@ fn train(
             let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent)?;
             return Ok(MatchingModel::Preference(Box::new(trained.model)));
         }
+        "bltm" => {
+            let model = train_bltm(&Default::default(), &Default::default(), dataset, seed, &Silent)?;
+            return Ok(MatchingModel::Bltm(Box::new(model)));
+        }
+        "ssi" => {
+            let settings = SsiSettings { tuples: 20_000, ..Default::default() };
+            train_ssi(&settings, &features, dataset, seed, &Silent)?
+        }
+        "svdfeature" => train_svd_feature(&Default::default(), &features, dataset, seed, &Silent)?,
         "lsi-dt" => train_lsi_dt(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
         "lsi-qd" => train_lsi_qd(&Default::default(), &Default::default(), dataset, seed, &Silent)?,
         "pls" => train_pls(&Default::default(), &features, dataset, seed, &Silent)?,
@@ -259,6 +273,10 @@ fn trained(model: &MatchingModel) -> String {
         MatchingModel::Preference(model) => {
             let ndcg = model.report.validation.unwrap_or_default();
             format!("{} weights, validation NDCG@10 {ndcg:.4}", human(model.w.nnz() as u64))
+        }
+        MatchingModel::Bltm(model) => {
+            let ndcg = model.report.validation.unwrap_or_default();
+            format!("{} topics, validation NDCG@10 {ndcg:.4}", model.topics.n_topics())
         }
         MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
         MatchingModel::Combination(model) => {

@@ -12,8 +12,8 @@ use crate::{Global, Outcome};
 
 /// Say why a document has its score for a query
 ///
-/// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI and sparse preferences pairs of a query feature and a
-/// document feature, each adding x * affinity * y. A click feature is shown as document:ID (this query led
+/// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI, SSI, SVDFeature and sparse preferences pairs of a query
+/// feature and a document feature, each adding x * affinity * y; for BLTM the words of the query. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
 /// likeliest ways over clicks, which do not add up to its score; a combination both of its models. Rankers of
 /// feature lists show weight * value of each feature.
@@ -113,6 +113,7 @@ pub(crate) fn shorten(explanation: &mut Explanation, top: usize) {
         Why::Pairs { pairs, others } => {
             *others += pairs.drain(top.min(pairs.len())..).map(|pair| f64::from(pair.score)).sum::<f64>();
         }
+        Why::Words { words, .. } => words.truncate(top),
         Why::Paths { paths, .. } => paths.truncate(top),
         Why::Parts { parts } => parts.iter_mut().for_each(|part| shorten(&mut part.explanation, top)),
     }
@@ -166,6 +167,31 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
             let header = ["query feature", "document feature", "x", "affinity", "y", "adds"];
             format!(
                 "{kind}: the score is the sum over pairs of features of x * affinity * y\n{}",
+                table(&header, rows, Format::Table)
+            )
+        }
+        Why::Words { document, topic, words } => {
+            let mut rows: Vec<Vec<String>> = words
+                .iter()
+                .take(top)
+                .map(|part| {
+                    let [own, topics, collection] =
+                        [part.in_document, part.by_topics, part.in_collection].map(|p| format!("{p:.6}"));
+                    let name =
+                        part.topic.map_or(String::new(), |z| format!("{z}: {}", part.topic_words.join(" ")));
+                    vec![part.word.clone(), own, topics, collection, name, number(f64::from(part.score))]
+                })
+                .collect();
+            if words.len() > top {
+                let rest = words[top..].iter().map(|part| f64::from(part.score)).sum();
+                rows.push(line(6, &format!("{} more words", words.len() - top), number(rest)));
+            }
+            rows.push(line(6, "score", score));
+            let header = ["word", "in document", "by topics", "in collection", "main topic", "adds"];
+            format!(
+                "{kind}: the score is the sum over the words of the query of ln(1 + ({document} * in document + {topic} * by \
+                 topics) / ({} * in collection)), for every time the query has the word\n{}",
+                ((1.0 - document - topic) * 1e6).round() / 1e6,
                 table(&header, rows, Format::Table)
             )
         }
@@ -226,6 +252,7 @@ fn silence(why: &Why) -> &'static str {
         Why::Pairs { .. } => {
             "the model has learned nothing about the words of the query, and training saw no clicks of it"
         }
+        Why::Words { .. } => "the model knows no word of the query",
         Why::Paths { .. } => "no way over clicks leads from the document to the query within so few steps",
         Why::Parts { .. } => "neither model tells the documents apart for this query",
     }

@@ -1,16 +1,23 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use matchrank_core::matching::Mapping;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
-use matchrank_engine::matching::{Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel};
+use matchrank_engine::matching::{
+    BltmModel, Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel,
+};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::RankerParams;
 use serde_json::{Value, json};
 
 use super::rankers;
-use super::train::{COLLAPSED, EMPTY};
+use super::train::{COLLAPSED, EMPTY, rule_check};
 use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
+
+/// Topics that `inspect` lists, and words of each.
+const LISTED_TOPICS: usize = 20;
+const LISTED_WORDS: usize = 6;
 
 /// Look into a model: sizes, density, norms, spectrum, collapse, bounds, where it comes from
 #[derive(clap::Args)]
@@ -84,6 +91,14 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
             json["report"] = json!(model.report);
             json
         }
+        MatchingModel::Bltm(model) => json!({
+            "params": model.params,
+            "n_words": model.words.vocabulary.len(),
+            "n_query_words": model.topics.queries().n_rows(),
+            "n_document_words": model.topics.documents().n_rows(),
+            "topics": to_json(&model.list_topics(LISTED_WORDS)),
+            "report": model.report,
+        }),
         MatchingModel::RandomWalk(model) => json!({ "params": model.params }),
         MatchingModel::Preference(model) => json!({
             "settings": to_json(&model.settings),
@@ -128,6 +143,7 @@ fn describe(
             rows.push(row("words", human(model.words.vocabulary.len() as u64)));
         }
         MatchingModel::Latent(model) => describe_latent(model, rows, remarks)?,
+        MatchingModel::Bltm(model) => describe_bltm(model, rows, remarks),
         MatchingModel::RandomWalk(model) => {
             rows.push(row("steps", model.params.steps.to_string()));
             rows.push(row("probability to stay", model.params.self_transition.to_string()));
@@ -172,6 +188,34 @@ fn describe_preference(model: &PreferenceModel, rows: &mut Vec<Vec<String>>) {
     }
 }
 
+fn describe_bltm(model: &BltmModel, rows: &mut Vec<Vec<String>>, remarks: &mut Vec<String>) {
+    let BltmModel { params, topics, report, .. } = model;
+    rows.push(row("topics", human(topics.n_topics() as u64)));
+    rows.push(row("words of queries", human(topics.queries().n_rows() as u64)));
+    rows.push(row("words of documents", human(topics.documents().n_rows() as u64)));
+    rows.push(row("share of document, topics", format!("{}, {}", params.document, params.topic)));
+    rows.push(row("pairs", human(report.n_pairs as u64)));
+    // exp of the entropy: as many topics of equal share would be as mixed.
+    let entropy: f64 =
+        topics.prior().iter().map(|&p| f64::from(p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum();
+    rows.push(row("topics in use (by their shares)", format!("{:.1}", entropy.exp())));
+    if let Some(best) = report.best {
+        rows.push(row("kept iteration", format!("{best} of {}", report.iterations.len())));
+    }
+    if let Some(ndcg) = report.validation {
+        rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
+    }
+    let listed = model.list_topics(LISTED_WORDS).into_iter().take(LISTED_TOPICS).map(|topic| {
+        let share = format!("{:.1} %", 100.0 * topic.share);
+        vec![topic.number.to_string(), share, topic.query_words.join(" "), topic.document_words.join(" ")]
+    });
+    let header = ["topic", "share", "words of queries", "words of documents"];
+    remarks.push(format!(
+        "The largest topics by their likeliest words (all of them: --format json):\n{}",
+        table(&header, listed.collect(), Format::Table)
+    ));
+}
+
 fn describe_latent(
     model: &LatentModel,
     rows: &mut Vec<Vec<String>>,
@@ -181,6 +225,15 @@ fn describe_latent(
     rows.push(row("latent dimensions", human(d as u64)));
     if let Inputs::Features(features) = &model.inputs {
         rows.push(row("words", human(features.n_words() as u64)));
+    }
+    if model.model.identity() > 0 {
+        rows.push(row("words that count by themselves", human(model.model.identity() as u64)));
+    }
+    if let Some(biases) = model.model.biases() {
+        let largest = |biases: &[f32]| biases.iter().fold(0f32, |most, bias| most.max(bias.abs()));
+        rows.push(row("bias of all pairs", format!("{:.4}", biases.global)));
+        let (x, y) = (largest(&biases.x), largest(&biases.y));
+        rows.push(row("largest bias of a query, document feature", format!("{x:.4}, {y:.4}")));
     }
     for (side, name) in [(&x, "query"), (&y, "document")] {
         describe_side(side, name, rows);
@@ -199,10 +252,15 @@ fn describe_latent(
         rows.push(row("residual of the singular vectors", format!("{residual:.1e}")));
     }
     if let Some(best) = model.report.best {
-        rows.push(row("kept iteration", format!("{best} of {}", model.report.iterations.len())));
+        rows.push(row("kept iteration", {
+            format!("{best} of {}", model.report.iterations.len() + model.report.epochs.len())
+        }));
     }
     if let Some(ndcg) = model.report.validation {
         rows.push(row("validation NDCG@10", format!("{ndcg:.4}")));
+    }
+    if let Some(rules) = &model.report.rules {
+        rows.extend(rule_check(rules).into_iter().map(|(name, value)| row(&name, value)));
     }
     remarks.push(describe_collapse(model.kind, d, &x, &y));
     remarks.extend(bound.map(|bound| describe_bound(&bound)));

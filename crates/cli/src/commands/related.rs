@@ -2,7 +2,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use matchrank_core::progress::Progress;
-use matchrank_engine::matching::{LatentModel, MatchingModel, PreferenceModel, RelatedWord};
+use matchrank_engine::matching::{
+    BltmModel, LatentModel, MatchingModel, PreferenceModel, RelatedWord, WeightedWord,
+};
 use matchrank_engine::model_file;
 use serde_json::json;
 
@@ -50,16 +52,21 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         return weighted(&args, preference);
     }
     anyhow::ensure!(!args.reverse, "--reverse is for models of sparse-preference");
+    if args.top == 0 {
+        bail!("--top 0 shows nothing; give at least 1");
+    }
+    if let (None, Some(topics)) = (latent(&model), bltm(&model)) {
+        let words = args.words.join(" ");
+        let related = topics.related(&words, args.top, args.min_documents)?;
+        return print_weighted(&args, "bltm", ("query", &words), "document word", "probability", related);
+    }
     let Some(latent) = latent(&model) else {
         bail!(
-            "{}: a {} model has no latent space; words are related in models of rmls, pls, lsi-dt and sparse-preference",
+            "{}: a {} model has no latent space; words are related in models of rmls, pls, lsi-dt, ssi, svdfeature, bltm and sparse-preference",
             args.model.display(),
             model.kind()
         );
     };
-    if args.top == 0 {
-        bail!("--top 0 shows nothing; give at least 1");
-    }
     let query = args.words.join(" ");
     let related = latent.related(&query, args.top, args.min_documents)?;
     let unknown = latent.unknown_words(&query);
@@ -102,9 +109,21 @@ fn weighted(args: &Args, model: &PreferenceModel) -> anyhow::Result<Outcome> {
         model.related(&words, args.top, args.min_documents)?
     };
     let (given, found) = if args.reverse { ("document", "query word") } else { ("query", "document word") };
+    print_weighted(args, "sparse-preference", (given, &words), found, "weight", related)
+}
+
+/// Words with their weights, which the table calls `weight`.
+fn print_weighted(
+    args: &Args,
+    model: &str,
+    (given, words): (&str, &str),
+    found: &str,
+    weight: &str,
+    related: Vec<WeightedWord>,
+) -> anyhow::Result<Outcome> {
     match args.format {
         Format::Json => {
-            let mut json = json!({ "model": "sparse-preference", "related": to_json(&related) });
+            let mut json = json!({ "model": model, "related": to_json(&related) });
             json[given] = words.into();
             terminal::print(&serde_json::to_string_pretty(&json)?)?;
         }
@@ -112,7 +131,7 @@ fn weighted(args: &Args, model: &PreferenceModel) -> anyhow::Result<Outcome> {
             let rows = related.into_iter().map(|related| {
                 vec![related.word, format!("{:.4}", related.weight), human(related.n_documents.into())]
             });
-            terminal::print(&table(&[found, "weight", "documents"], rows.collect(), format))?;
+            terminal::print(&table(&[found, weight, "documents"], rows.collect(), format))?;
         }
     }
     Ok(Outcome::Clean)
@@ -123,6 +142,18 @@ pub(crate) fn latent(model: &MatchingModel) -> Option<&LatentModel> {
     match model {
         MatchingModel::Latent(model) => Some(model),
         MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
-        MatchingModel::Bm25(_) | MatchingModel::RandomWalk(_) | MatchingModel::Preference(_) => None,
+        MatchingModel::Bm25(_)
+        | MatchingModel::Bltm(_)
+        | MatchingModel::RandomWalk(_)
+        | MatchingModel::Preference(_) => None,
+    }
+}
+
+/// The topic model, or the first one in a combination.
+fn bltm(model: &MatchingModel) -> Option<&BltmModel> {
+    match model {
+        MatchingModel::Bltm(model) => Some(model),
+        MatchingModel::Combination(both) => bltm(&both.first).or_else(|| bltm(&both.second)),
+        _ => None,
     }
 }

@@ -7,19 +7,22 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
-use matchrank_core::matching::{Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
+use matchrank_core::matching::{BltmParams, Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
 use matchrank_engine::files;
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::training::{train_lsi_dt, train_lsi_qd, train_pls, train_rmls};
+use matchrank_engine::training::{
+    SsiSettings, SvdFeatureSettings, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls,
+    train_ssi, train_svd_feature,
+};
 use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::Value;
 
 use self::settings::{params_from, params_of_two, parse_setting};
-pub(crate) use self::summary::{COLLAPSED, EMPTY};
+pub(crate) use self::summary::{COLLAPSED, EMPTY, rule_check};
 use crate::commands::rankers;
 use crate::terminal::{Format, Terminal};
 use crate::{Global, Outcome};
@@ -131,6 +134,84 @@ enum DatasetModel {
     ///   click_tf=log         what a count of clicks becomes: count, log
     #[command(verbatim_doc_comment)]
     LsiQd(Common),
+    /// SSI: the cosine of words, and which other words go together, learned from preferences
+    ///
+    /// Supervised semantic indexing: the score is q' (U' V + I) d, and U, V learn by steps from tuples: for this
+    /// query this document is better than that one, by a margin. Tuples are drawn from the responses: a higher
+    /// grade is better than a lower one or none; a click is better than none, and, where the log has positions,
+    /// better than what was shown above it, or next below it, and not clicked (Joachims' rules). The summary says
+    /// how many of these preferences the validation judgments contradict. The iteration that is best on the
+    /// validation judgments is kept.
+    ///
+    /// Parameters for --set:
+    ///   d=100                latent dimensions
+    ///   iterations=20        iterations at most; four without a better figure end the training
+    ///   tuples=200000        tuples of an iteration
+    ///   judged=0.2           share of them whose worse document was judged lower, or skipped, where there is one
+    ///   margin=1             learn from tuples whose scores are less apart than this
+    ///   rate=0.02            length of the first step of a row
+    ///   l2=0                 how strongly rows are pulled towards 0
+    ///   spread=0.05          rows start at random between this and its negative
+    ///   batch=256            tuples of a step
+    ///   identity=true        whether words that query and document share count by themselves
+    ///
+    /// Features, for --set too:
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    ///   click_tf=log         what a count of clicks becomes: count, log
+    ///   click_weight=1       length of the click features beside the words; 0 for no click features
+    #[command(
+        verbatim_doc_comment,
+        after_help = "Example:\n  matchrank train ssi --data shop --set judged=1 --out ssi.model"
+    )]
+    Ssi(Common),
+    /// SVDFeature: predicts clicks from the features of query and document
+    ///
+    /// Feature-based matrix factorisation: biases of all features, and a row of d numbers for each, so that the
+    /// squared error of the predicted (logarithm of the) clicks is small. Documents without a click are drawn
+    /// beside those with one, and should get 0. The iteration that is best on the validation judgments is kept.
+    ///
+    /// Parameters for --set:
+    ///   d=100                latent dimensions
+    ///   iterations=20        iterations over all pairs at most; four without a better figure end the training
+    ///   rate=0.02            length of the first step of a row
+    ///   l2=0.0001            how strongly rows and biases are pulled towards 0
+    ///   spread=0.05          rows start at random between this and its negative
+    ///   batch=256            pairs with a response of a step
+    ///   negatives=3          documents without a response that are drawn for every pair with one
+    ///   target=log           what is predicted: log (of 1 + response), count
+    ///
+    /// Features, for --set too:
+    ///   tf=log               what the count of a word becomes: count, log, binary
+    ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
+    ///   click_tf=log         what a count of clicks becomes: count, log
+    ///   click_weight=1       length of the click features beside the words; 0 for no click features
+    #[command(
+        verbatim_doc_comment,
+        after_help = "Example:\n  matchrank train svdfeature --data shop --set d=200 --out svd.model"
+    )]
+    Svdfeature(Common),
+    /// BLTM: topics that queries and the documents they led to share, each in words of its own
+    ///
+    /// The bilingual topic model, learned by EM from pairs of a query and a clicked document. A score is how much
+    /// likelier the query is by the words of the document and by its topics, which are found from its words, than
+    /// by the words of the whole collection. The iteration that is best on the validation judgments, looked at
+    /// after every fifth, is kept.
+    ///
+    /// Parameters for --set:
+    ///   topics=100           topics
+    ///   iterations=50        iterations at most; ten without a better figure end the training
+    ///   alpha=0.01           how strongly the topics of a pair are pulled towards all being equal
+    ///   beta=0.01            how strongly the words of a topic are pulled towards all being equal
+    ///   steps=20             updates by which the topics of a document are found
+    ///   document=0.3         share of the document's own words in the likelihood
+    ///   topic=0.3            share of the topics; what is left is that of the collection
+    ///   click_tf=log         what a count of clicks becomes, by which a pair counts: count, log
+    #[command(
+        verbatim_doc_comment,
+        after_help = "Example:\n  matchrank train bltm --data shop --set topics=200 --out bltm.model"
+    )]
+    Bltm(Common),
     /// Random walk on the clicks: documents that queries with the same clicks lead to
     ///
     /// Ranks documents that can be reached from the query over clicks, for queries that training saw.
@@ -202,6 +283,9 @@ impl DatasetModel {
             | Self::Pls(common)
             | Self::LsiDt(common)
             | Self::LsiQd(common)
+            | Self::Ssi(common)
+            | Self::Bltm(common)
+            | Self::Svdfeature(common)
             | Self::RandomWalk(common) => &common.place,
             Self::SparsePreference(args) => &args.common.place,
             Self::Combination { place, .. } => place,
@@ -305,6 +389,27 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let dataset = Dataset::open(&place.data)?;
             let model = train_lsi_qd(&params, &clicks, &dataset, seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        DatasetModel::Ssi(Common { place, settings }) => {
+            let (params, features): (SsiSettings, FeatureParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_ssi(&params, &features, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        DatasetModel::Svdfeature(Common { place, settings }) => {
+            let (params, features): (SvdFeatureSettings, FeatureParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_svd_feature(&params, &features, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+        }
+        DatasetModel::Bltm(Common { place, settings }) => {
+            let (params, counting): (BltmParams, ClickParams) = params_of_two(&settings)?;
+            params.validate()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = train_bltm(&params, &counting, &dataset, seed, &terminal)?;
+            (place, MatchingModel::Bltm(Box::new(model)), dataset, true)
         }
         DatasetModel::RandomWalk(Common { place, settings }) => {
             let params: RandomWalkParams = params_from(&settings)?;

@@ -1,7 +1,11 @@
 //! Bilinear matching: f(x, y) = x' L_x diag(w) L_y' y.
 //!
 //! Queries and documents are mapped into one latent space, and a score is the dot product of the images.
-//! PLS, RMLS and LSI differ only in how they find L_x and L_y.
+//! PLS, RMLS, LSI, SSI and SVDFeature differ in how they find L_x and L_y. Two of them add something:
+//!
+//! - SSI: f = x' (L_x L_y' + I) y, where I is over the features that both sides have in common, which come
+//!   first ([`Bilinear::with_identity`]);
+//! - SVDFeature: f = x' L_x L_y' y + b + b_x' x + b_y' y ([`Biases`]).
 //!
 //! The score is a sum over pairs of features, x_u (l_xu . l_yv) y_v, so [`Bilinear::explain`] can name the
 //! pairs that made it; their sum is the score.
@@ -37,6 +41,51 @@ pub trait Mapping: Sync {
 
     /// The image of a document, written over `image`.
     fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]);
+
+    /// How many features, the first ones, both sides have in common and add x_u y_u to a score.
+    fn identity(&self) -> usize {
+        0
+    }
+
+    /// What single features add to a score.
+    fn biases(&self) -> Option<&Biases> {
+        None
+    }
+}
+
+/// What single features add to a score, whatever they meet: b + b_x' x + b_y' y.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Biases {
+    /// b.
+    pub global: f32,
+    /// b_x, a number for every query feature.
+    pub x: Vec<f32>,
+    /// b_y, a number for every document feature.
+    pub y: Vec<f32>,
+}
+
+impl Biases {
+    /// b + b_x' x: the same for all documents.
+    pub fn of_query(&self, x: SparseRow<'_>) -> f32 {
+        self.global + sum(&self.x, x)
+    }
+
+    /// b_y' y.
+    pub fn of_document(&self, y: SparseRow<'_>) -> f32 {
+        sum(&self.y, y)
+    }
+}
+
+/// b' x; features that are not known add nothing.
+fn sum(biases: &[f32], x: SparseRow<'_>) -> f32 {
+    x.iter().map(|(u, value)| biases.get(u as usize).copied().unwrap_or(0.0) * value).sum()
+}
+
+/// The sum of x_u y_u over the features u below `n`.
+pub(super) fn shared(n: usize, x: SparseRow<'_>, y: SparseRow<'_>) -> f32 {
+    let mut sum = 0.0;
+    x.for_each_shared(y, |u, x, y| sum += if (u as usize) < n { x * y } else { 0.0 });
+    sum
 }
 
 /// A bilinear model; see the [module](self).
@@ -45,14 +94,16 @@ pub struct Bilinear {
     lx: Factor,
     ly: Factor,
     weights: Option<Vec<f32>>,
+    identity: usize,
+    biases: Option<Biases>,
 }
 
 /// What a pair of features adds to a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PairContribution {
-    /// Feature of the query.
+    /// Feature of the query, or [`PairContribution::ANY`].
     pub u: u32,
-    /// Feature of the document.
+    /// Feature of the document, or [`PairContribution::ANY`].
     pub v: u32,
     /// x_u.
     pub x: f32,
@@ -62,6 +113,11 @@ pub struct PairContribution {
     pub affinity: f32,
     /// x_u (l_xu . l_yv) y_v.
     pub score: f32,
+}
+
+impl PairContribution {
+    /// In place of a feature: what its partner adds, whatever it meets. Such a side has the value 1.
+    pub const ANY: u32 = u32::MAX;
 }
 
 impl Bilinear {
@@ -79,7 +135,37 @@ impl Bilinear {
         if weights.iter().flatten().any(|weight| !weight.is_finite()) {
             return Err(Error::Shape("a weight of a latent column is not finite".into()));
         }
-        Ok(Self { lx, ly, weights })
+        Ok(Self { lx, ly, weights, identity: 0, biases: None })
+    }
+
+    /// The same model, with x_u y_u added for each of the first `n` features, which both sides have in common.
+    pub fn with_identity(self, n: usize) -> Result<Self> {
+        if n > self.lx.n_features().min(self.ly.n_features()) {
+            return Err(Error::Shape(format!(
+                "{n} features in common, but there are {} features of queries and {} of documents",
+                self.lx.n_features(),
+                self.ly.n_features()
+            )));
+        }
+        Ok(Self { identity: n, ..self })
+    }
+
+    /// The same model, with biases.
+    pub fn with_biases(self, biases: Biases) -> Result<Self> {
+        let Biases { global, x, y } = &biases;
+        if (x.len(), y.len()) != (self.lx.n_features(), self.ly.n_features()) {
+            return Err(Error::Shape(format!(
+                "biases of {} and {} features, but there are {} features of queries and {} of documents",
+                x.len(),
+                y.len(),
+                self.lx.n_features(),
+                self.ly.n_features()
+            )));
+        }
+        if !x.iter().chain(y).chain([global]).all(|bias| bias.is_finite()) {
+            return Err(Error::Shape("a bias is not finite".into()));
+        }
+        Ok(Self { biases: Some(biases), ..self })
     }
 
     /// Latent dimension.
@@ -103,7 +189,7 @@ impl Bilinear {
     }
 
     /// diag(w) L_x' x: the image of a query. Its dot product with [`map_document`](Self::map_document) is
-    /// the score.
+    /// the score, but for identity and biases.
     pub fn map_query(&self, x: SparseRow<'_>) -> Vec<f32> {
         let mut image = vec![0.0; self.d()];
         self.map_query_into(x, &mut image);
@@ -117,7 +203,8 @@ impl Bilinear {
 
     /// f(x, y).
     pub fn score(&self, x: SparseRow<'_>, y: SparseRow<'_>) -> f32 {
-        dot(&self.map_query(x), &self.map_document(y))
+        let bias = self.biases.as_ref().map_or(0.0, |biases| biases.of_query(x) + biases.of_document(y));
+        dot(&self.map_query(x), &self.map_document(y)) + shared(self.identity, x, y) + bias
     }
 
     /// The pairs of features behind a score, the largest contribution (positive or negative) first.
@@ -136,9 +223,22 @@ impl Bilinear {
         let mut pairs = Vec::with_capacity(lx.len() * ly.len());
         for ((u, x), lxu) in x.iter().zip(&lx) {
             for ((v, y), lyv) in y.iter().zip(&ly) {
-                let affinity = dot(lxu, lyv);
+                let own = if u == v && (u as usize) < self.identity { 1.0 } else { 0.0 };
+                let affinity = dot(lxu, lyv) + own;
                 pairs.push(PairContribution { u, v, x, y, affinity, score: x * affinity * y });
             }
+        }
+        if let Some(Biases { global, x: of_x, y: of_y }) = &self.biases {
+            const ANY: u32 = PairContribution::ANY;
+            let alone =
+                |u, v, x, affinity, y| PairContribution { u, v, x, y, affinity, score: x * affinity * y };
+            pairs.push(alone(ANY, ANY, 1.0, *global, 1.0));
+            pairs.extend(
+                x.iter().map(|(u, x)| alone(u, ANY, x, of_x.get(u as usize).copied().unwrap_or(0.0), 1.0)),
+            );
+            pairs.extend(
+                y.iter().map(|(v, y)| alone(ANY, v, 1.0, of_y.get(v as usize).copied().unwrap_or(0.0), y)),
+            );
         }
         pairs.sort_by(|a, b| b.score.abs().total_cmp(&a.score.abs()).then((a.u, a.v).cmp(&(b.u, b.v))));
         pairs
@@ -165,6 +265,14 @@ impl Mapping for Bilinear {
     fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]) {
         self.ly.map_into(y, image);
     }
+
+    fn identity(&self) -> usize {
+        self.identity
+    }
+
+    fn biases(&self) -> Option<&Biases> {
+        self.biases.as_ref()
+    }
 }
 
 #[cfg(test)]
@@ -179,6 +287,12 @@ mod tests {
         assert!(Bilinear::new(factor(2), factor(3), None).is_err());
         assert!(Bilinear::new(factor(2), factor(2), Some(vec![1.0])).is_err());
         assert!(Bilinear::new(factor(2), factor(2), Some(vec![1.0, f32::INFINITY])).is_err());
+        let model = Bilinear::new(factor(2), factor(2), None).unwrap();
+        assert!(model.clone().with_identity(3).is_err());
+        let biases = |n, global| Biases { global, x: vec![0.0; 2], y: vec![0.0; n] };
+        assert!(model.clone().with_biases(biases(3, 0.0)).is_err());
+        assert!(model.clone().with_biases(biases(2, f32::NAN)).is_err());
+        assert!(model.with_biases(biases(2, 1.0)).is_ok());
     }
 
     proptest! {
@@ -188,15 +302,30 @@ mod tests {
             weights in prop::option::of(prop::collection::vec(-2f32..2.0, 20)),
             x in prop::collection::btree_map(0u32..6, -2f32..2.0, 0..5),
             y in prop::collection::btree_map(0u32..6, -2f32..2.0, 0..5),
+            identity in 0usize..=5,
+            biases in prop::option::of(prop::collection::vec(-2f32..2.0, 11)),
         ) {
             let lx = Factor::dense(20, values[..100].to_vec()).unwrap();
             let ly = Factor::dense(20, values[100..].to_vec()).unwrap();
-            let model = Bilinear::new(lx, ly, weights).unwrap();
+            let mut model = Bilinear::new(lx, ly, weights).unwrap().with_identity(identity).unwrap();
+            let plain = Bilinear::new(model.lx.clone(), model.ly.clone(), model.weights.clone()).unwrap();
+            if let Some(biases) = &biases {
+                let biases = Biases { global: biases[0], x: biases[1..6].to_vec(), y: biases[6..].to_vec() };
+                model = model.with_biases(biases).unwrap();
+            }
+            let mut more: f32 = x.iter().filter(|(u, _)| (**u as usize) < identity)
+                .map(|(u, x)| x * y.get(u).copied().unwrap_or(0.0)).sum();
+            if let Some(biases) = &biases {
+                more += biases[0];
+                more += x.iter().filter(|(u, _)| **u < 5).map(|(u, x)| x * biases[1 + *u as usize]).sum::<f32>();
+                more += y.iter().filter(|(v, _)| **v < 5).map(|(v, y)| y * biases[6 + *v as usize]).sum::<f32>();
+            }
             let ((xi, xv), (yi, yv)): ((Vec<_>, Vec<_>), (Vec<_>, Vec<_>)) =
                 (x.into_iter().unzip(), y.into_iter().unzip());
             let (x, y) = (SparseRow::new(&xi, &xv).unwrap(), SparseRow::new(&yi, &yv).unwrap());
             let sum: f64 = model.explain(x, y).iter().map(|pair| f64::from(pair.score)).sum();
             prop_assert!((sum - f64::from(model.score(x, y))).abs() < 1e-3);
+            prop_assert!((plain.score(x, y) + more - model.score(x, y)).abs() < 1e-3);
         }
     }
 }

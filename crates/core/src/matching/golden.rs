@@ -10,6 +10,11 @@ pub(crate) fn golden<T: DeserializeOwned>() -> T {
     serde_json::from_str(include_str!("../../../../tests/golden/matching.json")).unwrap()
 }
 
+/// The fields of `tests/golden/baselines.json` that `T` names.
+pub(crate) fn baselines<T: DeserializeOwned>() -> T {
+    serde_json::from_str(include_str!("../../../../tests/golden/baselines.json")).unwrap()
+}
+
 /// X, Y and R of the file.
 pub(crate) fn graph() -> ClickGraph {
     #[derive(Deserialize)]

@@ -6,7 +6,7 @@
 //! | `documents.parquet` | one per document | `id`, then one text column per field |
 //! | `queries.parquet` | one per query | `id`, `text` (normalised) |
 //! | `responses.parquet` | one per training pair | `query`, `document` (row numbers), `response`, `shown`, `position` |
-//! | `skipped.parquet` | one per training pair that was shown above a click and not clicked; only where the log has positions | `query`, `document`, `position` (mean) |
+//! | `skipped.parquet` | one per training pair that was shown above a click, or next below the last one, and not clicked; only where the log has positions | `query`, `document`, `position` (mean) |
 //! | `judgments.parquet` | one per judged pair | `split`, `query`, `document`, `grade`, `clicks` |
 //! | `vocabulary.parquet` | one per word | `term`, `document_frequency`, `collection_frequency`, `query_frequency` |
 //!
@@ -207,8 +207,8 @@ impl Dataset {
         Ok(responses)
     }
 
-    /// Training pairs that were shown above a clicked document and not clicked; none where the log has no
-    /// positions.
+    /// Training pairs that were shown above a clicked document, or next below the last one, and not clicked; none
+    /// where the log has no positions.
     pub fn skipped(&self) -> Result<Vec<Impression>> {
         if self.manifest.tables.contains_key(SKIPPED) { self.impressions(SKIPPED) } else { Ok(Vec::new()) }
     }

@@ -8,9 +8,10 @@ use super::finding::{Finding, Report, Severity, counted, listed, thousands, whol
 use super::grades::without_relevant;
 use super::{Kind, encoding};
 use crate::Result;
-use crate::dataset::{Dataset, Holdout, Judged, Query, Split};
+use crate::dataset::{Clicks, Dataset, Holdout, Judged, Query, Split};
 use crate::files;
 use crate::text::Analyser;
+use crate::training::preference::RuleCheck;
 
 /// Left-out rows above this share of a source are a warning.
 const MANY: f64 = 0.05;
@@ -40,6 +41,7 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         findings.extend(document_findings(&dataset, &analyser)?);
         findings.extend(query_findings(&queries, &analyser));
         findings.extend(judgment_findings(&dataset, &queries)?);
+        findings.extend(preferences(&dataset)?);
         findings.extend(left_out(&dataset));
         findings.push(memory(&dataset));
     }
@@ -199,6 +201,30 @@ fn judgment_findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding
         }));
     }
     Ok(findings)
+}
+
+/// Preferences by Joachims' rules beside all judgments; nothing is tuned by this.
+fn preferences(dataset: &Dataset) -> Result<Option<Finding>> {
+    let holdouts = [Holdout::Validation, Holdout::Test];
+    let check = RuleCheck::of(dataset, &Clicks::of(dataset)?, &holdouts)?;
+    let Some(check) = check.filter(|check| check.n_judged > 0) else { return Ok(None) };
+    let RuleCheck { n_pairs, n_judged, n_contradicted, .. } = check;
+    let message = format!(
+        "of {} preferences for clicked documents (over those passed over above, or next below) {} are between judged \
+         documents; the judgments contradict {:.1} % of these, and have {:.1} % at the same grade",
+        thousands(n_pairs),
+        thousands(n_judged),
+        100.0 * check.contradicted(),
+        100.0 * check.equal()
+    );
+    Ok(Some(Finding {
+        severity: Severity::Info,
+        code: "contradicted-clicks",
+        message,
+        count: n_contradicted,
+        lines: Vec::new(),
+        fix: "ssi and sparse-preference learn from them; --set judged=0 leaves them out".into(),
+    }))
 }
 
 /// What `ingest` left out.

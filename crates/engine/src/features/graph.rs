@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FeatureRow, Features};
 use crate::dataset::{Clicks, Dataset};
+use crate::text::{Bag, BagOfWords};
 
 /// Sizes of a click graph.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -111,6 +112,24 @@ pub fn document_rows(
         },
         |row: FeatureRow| builder.push_row(row.row()),
     )?;
+    builder.finish()
+}
+
+/// Counts of the words of all documents, or of those `wanted` (ascending row numbers), fields weighted.
+pub fn document_counts(
+    words: &BagOfWords,
+    dataset: &Dataset,
+    wanted: Option<&[u32]>,
+    progress: &dyn Progress,
+) -> Result<Csr> {
+    let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
+    progress.begin("words of documents", Some(n), "documents");
+    let mut builder = CsrBuilder::new(words.vocabulary.len());
+    let bag = |_: u32, texts: &[&str]| {
+        progress.advance(1);
+        words.document(texts)
+    };
+    dataset.map_documents(&words.fields, wanted, bag, |bag: Bag| builder.push_row(bag.row()))?;
     builder.finish()
 }
 

@@ -25,7 +25,7 @@ use matchrank_core::matching::{SparseRow, TfIdf, TfIdfParams};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-pub use graph::{FeatureStatistics, click_graph, document_rows};
+pub use graph::{FeatureStatistics, click_graph, document_counts, document_rows};
 pub use params::{ClickParams, ClickTf, FeatureParams, WordParams};
 pub use row::FeatureRow;
 

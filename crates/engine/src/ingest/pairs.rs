@@ -70,7 +70,8 @@ impl Pairs {
     }
 
     /// Leaves out pairs that were shown and never clicked, and training pairs below the minimum. Of the former
-    /// those come back, with their positions, that stood above a document that was clicked in training.
+    /// those come back, with their positions, that stood above a document that was clicked in training, and the
+    /// first one below the last of these.
     pub(super) fn drop_unclicked(
         &self,
         query: &mut QuerySums,
@@ -84,10 +85,11 @@ impl Pairs {
         };
         let lowest = training().filter(|(_, clicks, _)| *clicks > 0.0).map(|(.., position)| position);
         let lowest = lowest.fold(0.0, f32::max);
-        let skipped = training()
-            .filter(|(_, clicks, position)| *clicks <= 0.0 && *position < lowest)
-            .map(|(document, _, position)| (document, position))
-            .collect();
+        let unclicked_at =
+            || training().filter(|(_, clicks, _)| *clicks <= 0.0).map(|(document, _, at)| (document, at));
+        let next = unclicked_at().filter(|(_, at)| *at > lowest && lowest > 0.0);
+        let next = next.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        let skipped = unclicked_at().filter(|(_, at)| *at < lowest).chain(next).collect();
         query.pairs.retain(|(share, _, sums)| {
             let clicks = sums.clicks();
             let keep = clicks > 0.0 && (*share != Share::Train || clicks >= min_clicks);

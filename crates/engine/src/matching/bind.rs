@@ -5,13 +5,16 @@ use std::sync::Arc;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
+use super::bltm_matcher::BltmMatcher;
 use super::bm25_matcher::Bm25Matcher;
 use super::combination::CombinationMatcher;
 use super::latent_matcher::LatentMatcher;
 use super::preference_matcher::PreferenceMatcher;
 use super::stack::StackMatcher;
 use super::walk::WalkMatcher;
-use super::{Combination, Inputs, LatentModel, Matcher, PreferenceModel, Stack, TextBm25, WalkModel};
+use super::{
+    BltmModel, Combination, Inputs, LatentModel, Matcher, PreferenceModel, Stack, TextBm25, WalkModel,
+};
 use crate::dataset::{Clicks, Dataset};
 
 /// A model of any kind that a file may hold.
@@ -19,8 +22,10 @@ use crate::dataset::{Clicks, Dataset};
 pub enum MatchingModel {
     /// BM25 over text.
     Bm25(Arc<TextBm25>),
-    /// RMLS, PLS or LSI.
+    /// RMLS, PLS, LSI, SSI or SVDFeature.
     Latent(Box<LatentModel>),
+    /// Bilingual topics.
+    Bltm(Box<BltmModel>),
     /// A random walk on the training clicks.
     RandomWalk(WalkModel),
     /// q' W d.
@@ -37,6 +42,7 @@ impl MatchingModel {
         match self {
             Self::Bm25(_) => "bm25",
             Self::Latent(model) => model.kind.name(),
+            Self::Bltm(_) => "bltm",
             Self::RandomWalk(_) => "random-walk",
             Self::Preference(_) => "sparse-preference",
             Self::Combination(_) => "combination",
@@ -105,6 +111,7 @@ impl<'a> Binding<'a, '_> {
                 let clicks = self.clicks_of(model)?;
                 Box::new(LatentMatcher::new(model, documents, clicks, self.progress)?)
             }
+            MatchingModel::Bltm(model) => Box::new(BltmMatcher::new(model, documents, self.progress)?),
             MatchingModel::RandomWalk(model) => {
                 if model.content_hash != documents.dataset.manifest.content_hash {
                     self.progress.note(

@@ -31,6 +31,15 @@ pub enum Why {
         /// Sum over the pairs of weaker features, where there are too many to list.
         others: f64,
     },
+    /// Bilingual topics: the words of the query, what adds most first. Their sum is the score.
+    Words {
+        /// lambda: share of the document's own words in the smoothed likelihood.
+        document: f64,
+        /// mu: share of the topics.
+        topic: f64,
+        /// The words.
+        words: Vec<WordLikelihood>,
+    },
     /// A random walk: the ways from the document to the query over clicks, the likeliest first.
     Paths {
         /// Probability to stay in a step.
@@ -70,6 +79,27 @@ pub struct Pair {
     /// Value of the document feature.
     pub y: f32,
     /// The product of the three.
+    pub score: f32,
+}
+
+/// What a word of a query adds to a score, by how likely it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WordLikelihood {
+    /// The word, as analysed.
+    pub word: String,
+    /// How often the query has it.
+    pub count: f32,
+    /// Its share among the words of the document.
+    pub in_document: f32,
+    /// How likely a query about the topics of the document has it.
+    pub by_topics: f32,
+    /// Its share among the words of the collection.
+    pub in_collection: f32,
+    /// The topic that adds most to `by_topics`.
+    pub topic: Option<usize>,
+    /// The likeliest document words of that topic.
+    pub topic_words: Vec<String>,
+    /// count * ln(1 + (lambda in_document + mu by_topics) / ((1 - lambda - mu) in_collection)).
     pub score: f32,
 }
 

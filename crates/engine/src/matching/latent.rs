@@ -1,6 +1,6 @@
 //! Bilinear models with what their features stand for: everything needed to score text against text.
 
-use matchrank_core::matching::{Bilinear, Csr, CsrBuilder};
+use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, PairContribution};
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
@@ -19,11 +19,15 @@ pub enum LatentKind {
     LsiDt,
     /// Latent semantic indexing of the clicks.
     LsiQd,
+    /// Supervised semantic indexing.
+    Ssi,
+    /// Feature-based matrix factorisation.
+    SvdFeature,
 }
 
 impl LatentKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Rmls, Self::Pls, Self::LsiDt, Self::LsiQd];
+    pub const ALL: [Self; 6] = [Self::Rmls, Self::Pls, Self::LsiDt, Self::LsiQd, Self::Ssi, Self::SvdFeature];
 
     /// Its name in files and on the command line.
     pub fn name(self) -> &'static str {
@@ -32,6 +36,8 @@ impl LatentKind {
             Self::Pls => "pls",
             Self::LsiDt => "lsi-dt",
             Self::LsiQd => "lsi-qd",
+            Self::Ssi => "ssi",
+            Self::SvdFeature => "svdfeature",
         }
     }
 }
@@ -87,6 +93,7 @@ impl Inputs {
     /// What a query feature stands for: a word, or a row of the dataset.
     pub(super) fn query_feature(&self, u: u32) -> Named<'_> {
         match self {
+            _ if u == PairContribution::ANY => Named::Any,
             Self::Features(features) => match features.feature(u) {
                 Feature::Word(word) => Named::Word(word),
                 Feature::Row(document) => Named::Document(document),
@@ -98,6 +105,7 @@ impl Inputs {
     /// What a document feature stands for.
     pub(super) fn document_feature(&self, v: u32) -> Named<'_> {
         match self {
+            _ if v == PairContribution::ANY => Named::Any,
             Self::Features(features) => match features.feature(v) {
                 Feature::Word(word) => Named::Word(word),
                 Feature::Row(query) => Named::Query(query),
@@ -112,6 +120,8 @@ pub(super) enum Named<'a> {
     Word(&'a str),
     Query(u32),
     Document(u32),
+    /// None: what the other feature adds, whatever it meets.
+    Any,
 }
 
 /// A bilinear model over text.

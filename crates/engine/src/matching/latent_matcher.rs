@@ -14,12 +14,15 @@ use rayon::prelude::*;
 
 use super::bind::Documents;
 use super::latent::Named;
-use super::{Explanation, Inputs, LatentModel, Matcher, Pair, Scorer, Why};
+use super::{Explanation, Inputs, LatentModel, Matcher, Pair, PreferenceScorer, Scorer, Why};
 use crate::dataset::Clicks;
 use crate::features::{FeatureRow, document_rows};
 
 /// Features of each side that an explanation looks at, the strongest ones.
 const EXPLAINED: usize = 512;
+
+/// In the place of a feature, beside one that adds something by itself.
+const ANY: &str = "(any)";
 
 pub(super) struct LatentMatcher<'a> {
     model: &'a LatentModel,
@@ -66,6 +69,7 @@ impl<'a> LatentMatcher<'a> {
                 Named::Word(word) => (*word).to_owned(),
                 Named::Query(row) => format!("query:{}", queries[row]),
                 Named::Document(row) => format!("document:{}", documents[row]),
+                Named::Any => ANY.to_owned(),
             })
             .collect())
     }
@@ -149,10 +153,15 @@ pub struct LatentScorer<'a> {
     images: Vec<f32>,
     /// Whether the model knows anything of a query.
     known: Vec<bool>,
+    /// q' I d, where the model has an identity.
+    identity: Option<PreferenceScorer<'a>>,
+    /// What the query alone adds to its scores, where the model has biases.
+    biases: Option<Vec<f32>>,
 }
 
 thread_local! {
     static IMAGES: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+    static SHARED: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
 impl<'a> LatentScorer<'a> {
@@ -160,17 +169,46 @@ impl<'a> LatentScorer<'a> {
     pub fn new(model: &'a dyn Mapping, queries: &[FeatureRow], y: &'a Csr) -> Self {
         let mut images = vec![0.0; queries.len() * model.d()];
         let mapped = images.par_chunks_exact_mut(model.d()).zip(queries);
+        let shared = |query: &FeatureRow| query.indices.iter().any(|&u| (u as usize) < model.identity());
         let known = mapped
             .map(|(image, query)| {
                 model.map_query_into(query.row(), image);
-                image.iter().any(|&value| value != 0.0)
+                image.iter().any(|&value| value != 0.0) || shared(query)
             })
             .collect();
-        Self { model, y, images, known }
+        let identity = (model.identity() > 0).then(|| PreferenceScorer::shared(model.identity(), queries, y));
+        let biases = model.biases().map(|biases| queries.iter().map(|x| biases.of_query(x.row())).collect());
+        Self { model, y, images, known, identity, biases }
     }
 
     fn image(&self, query: usize) -> &[f32] {
         &self.images[query * self.model.d()..][..self.model.d()]
+    }
+
+    /// What a document alone adds to its scores.
+    fn bias(&self, document: u32) -> f32 {
+        self.model.biases().map_or(0.0, |biases| biases.of_document(self.y.row(document as usize)))
+    }
+
+    /// Adds q' I d of the block to its scores.
+    fn add_identity(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let Some(identity) = &self.identity else { return };
+        let mut shared = SHARED.take();
+        shared.resize(scores.len(), 0.0);
+        identity.block(documents, &mut shared);
+        // A query without a word in common has no score there, which adds nothing here.
+        let parts = scores.iter_mut().zip(&shared).filter(|(_, shared)| !shared.is_nan());
+        parts.for_each(|(score, shared)| *score += shared);
+        SHARED.set(shared);
+    }
+
+    /// Adds the biases of queries and documents of the block to its scores.
+    fn add_biases(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let Some(biases) = &self.biases else { return };
+        let of_documents: Vec<f32> = documents.map(|document| self.bias(document)).collect();
+        for (row, bias) in scores.chunks_exact_mut(of_documents.len()).zip(biases) {
+            row.iter_mut().zip(&of_documents).for_each(|(score, own)| *score += bias + own);
+        }
     }
 }
 
@@ -183,11 +221,17 @@ impl Scorer for LatentScorer<'_> {
         if !self.known[query] {
             return scores.fill(f32::NAN);
         }
+        match &self.identity {
+            Some(identity) => identity.list(query, documents, scores),
+            None => scores.fill(0.0),
+        }
+        let own = self.biases.as_ref().map_or(0.0, |biases| biases[query]);
         let query = self.image(query);
         let mut image = vec![0.0; self.model.d()];
         for (score, &document) in scores.iter_mut().zip(documents) {
             self.model.map_document_into(self.y.row(document as usize), &mut image);
-            *score = dot(query, &image);
+            let shared = if score.is_nan() { 0.0 } else { *score };
+            *score = dot(query, &image) + shared + (own + self.bias(document));
         }
     }
 
@@ -195,10 +239,12 @@ impl Scorer for LatentScorer<'_> {
         let (d, n) = (self.model.d(), documents.len());
         let mut images = IMAGES.take();
         images.resize(n * d, 0.0);
-        for (image, document) in images.chunks_exact_mut(d).zip(documents) {
+        for (image, document) in images.chunks_exact_mut(d).zip(documents.clone()) {
             self.model.map_document_into(self.y.row(document as usize), image);
         }
         dots(d, &self.images, &images, scores);
+        self.add_identity(documents.clone(), scores);
+        self.add_biases(documents, scores);
         for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {
             row.fill(f32::NAN);
         }

@@ -3,7 +3,8 @@
 //! | model | file |
 //! |---|---|
 //! | BM25 over text | [`TextBm25`] |
-//! | RMLS, PLS, LSI: a bilinear model with what its features stand for | [`LatentModel`] |
+//! | RMLS, PLS, LSI, SSI, SVDFeature: a bilinear model with what its features stand for | [`LatentModel`] |
+//! | topics that queries and documents share | [`BltmModel`] |
 //! | backward random walk on the training clicks | [`WalkModel`] |
 //! | q' W d, a weight for every pair of words | [`PreferenceModel`] |
 //! | a weighted sum of two models | [`Combination`] |
@@ -23,6 +24,8 @@
 //! out of rankings of the whole collection, and counts as 0 among given candidates and in a combination.
 
 mod bind;
+mod bltm;
+mod bltm_matcher;
 mod bm25_matcher;
 mod combination;
 mod explanation;
@@ -46,14 +49,16 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 
 pub use bind::{MatchingModel, bind};
+pub use bltm::{BltmIteration, BltmModel, BltmReport, Topic};
+pub(crate) use bltm_matcher::{BltmScorer, KnownDocuments};
 pub use combination::Combination;
-pub use explanation::{ClickPath, Explanation, Pair, Part, StackedPart, Why};
+pub use explanation::{ClickPath, Explanation, Pair, Part, StackedPart, Why, WordLikelihood};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
 pub use preference::{PreferenceModel, WeightedWord};
 pub use preference_matcher::PreferenceScorer;
 pub use related::RelatedWord;
-pub use report::{IterationRow, Report};
+pub use report::{Epoch, IterationRow, Report};
 pub use stack::{Stack, StackKind, StackParams, StackRanker, StackTrial};
 pub(crate) use sweep::top_of;
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};

@@ -92,12 +92,24 @@ pub struct PreferenceScorer<'a> {
 impl<'a> PreferenceScorer<'a> {
     /// Maps queries, to score the documents whose words are the rows of `d`.
     pub fn new(w: &Csr, queries: &[FeatureRow], d: &'a Csr) -> Self {
-        let n_queries = queries.len();
         let images: Vec<Vec<(u32, f32)>> = queries
             .par_iter()
             .map_init(Vec::new, |scratch, query| PreferenceModel::image(w, query.row(), scratch))
             .collect();
-        let mut row_of = vec![NONE; w.n_columns()];
+        Self::of_images(w.n_columns(), &images, d)
+    }
+
+    /// The same for W with 1 where both are the same of the first `n` features, and 0 elsewhere.
+    pub(super) fn shared(n: usize, queries: &[FeatureRow], d: &'a Csr) -> Self {
+        let image = |query: &FeatureRow| query.row().iter().filter(|(u, _)| (*u as usize) < n).collect();
+        let images: Vec<Vec<(u32, f32)>> = queries.iter().map(image).collect();
+        Self::of_images(d.n_columns(), &images, d)
+    }
+
+    /// `images`: the weights of document words for each query.
+    fn of_images(n_columns: usize, images: &[Vec<(u32, f32)>], d: &'a Csr) -> Self {
+        let n_queries = images.len();
+        let mut row_of = vec![NONE; n_columns];
         let mut n_rows = 0;
         for (word, _) in images.iter().flatten() {
             let row = &mut row_of[*word as usize];

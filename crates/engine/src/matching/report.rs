@@ -2,6 +2,7 @@ use matchrank_core::matching::rmls::IterationReport;
 use serde::{Deserialize, Serialize};
 
 use crate::features::FeatureStatistics;
+use crate::training::preference::RuleCheck;
 
 /// What the training of a bilinear model reported; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,30 @@ pub struct Report {
     pub residual: Option<f64>,
     /// Products of a block with the matrix and its transpose.
     pub steps: Option<usize>,
+    /// Iterations of SSI and SVDFeature.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub epochs: Vec<Epoch>,
+    /// What judgments say about the preferences that SSI learned from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<RuleCheck>,
+}
+
+/// An iteration of a model that learns by steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Epoch {
+    /// From 1.
+    pub number: usize,
+    /// Mean loss of what it learned from, each before the step that learned from it: the hinge of SSI, the
+    /// squared error of SVDFeature.
+    pub loss: f64,
+    /// Share of the tuples within the margin, for SSI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub violations: Option<f64>,
+    /// NDCG@10 on the validation judgments, if there are any.
+    pub validation: Option<f64>,
+    /// Seconds it took, validation not counted. Not kept in files: the same training makes the same file.
+    #[serde(skip)]
+    pub seconds: f64,
 }
 
 impl Report {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use matchrank_core::matching::{Bilinear, Bm25Params, Factor, RandomWalkParams};
+use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
 use matchrank_core::progress::Silent;
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::features::{FeatureParams, Features};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::ranking::{Candidates, rank_candidates, rank_collection};
 use crate::training::preference::{Choice, Course, PreferenceSettings, train_preference};
+use crate::training::train_bltm;
 use crate::validation::Validation;
 
 /// 2,500 documents (three blocks) and 60 queries over 40 words, with a time split.
@@ -68,6 +69,25 @@ fn latent(kind: LatentKind, dataset: &Dataset) -> MatchingModel {
     }))
 }
 
+/// The parts that only some bilinear models have.
+fn extended(kind: LatentKind, dataset: &Dataset) -> MatchingModel {
+    let MatchingModel::Latent(mut model) = latent(kind, dataset) else { unreachable!("it is latent") };
+    let Inputs::Features(features) = &model.inputs else { unreachable!("it has words") };
+    let biases = |n: usize, seed| match factor(n, 1, seed).into_rows() {
+        Rows::Dense(values) => values,
+        Rows::Sparse(_) => unreachable!("rows are dense"),
+    };
+    let bilinear = model.model.clone();
+    model.model = match kind {
+        LatentKind::Ssi => bilinear.with_identity(features.n_words()).unwrap(),
+        _ => {
+            let (x, y) = (biases(features.d_x(), 3), biases(features.d_y(), 4));
+            bilinear.with_biases(Biases { global: 0.25, x, y }).unwrap()
+        }
+    };
+    MatchingModel::Latent(model)
+}
+
 fn preference(dataset: &Dataset) -> MatchingModel {
     let settings = PreferenceSettings {
         tuples: 3000,
@@ -102,7 +122,27 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
     let words = combine(&preference, &bm25);
     let both = combine(&bm25, &pls);
     let three = combine(&both, &walk);
-    vec![bm25, pls, latent(LatentKind::LsiQd, dataset), walk, both, three, preference, words]
+    let (ssi, svd) = (extended(LatentKind::Ssi, dataset), extended(LatentKind::SvdFeature, dataset));
+    let by_steps = combine(&ssi, &svd);
+    let params = BltmParams { topics: 5, iterations: 4, ..Default::default() };
+    let bltm = train_bltm(&params, &Default::default(), dataset, 1, &Silent).unwrap();
+    let bltm = MatchingModel::Bltm(Box::new(bltm));
+    let with_topics = combine(&bltm, &three);
+    vec![
+        bm25,
+        pls,
+        latent(LatentKind::LsiQd, dataset),
+        walk,
+        both,
+        three,
+        preference,
+        words,
+        ssi,
+        svd,
+        by_steps,
+        bltm,
+        with_topics,
+    ]
 }
 
 const QUERIES: [&str; 4] = ["w3 w21 w16", "W1 w1 w39", "zebra", "w0"];
@@ -183,6 +223,7 @@ fn explanations_add_up() {
                     others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>()
                 }
                 Why::Parts { parts } => parts.iter().map(|part| part.contribution).sum(),
+                Why::Words { words, .. } => words.iter().map(|word| f64::from(word.score)).sum(),
                 Why::Paths { paths, .. } => {
                     assert!(!paths.is_empty() && paths.iter().all(|path| path.probability <= 1.0));
                     score

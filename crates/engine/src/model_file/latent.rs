@@ -1,7 +1,7 @@
 //! Bilinear models over text as arrays and metadata.
 
 use matchrank_core::Result;
-use matchrank_core::matching::{Bilinear, Factor, Rows, SparseRows};
+use matchrank_core::matching::{Biases, Bilinear, Factor, Mapping, Rows, SparseRows};
 
 use super::container::{Reader, Writer};
 use super::words;
@@ -23,6 +23,14 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Resu
     if let Some(weights) = model.model.weights() {
         file.put_array("weights", weights);
     }
+    if model.model.identity() > 0 {
+        file.put_number("identity", model.model.identity() as u64);
+    }
+    if let Some(Biases { global, x, y }) = model.model.biases() {
+        file.put_number("biases.global", *global);
+        file.put_array("biases.x", x.as_slice());
+        file.put_array("biases.y", y.as_slice());
+    }
     Ok(())
 }
 
@@ -38,18 +46,27 @@ pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
     let d = file.number::<u64>("d")? as usize;
     let (lx, ly) = (factor(&file.inside("lx"), d)?, factor(&file.inside("ly"), d)?);
     let weights = if file.has_array("weights") { Some(file.array("weights")?) } else { None };
+    let mut bilinear = Bilinear::new(lx, ly, weights)?;
+    if file.has_array("identity") {
+        bilinear = bilinear.with_identity(file.number::<u64>("identity")? as usize)?;
+    }
+    if file.has_array("biases.global") {
+        let (global, x, y) =
+            (file.number("biases.global")?, file.array("biases.x")?, file.array("biases.y")?);
+        bilinear = bilinear.with_biases(Biases { global, x, y })?;
+    }
     let model = LatentModel {
         kind,
         params: file.json("params")?,
         inputs,
-        model: Bilinear::new(lx, ly, weights)?,
+        model: bilinear,
         report: file.json("report")?,
     };
     model.validate()?;
     Ok(model)
 }
 
-fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
+pub(super) fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
     file.put_array("row", factor.row_of());
     match factor.rows() {
         Rows::Dense(values) => file.put_array("values", values.as_slice()),
@@ -61,7 +78,7 @@ fn put_factor<'a>(file: &mut Writer<'_, 'a>, factor: &'a Factor) {
     }
 }
 
-fn factor(file: &Reader<'_>, d: usize) -> Result<Factor> {
+pub(super) fn factor(file: &Reader<'_>, d: usize) -> Result<Factor> {
     let values = file.array("values")?;
     let rows = if file.has_array("offsets") {
         let (offsets, columns) = (file.array("offsets")?, file.array("columns")?);

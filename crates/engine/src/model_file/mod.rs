@@ -6,15 +6,15 @@
 //! |---|---|---|
 //! | `format` | all | `matchrank` |
 //! | `format_version` | all | 1; a program refuses files of a later version |
-//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `random-walk`, `sparse-preference`, `combination` or `stack` |
+//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `ssi`, `svdfeature`, `bltm`, `random-walk`, `sparse-preference`, `combination` or `stack` |
 //! | `provenance` | all | [`Provenance`], JSON |
 //! | `checksum` | all | BLAKE3 of the whole file with 64 zeros in this place, hexadecimal |
 //! | `params` | all but combinations | parameters of the training, JSON |
 //! | `analyser`, `fields` | models with words | [`AnalyserParams`](crate::text::AnalyserParams), [`FieldWeights`](crate::text::FieldWeights), JSON |
 //! | `vocabulary_hash` | models with words | [`Vocabulary::hash`](crate::text::Vocabulary::hash) |
-//! | `features` | RMLS, PLS, LSI of words, sparse preferences | [`FeatureParams`](crate::features::FeatureParams), JSON |
-//! | `source` | RMLS, PLS, LSI, sparse preferences | the dataset its click features stand for ([`Source`](crate::features::Source)), JSON |
-//! | `report` | RMLS, PLS, LSI, sparse preferences | what the training reported, JSON |
+//! | `features` | RMLS, PLS, LSI of words, SSI, SVDFeature, sparse preferences | [`FeatureParams`](crate::features::FeatureParams), JSON |
+//! | `source` | RMLS, PLS, LSI, SSI, SVDFeature, sparse preferences | the dataset its click features stand for ([`Source`](crate::features::Source)), JSON |
+//! | `report` | all but BM25, random walk and combination | what the training reported, JSON |
 //! | `settings`, `clock` | sparse preferences | what was asked for; where learning stands, JSON |
 //! | `content_hash` | random walk | the dataset it was made for |
 //! | `curve` | combination | validation NDCG@10 by weight, JSON |
@@ -25,11 +25,16 @@
 //! | `vocabulary.document_frequencies`, `.collection_frequencies` | u32, u64 | models with words | counts of each term; 0 for terms of queries alone |
 //! | `n_documents` | u64 | models with words | documents that were counted |
 //! | `average_length` | f64 | BM25 | mean length of the documents |
-//! | `d` | u64 | RMLS, PLS, LSI | latent dimension |
-//! | `lx.row`, `ly.row` | u32 | RMLS, PLS, LSI | the row of every feature; 4294967295 for none |
-//! | `lx.values`, `ly.values` | f32 | RMLS, PLS, LSI | the rows, d numbers each, or |
+//! | `d` | u64 | RMLS, PLS, LSI, SSI, SVDFeature | latent dimension |
+//! | `lx.row`, `ly.row` | u32 | the same | the row of every feature; 4294967295 for none |
+//! | `lx.values`, `ly.values` | f32 | the same | the rows, d numbers each, or |
 //! | `lx.offsets`, `lx.columns`, `lx.values` | u64, u16, f32 | sparse RMLS | the entries of the rows that are not zero |
 //! | `weights` | f32 | PLS, LSI | weights of the latent columns, where they are not all 1 |
+//! | `identity` | u64 | SSI | words that count by themselves, the first ones |
+//! | `biases.global`, `biases.x`, `biases.y` | f32 | SVDFeature | mu, and a number for every feature of queries and of documents |
+//! | `queries.row`, `documents.row` | u32 | BLTM | the row of every word; 4294967295 for none |
+//! | `queries.values`, `documents.values` | f32 | BLTM | p(word \| topic), a number for every topic in each row |
+//! | `prior` | f32 | BLTM | mean share of every topic |
 //! | `w.offsets`, `w.columns`, `w.numbers` | u64, u32, f32 | sparse preferences | the entries of the rows of W, one row for every word; W_ij has the sign of its number u, and the size of u less `shrinkage` of the clock, or 0 if that is more |
 //! | `w.kinds`, `w.capacities` | u8, u32 | sparse preferences | how a row is kept in memory; kind 0: it is as at the start, its only number is `start` of the clock, at its own word |
 //! | `w.sums` | f32 | sparse preferences | after refitting with averages: W_ij is what it is by the numbers less this divided by the steps of the clock |
@@ -44,6 +49,7 @@
 //! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
 //! through a memory map; every byte is covered by the checksum, which is verified on every load.
 
+mod bltm;
 mod bm25;
 mod boosted;
 mod container;
@@ -98,6 +104,7 @@ fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
     match model {
         MatchingModel::Bm25(model) => bm25::put(file, model),
         MatchingModel::Latent(model) => latent::put(file, model),
+        MatchingModel::Bltm(model) => bltm::put(file, model),
         MatchingModel::RandomWalk(model) => {
             file.put("content_hash", model.content_hash.as_str());
             file.put_json("params", &model.params)
@@ -180,6 +187,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
             model.params.validate()?;
             MatchingModel::RandomWalk(model)
         }
+        "bltm" => MatchingModel::Bltm(Box::new(bltm::get(file)?)),
         "sparse-preference" => MatchingModel::Preference(Box::new(preference::get(file)?)),
         "stack" | "combination" if file.depth() >= 8 => {
             return Err(Error::Params("holds models within models, more than eight deep".into()));
@@ -207,7 +215,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
         other => {
             let latent = LatentKind::ALL.map(LatentKind::name).join(", ");
             return Err(Error::Params(format!(
-                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, random-walk, sparse-preference, combination, stack"
+                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, bltm, random-walk, sparse-preference, combination, stack"
             )));
         }
     })

@@ -1,14 +1,14 @@
 //! Every model learns two groups of queries and documents apart, and does so the same way every time.
 
 use matchrank_core::matching::rmls::Threshold;
-use matchrank_core::matching::{LsiParams, PlsParams, RmlsParams};
+use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 
 use super::*;
 use crate::dataset::Dataset;
 use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
-use crate::matching::{Inputs, LatentModel, MatchingModel, bind};
+use crate::matching::{BltmModel, Inputs, LatentModel, MatchingModel, Report, bind};
 use crate::model_file::{Provenance, save};
 
 /// Queries of even number click documents of even number, odd ones odd ones; each group has its words,
@@ -49,6 +49,14 @@ fn rmls_params() -> RmlsParams {
     RmlsParams { d: 16, iterations: 4, ..Default::default() }
 }
 
+fn ssi_settings() -> SsiSettings {
+    SsiSettings { d: 20, iterations: 3, tuples: 2000, ..Default::default() }
+}
+
+fn svd_settings() -> SvdFeatureSettings {
+    SvdFeatureSettings { d: 20, iterations: 10, batch: 16, ..Default::default() }
+}
+
 fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     let features = FeatureParams::default();
     // One direction divides the groups; more would follow the words within them.
@@ -59,14 +67,21 @@ fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
         train_pls(&pls, &features, dataset, seed, &Silent).unwrap(),
         train_lsi_dt(&lsi, &Default::default(), dataset, seed, &Silent).unwrap(),
         train_lsi_qd(&lsi, &Default::default(), dataset, seed, &Silent).unwrap(),
+        train_ssi(&ssi_settings(), &features, dataset, seed, &Silent).unwrap(),
+        train_svd_feature(&svd_settings(), &features, dataset, seed, &Silent).unwrap(),
     ]
 }
 
-fn bytes(model: &LatentModel) -> Vec<u8> {
+fn bytes(model: &MatchingModel) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
-    save(&path, &latent(model), &Provenance::default()).unwrap();
+    save(&path, model, &Provenance::default()).unwrap();
     std::fs::read(path).unwrap()
+}
+
+fn bltm(dataset: &Dataset, seed: u64) -> BltmModel {
+    let params = BltmParams { topics: 4, iterations: 20, ..Default::default() };
+    train_bltm(&params, &Default::default(), dataset, seed, &Silent).unwrap()
 }
 
 fn latent(model: &LatentModel) -> MatchingModel {
@@ -103,7 +118,7 @@ fn models_tell_the_groups_apart() {
     // LSI of words finds documents that share words with the query.
     let [own, other] = groups(&latent(&models[2]), &dataset, "doceven0", 0);
     assert!(own > other + 0.1, "{own} {other}");
-    for model in &models[..2] {
+    for model in models[..2].iter().chain(&models[4..]) {
         assert_eq!(model.report.validation, Some(1.0), "{:?}", model.kind);
     }
     let related = models[0].related("queryodd1", 20, 1).unwrap();
@@ -113,16 +128,48 @@ fn models_tell_the_groups_apart() {
 }
 
 #[test]
+fn topics_tell_the_groups_apart() {
+    let (_folder, dataset) = checkerboard(true);
+    let model = bltm(&dataset, 1);
+    assert_eq!(model.report.validation, Some(1.0));
+    let rows = &model.report.iterations;
+    assert!(rows.windows(2).all(|pair| pair[1].log_likelihood > pair[0].log_likelihood - 0.01), "{rows:?}");
+    let related = model.related("queryodd1", 3, 1).unwrap();
+    assert!(related.iter().all(|related| related.word.starts_with("docodd")), "{related:?}");
+    assert!(model.related("zebra", 3, 1).unwrap_err().to_string().contains("does not know"));
+    assert!(model.related("doceven0", 3, 1).unwrap_err().to_string().contains("learned nothing"));
+    let topics = model.list_topics(2);
+    assert_eq!(topics.len(), 4);
+    assert!(topics.windows(2).all(|pair| pair[0].share >= pair[1].share));
+    let model = MatchingModel::Bltm(Box::new(model));
+    for (query, group) in [("queryeven0 queryeven0", 0), ("queryodd2", 1), ("queryeven2 queryeven1", 0)] {
+        let [own, other] = groups(&model, &dataset, query, group);
+        assert!(own > other + 0.1, "{query}: {own} {other}");
+    }
+
+    let (_other, dataset) = checkerboard(false);
+    let model = bltm(&dataset, 1);
+    assert_eq!((model.report.best, model.report.validation), (Some(20), None));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let (_folder, dataset) = checkerboard(true);
     let of = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| all(&dataset, seed).iter().map(bytes).collect::<Vec<_>>())
+        pool.install(|| {
+            let mut models: Vec<MatchingModel> = all(&dataset, seed).iter().map(latent).collect();
+            models.push(MatchingModel::Bltm(Box::new(bltm(&dataset, seed))));
+            models.iter().map(bytes).collect::<Vec<_>>()
+        })
     };
     let one = of(1, 1);
     assert_eq!(one, of(2, 1));
     assert_eq!(one, of(8, 1));
-    assert_ne!(one[0], of(2, 2)[0]);
+    let other = of(2, 2);
+    for seeded in [0, 4, 5, 6] {
+        assert_ne!(one[seeded], other[seeded]);
+    }
 }
 
 #[test]
@@ -138,7 +185,17 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     let looked = crate::inspect::inspect(&model).unwrap();
     assert_eq!((looked.x.collapse, looked.y.collapse), (best.report.collapse_x, best.report.collapse_y));
 
+    for model in &all(&dataset, 1)[4..] {
+        let Report { epochs, best, validation, .. } = &model.report;
+        assert_eq!(*validation, epochs.iter().map(|epoch| epoch.validation.unwrap()).max_by(f64::total_cmp));
+        assert_eq!(epochs[best.unwrap() - 1].validation, *validation, "{:?}", model.kind);
+        assert!(epochs.last().unwrap().loss < epochs[0].loss, "{epochs:?}");
+    }
+
     let (_other, dataset) = checkerboard(false);
+    for model in &all(&dataset, 1)[4..] {
+        assert_eq!(model.report.best, Some(model.report.epochs.len()), "{:?}", model.kind);
+    }
     let model = train_rmls(&rmls_params(), &FeatureParams::default(), &dataset, None, 1, &Silent).unwrap();
     assert_eq!((model.report.best, model.report.iterations.len()), (Some(4), 4));
     assert_eq!(model.report.validation, None);
@@ -171,7 +228,7 @@ fn a_former_model_is_started_from_by_its_words() {
     let wider = RmlsParams { d: 17, ..params };
     let error = train_rmls(&wider, &features, &dataset, Some(&one), 1, &Silent).unwrap_err().to_string();
     assert!(error.contains("d = 16") && error.contains("d = 17"), "{error}");
-    let clicks = all(&dataset, 1).pop().unwrap();
+    let clicks = all(&dataset, 1).remove(3);
     assert!(matches!(clicks.inputs, Inputs::Rows(_)));
     assert!(train_rmls(&params, &features, &dataset, Some(&clicks), 1, &Silent).is_err());
     // Another dataset: words are found by name, clicks start anew.
@@ -199,6 +256,11 @@ fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     let error = train_pls(&PlsParams::default(), &Default::default(), &silent, 1, &Silent).unwrap_err();
     assert!(error.to_string().contains("no training click"), "{error}");
     assert!(train_lsi_qd(&LsiParams::default(), &Default::default(), &silent, 1, &Silent).is_err());
+    assert!(train_ssi(&ssi_settings(), &Default::default(), &silent, 1, &Silent).is_err());
+    assert!(train_svd_feature(&svd_settings(), &Default::default(), &silent, 1, &Silent).is_err());
+    assert!(train_bltm(&Default::default(), &Default::default(), &silent, 1, &Silent).is_err());
+    let wrong = SsiSettings { judged: 1.5, ..ssi_settings() };
+    assert!(train_ssi(&wrong, &Default::default(), &dataset, 1, &Silent).is_err());
     let words =
         train_lsi_dt(&LsiParams { d: 3, ..Default::default() }, &Default::default(), &silent, 1, &Silent);
     assert!(words.is_ok(), "words need no clicks");

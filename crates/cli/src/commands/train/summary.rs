@@ -5,8 +5,10 @@ use std::time::Instant;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureStatistics;
 use matchrank_engine::matching::{
-    Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel, Report,
+    BltmModel, BltmReport, Combination, Inputs, IterationRow, LatentModel, MatchingModel, PreferenceModel,
+    Report,
 };
+use matchrank_engine::training::preference::RuleCheck;
 use serde_json::{Value, json};
 
 use super::{Place, preference};
@@ -52,10 +54,24 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
                 details.push(("features", to_json(features.params())));
             }
             details.push(("report", json!(model.report)));
-            let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
+            let report = &model.report;
+            let iterations = report.iterations.iter().map(|row| row.seconds);
+            let seconds: Vec<f64> =
+                iterations.chain(report.epochs.iter().map(|epoch| epoch.seconds)).collect();
             details.push(("iteration_seconds", json!(seconds)));
             details.push(("collapsed", json!(is_collapsed(&model.report))));
             details
+        }
+        MatchingModel::Bltm(model) => {
+            let mut params = to_json(&model.params);
+            params["click_tf"] = to_json(&model.report.click_tf);
+            let seconds: Vec<f64> = model.report.iterations.iter().map(|row| row.seconds).collect();
+            vec![
+                ("params", params),
+                ("words", json!(model.words.vocabulary.len())),
+                ("report", json!(model.report)),
+                ("iteration_seconds", json!(seconds)),
+            ]
         }
         MatchingModel::RandomWalk(model) => {
             let s = &dataset.manifest.statistics;
@@ -105,8 +121,13 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
         MatchingModel::Latent(model) => {
             add_latent(&mut rows, model);
             more.extend(iterations(&model.report));
+            more.extend(epochs(&model.report));
             more.extend(model.report.features.as_ref().and_then(|features| counting(features, dataset)));
             more.extend(warning(&model.report));
+        }
+        MatchingModel::Bltm(model) => {
+            add_bltm(&mut rows, model);
+            more.extend(bltm_iterations(&model.report));
         }
         MatchingModel::RandomWalk(model) => {
             add_params(&mut rows, &json!(model.params));
@@ -192,6 +213,13 @@ fn add_latent(rows: &mut Vec<(String, String)>, model: &LatentModel) {
     if let (Some(residual), Some(steps)) = (report.residual, report.steps) {
         rows.push(("residual".into(), format!("{residual:.1e} after {steps} steps")));
     }
+    if let Some(rules) = &report.rules {
+        rows.extend(rule_check(rules));
+    }
+    if let Some(best) = report.best.filter(|_| !report.epochs.is_empty()) {
+        let why = if report.validation.is_some() { "best on validation" } else { "the last" };
+        rows.push(("kept iteration".into(), format!("{best} ({why})")));
+    }
     if let Some(kept) = report.kept() {
         let (x, y) = (100.0 * kept.report.density_x, 100.0 * kept.report.density_y);
         rows.push(("density of both sides".into(), format!("{x:.1} %, {y:.1} %")));
@@ -222,6 +250,42 @@ fn add_preference(rows: &mut Vec<(String, String)>, model: &PreferenceModel) {
     if let Some(ndcg) = report.validation {
         rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
     }
+}
+
+fn add_bltm(rows: &mut Vec<(String, String)>, model: &BltmModel) {
+    let BltmModel { params, topics, report, .. } = model;
+    add_params(rows, &to_json(params));
+    add_params(rows, &json!({ "click_tf": report.click_tf }));
+    rows.push(("pairs".into(), human(report.n_pairs as u64)));
+    rows.push(("words of queries".into(), human(topics.queries().n_rows() as u64)));
+    rows.push(("words of documents".into(), human(topics.documents().n_rows() as u64)));
+    if let Some(best) = report.best {
+        let why = if report.validation.is_some() { "best on validation" } else { "the last" };
+        rows.push(("kept iteration".into(), format!("{best} ({why})")));
+    }
+    if let Some(ndcg) = report.validation {
+        rows.push(("validation NDCG@10".into(), format!("{ndcg:.4}")));
+    }
+}
+
+/// The iterations that were measured, and the last.
+fn bltm_iterations(report: &BltmReport) -> Option<String> {
+    let header = ["iteration", "log-likelihood of a word", "validation NDCG@10", "seconds so far"];
+    let mut seconds = 0.0;
+    let mut rows = Vec::new();
+    for (place, iteration) in report.iterations.iter().enumerate() {
+        seconds += iteration.seconds;
+        if iteration.validation.is_some() || place % 5 == 4 || place + 1 == report.iterations.len() {
+            let mark = if Some(iteration.number) == report.best { " *" } else { "" };
+            rows.push(vec![
+                format!("{}{mark}", iteration.number),
+                format!("{:.4}", iteration.log_likelihood),
+                iteration.validation.map_or(String::new(), |ndcg| format!("{ndcg:.4}")),
+                format!("{seconds:.2}"),
+            ]);
+        }
+    }
+    (!rows.is_empty()).then(|| table(&header, rows, Format::Table))
 }
 
 /// Why the sizes are not those that `ingest` printed.
@@ -273,6 +337,37 @@ fn iterations(report: &Report) -> Option<String> {
         ]
     });
     (!report.iterations.is_empty()).then(|| table(&header, rows.collect(), Format::Table))
+}
+
+/// What judgments say about preferences from clicks.
+pub(crate) fn rule_check(rules: &RuleCheck) -> Vec<(String, String)> {
+    let mut rows = vec![("preferences by Joachims' rules".to_owned(), human(rules.n_pairs))];
+    if rules.n_judged > 0 {
+        rows.push(("of which both documents judged (validation)".into(), human(rules.n_judged)));
+        let (against, equal) = (100.0 * rules.contradicted(), 100.0 * rules.equal());
+        rows.push((
+            "of these contradicted by the judgments".into(),
+            format!("{against:.1} % (and {equal:.1} % of the same grade)"),
+        ));
+    }
+    rows
+}
+
+fn epochs(report: &Report) -> Option<String> {
+    let within = report.epochs.iter().any(|epoch| epoch.violations.is_some());
+    let mut header = vec!["iteration", "loss", "within the margin", "validation NDCG@10", "seconds"];
+    if !within {
+        header.remove(2);
+    }
+    let rows = report.epochs.iter().map(|epoch| {
+        let mark = if Some(epoch.number) == report.best { " *" } else { "" };
+        let mut row = vec![format!("{}{mark}", epoch.number), format!("{:.5}", epoch.loss)];
+        row.extend(epoch.violations.map(|share| format!("{:.1} %", 100.0 * share)));
+        row.push(epoch.validation.map_or(String::new(), |ndcg| format!("{ndcg:.4}")));
+        row.push(format!("{:.2}", epoch.seconds));
+        row
+    });
+    (!report.epochs.is_empty()).then(|| table(&header, rows.collect(), Format::Table))
 }
 
 fn is_collapsed(report: &Report) -> bool {

@@ -251,7 +251,7 @@ fn walk(r: &Csr) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
 
 /// The given rows of a matrix, its columns numbered as the rows first need them, and the former numbers of
 /// the columns.
-fn compact(matrix: &Csr, rows: &[u32]) -> (Csr, Vec<u32>) {
+pub(crate) fn compact(matrix: &Csr, rows: &[u32]) -> (Csr, Vec<u32>) {
     let mut number_of = vec![u32::MAX; matrix.n_columns()];
     let mut features = Vec::new();
     for &row in rows {

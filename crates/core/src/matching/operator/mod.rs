@@ -20,7 +20,7 @@ mod factored;
 mod formed;
 mod lanes;
 
-pub(crate) use factored::Factored;
+pub(crate) use factored::{Factored, compact};
 pub(crate) use formed::Formed;
 pub(crate) use lanes::{Block, Lanes, SparseBlock, WIDTH, add_squares};
 

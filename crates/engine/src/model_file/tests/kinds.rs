@@ -2,15 +2,19 @@
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
 use matchrank_core::matching::{
-    Bilinear, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow, SparseRows,
+    Biases, Bilinear, Bltm, BltmParams, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow,
+    SparseRows,
 };
 use matchrank_core::progress::Silent;
 use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{Inputs, LatentModel, PreferenceModel, PreferenceScorer, Report, Scorer};
-use crate::training::preference::{PreferenceReport, PreferenceSettings};
+use crate::matching::{
+    BltmIteration, BltmModel, BltmReport, Epoch, Inputs, LatentModel, PreferenceModel, PreferenceScorer,
+    Report, Scorer,
+};
+use crate::training::preference::{PreferenceReport, PreferenceSettings, RuleCheck};
 
 fn source() -> Source {
     Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
@@ -57,8 +61,28 @@ fn latent(kind: LatentKind) -> MatchingModel {
             let model = Bilinear::new(dense(2, 1.0), dense(3, 4.0), Some(vec![2.0, 1.0])).unwrap();
             (Inputs::Rows(source()), model)
         }
+        LatentKind::Ssi => {
+            let model = Bilinear::new(dense(3, 2.0), dense(3, 1.0), None).unwrap();
+            (Inputs::Features(Box::new(features(0.0))), model.with_identity(3).unwrap())
+        }
+        LatentKind::SvdFeature => {
+            let biases = Biases {
+                global: 0.5,
+                x: (0..6).map(|u| u as f32 / 8.0).collect(),
+                y: (0..5).map(|v| (v as f32 - 2.0) / 8.0).collect(),
+            };
+            let model = Bilinear::new(dense(6, 3.0), dense(5, 1.0), None).unwrap();
+            (Inputs::Features(Box::new(features(1.0))), model.with_biases(biases).unwrap())
+        }
     };
-    let report = Report { validation: Some(0.25), residual: Some(1e-5), ..Report::default() };
+    let mut report = Report { validation: Some(0.25), residual: Some(1e-5), ..Report::default() };
+    if kind == LatentKind::Ssi {
+        let violations = Some(0.5);
+        report.epochs =
+            vec![Epoch { number: 1, loss: 0.75, violations, validation: Some(0.25), seconds: 0.0 }];
+        report.best = Some(1);
+        report.rules = Some(RuleCheck { n_pairs: 9, n_judged: 4, n_contradicted: 1, n_equal: 2 });
+    }
     MatchingModel::Latent(Box::new(LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }))
 }
 
@@ -88,8 +112,30 @@ fn preference() -> MatchingModel {
     }))
 }
 
+/// Two topics over three words.
+fn bltm() -> MatchingModel {
+    let factor = |row: Vec<u32>, values: &[f32]| Factor::new(2, row, Rows::Dense(values.to_vec())).unwrap();
+    let none = Factor::NONE;
+    let queries = factor(vec![0, none, 1], &[0.25, 0.5, 0.75, 0.5]);
+    let documents = factor(vec![0, 1, none], &[0.75, 0.125, 0.25, 0.875]);
+    let iteration = BltmIteration { number: 1, log_likelihood: -0.5, validation: Some(0.25), seconds: 0.0 };
+    MatchingModel::Bltm(Box::new(BltmModel {
+        params: BltmParams { topics: 2, steps: 3, ..Default::default() },
+        words: features(0.0).words().clone(),
+        topics: Bltm::new(queries, documents, vec![0.25, 0.75]).unwrap(),
+        report: BltmReport {
+            n_pairs: 3,
+            validation: Some(0.25),
+            best: Some(1),
+            iterations: vec![iteration],
+            ..Default::default()
+        },
+    }))
+}
+
 fn models() -> Vec<MatchingModel> {
     let mut models: Vec<MatchingModel> = LatentKind::ALL.map(latent).into();
+    models.push(bltm());
     models.push(MatchingModel::RandomWalk(WalkModel {
         params: RandomWalkParams { steps: 3, self_transition: 0.8 },
         content_hash: source().content_hash,

@@ -28,11 +28,12 @@ use matchrank_core::{Error, Result};
 
 pub use report::{CurvePoint, PreferenceReport, Trial};
 pub use settings::{Choice, Chosen, PreferenceSettings, Variant};
-pub use tuples::{NamedDocuments, TupleFile};
+pub(super) use tuples::{Lessons, Preferences, SampledTuples};
+pub use tuples::{NamedDocuments, RuleCheck, TupleFile};
 
 use self::judge::Judge;
 use self::learn::{Watch, learn};
-use self::tuples::{Lessons, Preferences, SampledTuples, TupleStream};
+use self::tuples::TupleStream;
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams};
 use crate::matching::PreferenceModel;

@@ -1,5 +1,6 @@
 //! Where preferences come from: responses of a dataset, or lines of text.
 
+mod joachims;
 mod line;
 mod maker;
 mod sampled;
@@ -12,6 +13,7 @@ use matchrank_core::matching::Csr;
 use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::progress::Progress;
 
+pub use joachims::RuleCheck;
 pub use maker::NamedDocuments;
 pub(crate) use sampled::{Preferences, SampledTuples};
 pub use stream::TupleFile;

@@ -3,14 +3,13 @@
 //! A query is drawn, each as often as any other, then one of its documents, then a worse one:
 //!
 //! - with grades, a document of a lower grade, or one that nobody judged;
-//! - with clicks, a document that was shown above the clicked one and skipped (where the log has positions), or
-//!   one that was not clicked.
+//! - with clicks, a document that was shown above the clicked one, or next below it, and not clicked (where the
+//!   log has positions, see `joachims`), or one that was not clicked.
 //!
 //! How often the first of the two is taken, where there is one, is the setting `judged`. Tuples are numbered,
 //! and each block of numbers has random numbers of its own, so the same seed gives the same tuples whatever
 //! the number of threads. Validation and test data are in no training table, so nothing of them is drawn.
 
-use foldhash::HashMap;
 use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::matching::{Csr, CsrBuilder};
 use matchrank_core::progress::Progress;
@@ -19,6 +18,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use super::joachims::{Showings, Shown};
 use super::{Lesson, Lessons};
 use crate::dataset::{Clicks, Dataset};
 use crate::features::{FeatureRow, Features, document_rows};
@@ -34,10 +34,8 @@ struct Answers {
     documents: Vec<(u32, f32)>,
     /// The same, ascending.
     known: Vec<u32>,
-    /// Documents that were shown and not clicked, with their mean position, the highest first.
-    skipped: Vec<(f32, u32)>,
-    /// Mean position of each of `documents`, where there are skipped ones.
-    positions: Vec<f32>,
+    /// What was shown to the query.
+    shown: Option<Shown>,
 }
 
 /// Queries, documents, and who prefers what to what.
@@ -57,12 +55,14 @@ impl Preferences {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let clicks = Clicks::to_learn_from(dataset)?;
-        let documents = document_rows(features, dataset, None, None, progress)?;
+        let documents = document_rows(features, dataset, Some(&clicks), None, progress)?;
         let graded = dataset.manifest.sources.iter().all(|source| source.role != "clicks");
-        let skipped = Skipped::of(dataset, &clicks)?;
+        let mut showings = Showings::of(dataset, &clicks)?;
+        let n_worse = showings.n_pairs();
         let listed: Vec<(u32, &str)> = clicks.queries().collect();
-        let rows: Vec<FeatureRow> = listed.par_iter().map(|(_, text)| features.query(text, None)).collect();
-        let mut queries = CsrBuilder::new(features.n_words());
+        let rows: Vec<FeatureRow> =
+            listed.par_iter().map(|(row, text)| features.query(text, Some(clicks.of_query(*row)))).collect();
+        let mut queries = CsrBuilder::new(features.d_x());
         let mut answers = Vec::new();
         let mut n_empty = 0;
         for ((query, _), row) in listed.iter().zip(&rows) {
@@ -78,7 +78,9 @@ impl Preferences {
                 .collect();
             documents.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
             queries.push_row(row.row());
-            answers.push(skipped.answers(*query, documents));
+            let mut known: Vec<u32> = documents.iter().map(|(document, _)| *document).collect();
+            known.sort_unstable();
+            answers.push(Answers { documents, known, shown: showings.take(*query) });
         }
         if n_empty > 0 {
             progress.note(&format!("{n_empty} queries with a response have no known word and teach nothing"));
@@ -90,10 +92,10 @@ impl Preferences {
                 dataset.folder().display()
             )));
         }
-        if skipped.n > 0 {
+        if n_worse > 0 {
             progress.note(&format!(
-                "the log has positions: {} pairs that were shown above a click and skipped count as worse",
-                skipped.n
+                "the log has positions: documents that were shown above a click, or next below it, and not clicked \
+                 count as worse ({n_worse} pairs)"
             ));
         }
         Ok(Self { queries: queries.finish()?, documents, answers, judged })
@@ -136,71 +138,18 @@ impl Preferences {
 }
 
 impl Answers {
-    /// A document that was judged lower, or skipped above.
+    /// A document that was judged lower, or skipped.
     fn worse(&self, place: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
         let level = self.documents[place].1;
         let lower = self.documents.partition_point(|(_, other)| *other < level);
-        let above = self
-            .positions
-            .get(place)
-            .map_or(0, |position| self.skipped.partition_point(|(other, _)| other < position));
-        match lower + above {
+        let skipped = self.shown.as_ref().map_or(&[][..], |shown| shown.worse_than(self.documents[place].0));
+        match lower + skipped.len() {
             0 => None,
             n => {
                 let drawn = rng.random_range(0..n);
-                Some(if drawn < lower { self.documents[drawn].0 } else { self.skipped[drawn - lower].1 })
+                Some(if drawn < lower { self.documents[drawn].0 } else { skipped[drawn - lower] })
             }
         }
-    }
-}
-
-/// What was shown and not clicked, by query.
-struct Skipped {
-    by_query: HashMap<u32, Vec<(f32, u32)>>,
-    positions: HashMap<(u32, u32), f32>,
-    n: usize,
-}
-
-impl Skipped {
-    fn of(dataset: &Dataset, clicks: &Clicks) -> Result<Self> {
-        let mut skipped = Self { by_query: HashMap::default(), positions: HashMap::default(), n: 0 };
-        let impressions = dataset.skipped()?;
-        if impressions.is_empty() {
-            return Ok(skipped);
-        }
-        // Queries of the same text share what they were shown, under the row of the first of them.
-        let rows: Vec<u32> = impressions.iter().map(|pair| pair.query).collect();
-        let texts = dataset.query_texts_of(&rows)?;
-        for pair in impressions {
-            let Some(query) = clicks.row_of(&texts[&pair.query]) else { continue };
-            if clicks.of_query(query).indices().binary_search(&pair.document).is_err() {
-                skipped.by_query.entry(query).or_default().push((pair.position, pair.document));
-                skipped.n += 1;
-            }
-        }
-        for list in skipped.by_query.values_mut() {
-            list.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        }
-        for pair in dataset.clicked_positions()? {
-            if skipped.by_query.contains_key(&pair.query) {
-                skipped.positions.insert((pair.query, pair.document), pair.position);
-            }
-        }
-        Ok(skipped)
-    }
-
-    fn answers(&self, query: u32, documents: Vec<(u32, f32)>) -> Answers {
-        let skipped = self.by_query.get(&query).cloned().unwrap_or_default();
-        let positions = if skipped.is_empty() {
-            Vec::new()
-        } else {
-            // A click of unknown position says nothing about what was above it.
-            let position = |document: u32| self.positions.get(&(query, document)).copied().unwrap_or(0.0);
-            documents.iter().map(|(document, _)| position(*document)).collect()
-        };
-        let mut known: Vec<u32> = documents.iter().map(|(document, _)| *document).collect();
-        known.sort_unstable();
-        Answers { documents, known, skipped, positions }
     }
 }
 
@@ -211,18 +160,25 @@ fn stream(seed: u64, block: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(key ^ (key >> 27))
 }
 
-/// The first so many tuples that a seed gives.
+/// Some of the tuples that a seed gives.
 pub(crate) struct SampledTuples<'a> {
     preferences: &'a Preferences,
     seed: u64,
+    first: u64,
     n: u64,
     next: u64,
     drawn: Vec<Tuple>,
 }
 
 impl<'a> SampledTuples<'a> {
+    /// The first `n`.
     pub(crate) fn new(preferences: &'a Preferences, seed: u64, n: u64) -> Self {
-        Self { preferences, seed, n, next: 0, drawn: Vec::new() }
+        Self::between(preferences, seed, 0, n)
+    }
+
+    /// Those of the numbers `first..n`.
+    pub(crate) fn between(preferences: &'a Preferences, seed: u64, first: u64, n: u64) -> Self {
+        Self { preferences, seed, first, n, next: first, drawn: Vec::new() }
     }
 }
 
@@ -239,7 +195,7 @@ impl Lessons for SampledTuples<'_> {
     }
 
     fn rewind(&mut self) -> Result<()> {
-        self.next = 0;
+        self.next = self.first;
         Ok(())
     }
 }

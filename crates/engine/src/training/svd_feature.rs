@@ -1,0 +1,100 @@
+//! SVDFeature on a dataset, stopped by the validation judgments.
+
+use matchrank_core::matching::Bilinear;
+use matchrank_core::matching::svd_feature::{SvdFeature, SvdFeatureParams, Target};
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::epochs::{Learned, Learns, keep_best};
+use super::judge::Judge;
+use super::plain;
+use crate::dataset::{Clicks, Dataset};
+use crate::features::{FeatureParams, Features, click_graph};
+use crate::matching::{Inputs, LatentKind, LatentModel, Report};
+
+/// Settings of SVDFeature on a dataset: those of [`SvdFeatureParams`], and how long it learns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SvdFeatureSettings {
+    /// Latent dimensions. Default: 100.
+    pub d: usize,
+    /// Iterations at most, each over all pairs with a response. Default: 20.
+    pub iterations: usize,
+    /// See [`SvdFeatureParams::rate`]. Default: 0.02.
+    pub rate: f64,
+    /// See [`SvdFeatureParams::l2`]. Default: 0.0001.
+    pub l2: f64,
+    /// See [`SvdFeatureParams::spread`]. Default: 0.05.
+    pub spread: f64,
+    /// See [`SvdFeatureParams::batch`]. Default: 256.
+    pub batch: usize,
+    /// See [`SvdFeatureParams::negatives`]. Default: 3.
+    pub negatives: usize,
+    /// See [`SvdFeatureParams::target`]. Default: `log`.
+    pub target: Target,
+}
+
+impl Default for SvdFeatureSettings {
+    fn default() -> Self {
+        let SvdFeatureParams { d, rate, l2, spread, batch, negatives, target } = Default::default();
+        Self { d, iterations: 20, rate, l2, spread, batch, negatives, target }
+    }
+}
+
+impl SvdFeatureSettings {
+    /// Checks every value.
+    pub fn validate(&self) -> Result<()> {
+        self.params().validate()?;
+        if self.iterations == 0 {
+            return Err(Error::Params("iterations must be at least 1".into()));
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> SvdFeatureParams {
+        let Self { d, rate, l2, spread, batch, negatives, target, .. } = *self;
+        SvdFeatureParams { d, rate, l2, spread, batch, negatives, target }
+    }
+}
+
+/// Iterations without a better validation figure after which training stops.
+const PATIENCE: usize = 4;
+
+/// Trains SVDFeature on words and clicks.
+pub fn train_svd_feature(
+    settings: &SvdFeatureSettings,
+    features: &FeatureParams,
+    dataset: &Dataset,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<LatentModel> {
+    settings.validate()?;
+    let features = Features::of_dataset(features, dataset)?;
+    let inputs = Inputs::Features(Box::new(features.clone()));
+    let clicks = Clicks::to_learn_from(dataset)?;
+    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
+    let model = SvdFeature::new(&settings.params(), &graph, seed)?;
+    let pairs = settings.iterations as u64 * model.n_pairs() as u64;
+    progress.begin("learning", Some(pairs), "pairs");
+    let course = Course { model, progress };
+    let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, graph.y(), progress)?;
+    let report = Report { features: Some(statistics), ..report };
+    Ok(LatentModel { kind: LatentKind::SvdFeature, params: plain(settings), inputs, model, report })
+}
+
+struct Course<'a> {
+    model: SvdFeature<'a>,
+    progress: &'a dyn Progress,
+}
+
+impl Learns for Course<'_> {
+    fn learn(&mut self) -> Result<Learned> {
+        Ok((self.model.epoch(self.progress), None))
+    }
+
+    fn model(&self) -> Result<Bilinear> {
+        self.model.model()
+    }
+}
