@@ -26,6 +26,10 @@ pub enum Solver {
 
 /// Rounds of coordinate descent after which `auto` turns to ADMM.
 const PATIENCE: u32 = 60;
+/// Iterations of ADMM after which `auto` looks whether coordinate descent would do better after all.
+const TRIAL: u32 = 200;
+/// The share of J(0) below which all pairs can be ordered, or nearly so.
+const SEPARABLE: f64 = 0.05;
 /// c ||z||^2 / lambda, the length of a box in units of a step, beyond which `auto` starts with ADMM.
 const LONG: f64 = 10.0;
 
@@ -66,28 +70,48 @@ pub fn solve_path(
             lambdas.iter().for_each(|&lambda| each(inexact(problem, lambda, tolerance, max_iterations)));
         }
         (Loss::Hinge, Solver::Auto | Solver::Newton) => {
-            let longest = longest(problem);
-            let easy = |lambda: f64| longest <= LONG * lambda;
-            let first = lambdas.first().copied().filter(|&lambda| easy(lambda));
-            let mut descent = first.map(|_| CoordinateDescent::new(problem));
-            let mut admm = None;
-            for &lambda in lambdas {
-                descent = descent.filter(|_| easy(lambda));
-                let first = descent
-                    .as_mut()
-                    .map(|descent| descent.solve(lambda, tolerance, PATIENCE.min(max_iterations)));
-                let reached = |found: &Solution| found.relative_gap().is_some_and(|gap| gap <= tolerance);
-                if let Some(found) = first.clone().filter(reached) {
-                    each(found);
-                    continue;
-                }
-                // What was slow at one lambda is slower at all that follow.
-                descent = None;
-                let second =
-                    admm.get_or_insert_with(|| Admm::new(problem)).solve(lambda, tolerance, max_iterations);
-                each(better(first, second));
-            }
+            let mut auto = Auto { problem, longest: longest(problem), descent: None, admm: None };
+            lambdas.iter().for_each(|&lambda| each(auto.solve(lambda, tolerance, max_iterations)));
         }
+    }
+}
+
+/// The method by what was found to be fast: coordinate descent where boxes are short, and where all pairs can be ordered
+/// (then alpha stays far within its box); ADMM elsewhere.
+struct Auto<'p> {
+    problem: &'p Problem,
+    /// The largest c ||z||^2.
+    longest: f64,
+    descent: Option<CoordinateDescent<'p>>,
+    admm: Option<Admm<'p>>,
+}
+
+impl Auto<'_> {
+    fn solve(&mut self, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
+        let Self { problem, longest, descent, admm } = self;
+        let reached = |found: &Solution| found.relative_gap().is_some_and(|gap| gap <= tolerance);
+        let mut first = None;
+        if *longest <= LONG * lambda {
+            let descent = descent.get_or_insert_with(|| CoordinateDescent::new(problem));
+            let found = descent.solve(lambda, tolerance, PATIENCE.min(max_iterations));
+            if reached(&found) {
+                return found;
+            }
+            first = Some(found);
+        }
+        let admm = admm.get_or_insert_with(|| Admm::new(problem));
+        let found = better(first, admm.solve(lambda, tolerance, TRIAL.min(max_iterations)));
+        if reached(&found) {
+            return found;
+        }
+        let total: f64 = problem.pairs().iter().map(|pair| pair.cost).sum();
+        let next = if found.objective < SEPARABLE * total {
+            let descent = descent.get_or_insert_with(|| CoordinateDescent::new(problem));
+            descent.solve(lambda, tolerance, max_iterations)
+        } else {
+            admm.solve(lambda, tolerance, max_iterations)
+        };
+        better(Some(found), next)
     }
 }
 

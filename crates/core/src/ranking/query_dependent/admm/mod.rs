@@ -41,6 +41,8 @@ pub struct Admm<'p> {
     /// xi - gamma.
     slack: Vec<f64>,
     rho: f64,
+    /// The last lambda.
+    lambda: f64,
     /// lambda, rho and the inverse of lambda I + rho Z'Z, row by row with the padding.
     inverse: (f64, f64, Vec<f64>),
 }
@@ -55,6 +57,7 @@ impl<'p> Admm<'p> {
             alpha: vec![0.0; n],
             slack: vec![1.0; n],
             rho: mean_cost(problem),
+            lambda: f64::NAN,
             inverse: (f64::NAN, f64::NAN, Vec::new()),
         }
     }
@@ -68,7 +71,10 @@ impl<'p> Admm<'p> {
         let total: f64 = problem.pairs().iter().map(|pair| pair.cost).sum();
         let mut proof = Proof { lower_bound: 0.0, alpha: vec![0.0; problem.pairs().len()] };
         let (mut objective, mut best, mut iterations) = (total, vec![0.0; d], 0);
-        self.rho = mean_cost(problem);
+        if self.lambda != lambda {
+            // What was balanced for one lambda may be far off for the next.
+            (self.lambda, self.rho) = (lambda, mean_cost(problem));
+        }
         let (mut next_balance, mut next_polish) = (LOOK, LOOK);
         for iteration in 1..=max_iterations {
             let rho = self.rho;
@@ -107,10 +113,9 @@ impl<'p> Admm<'p> {
                 problem.combine(moved.iter().copied(), &mut scores, &mut sum);
                 // What the equation of w leaves open, as a change of the multipliers.
                 let dual = rho * (dot(&sum, &sum) / self.gram_size()).sqrt();
-                if primal > 10.0 * dual {
-                    self.rho *= 2.0;
-                } else if dual > 10.0 * primal {
-                    self.rho *= 0.5;
+                let ratio = primal / dual.max(f64::MIN_POSITIVE);
+                if !(0.1..10.0).contains(&ratio) {
+                    self.rho *= ratio.sqrt().clamp(0.1, 10.0);
                 }
             }
         }
