@@ -196,6 +196,7 @@ pub fn params(weights: Weights, kernel: DocumentKernel, form: Form) -> QueryDepe
         form,
         reach: f64::INFINITY,
         lambda: LambdaPath::Path(grid()),
+        max_iterations: 10_000,
         ..Default::default()
     }
 }

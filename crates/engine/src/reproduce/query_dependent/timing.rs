@@ -73,7 +73,6 @@ pub fn reproduce(most_queries: usize, seed: u64, progress: &dyn Progress) -> Res
 }
 
 fn relative_gap(function: &Function) -> Option<f64> {
-    // A separable problem has an objective of nearly 0; what is open is then measured by that of w = 0, at most 1.
     Some((function.objective - function.lower_bound?) / function.objective)
 }
 
