@@ -8,7 +8,7 @@ use matchrank_core::data::qrels::{self, Judgment, Qrels};
 use matchrank_core::data::run;
 use matchrank_core::measure::significance::Test;
 use matchrank_core::measure::{
-    Conventions, Dialect, Evaluation, Measure, Missing, NoRelevant, Ties, evaluate,
+    Conventions, Dialect, Evaluation, Measure, Missing, NoRelevant, Ties, evaluate, evaluate_list,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -71,6 +71,11 @@ fn golden_vectors_of_single_lists() {
             let measure = [ours.parse().unwrap()];
             let value = list(&numbers(&case["score"]), &numbers(&case["label"]), &measure, &conventions);
             close(value[0], expected, 1e-12, &format!("case {i} {theirs}"));
+            if ties == Ties::File {
+                let scores: Vec<f64> = numbers(&case["score"]).into_iter().map(f64::from).collect();
+                let alone = evaluate_list(&scores, &numbers(&case["label"]), &measure, &conventions);
+                close(alone[0], expected, 1e-12, &format!("case {i} {theirs}, alone"));
+            }
         }
     }
     assert_eq!(compared, 13 * 13 - 1, "the last case has grades above 4, and no err_ymax4");

@@ -1,3 +1,4 @@
+mod lists;
 mod look;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +58,8 @@ struct Report {
     judged: Vec<Row>,
     /// The whole collection ranked.
     collection: Vec<Row>,
+    /// Query-dependent rankers on simulated feature lists.
+    lists: Vec<lists::Row>,
     /// What `explain`, `related` and `inspect` say of the RMLS model.
     look: Look,
 }
@@ -109,7 +112,7 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
             bail!("{} exists and is not a former demo; name another folder with --out", out.display());
         }
         // What the user put beside it stays.
-        for made in ["log", "dataset"] {
+        for made in ["log", "dataset", "lists"] {
             match std::fs::remove_dir_all(out.join(made)) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e).context(made),
                 _ => {}
@@ -186,7 +189,12 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
         format!("{n_queries} test queries, {n_pairs} judged pairs, {documents} documents, gain 2^grade - 1"),
     );
     let look = look.expect("RMLS is among the models");
-    Ok(Report { seed: global.seed, steps, judged, collection, look })
+    let lists = lists::story(&out.join("lists"), global.seed)?;
+    step(
+        "train query-dependent",
+        "40 queries with 50 documents of 40 features, four kinds of weights".into(),
+    );
+    Ok(Report { seed: global.seed, steps, judged, collection, lists, look })
 }
 
 /// The models of the demo, in the order they are trained, and what the step is called.
@@ -351,10 +359,11 @@ fn tables(report: &Report) -> String {
     format!(
         "{}\n\nThe judged documents of each test query, ranked (the papers' protocol):\n{}\n\n\
          The whole collection, ranked (documents nobody judged count as irrelevant):\n{}\n\
-         `seen` queries have clicks in the training log, `unseen` ones do not.",
+         `seen` queries have clicks in the training log, `unseen` ones do not.\n\n{}",
         table(&["step", "result", "seconds"], steps, Format::Table),
         figures(&report.judged),
-        figures(&report.collection)
+        figures(&report.collection),
+        lists::shown(&report.lists)
     )
 }
 
@@ -368,6 +377,7 @@ fn next(out: &Path, look: &Look) -> String {
          matchrank related {word} --model {out}/rmls.model\n  \
          matchrank explain --model {out}/rmls+bm25.model --data {out}/dataset --query '{query}' --document {document}\n  \
          matchrank doctor {out}/dataset\n  \
+         matchrank explain --model {out}/lists/q.model --letor {out}/lists/test.txt --query-features {out}/lists/queries.tsv --query 33 --document 1\n  \
          matchrank train rmls --data {out}/dataset --set d=50 --out {out}/rmls-d50.model"
     )
 }

@@ -16,7 +16,8 @@ use crate::{Global, Outcome};
 /// feature and a document feature, each adding x * affinity * y; for BLTM the words of the query. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
 /// likeliest ways over clicks, which do not add up to its score; a combination both of its models. Rankers of
-/// feature lists show weight * value of each feature.
+/// feature lists show weight * value of each feature; query-dependent ones also which training queries the function of
+/// the query was learned from, and with what weight.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("documents").required(true).args(["data", "letor"]))]
 pub(crate) struct Args {
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// With --letor: say why the document stands above, or below, this one
     #[arg(long, value_name = "ID", requires = "letor", conflicts_with = "data")]
     against: Option<String>,
+    /// With --letor: query features of the lists, for query-dependent models that were trained with such a file
+    #[arg(long, value_name = "FILE", requires = "letor", conflicts_with = "data")]
+    query_features: Option<PathBuf>,
     /// Text of the query; training need not have seen it. With --letor, its id
     #[arg(long, value_name = "TEXT")]
     query: String,
@@ -59,6 +63,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let question = rankers::explain::Question {
                 model: &args.model,
                 letor,
+                query_features: args.query_features.as_deref(),
                 query: &args.query,
                 document: &args.document,
                 against: args.against.as_deref(),

@@ -1,3 +1,5 @@
+mod query_vectors;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
@@ -33,6 +35,11 @@ enum What {
     /// the weights; a model whose features are scaled within each list cannot be exported.
     #[command(after_help = ELASTICSEARCH_EXAMPLES)]
     Elasticsearch(rankers::export::Elasticsearch),
+    /// Latent vectors of queries, for `train query-dependent --query-features`
+    ///
+    /// One line for each query: its id, and its direction in the latent space of a matching model, separated by tabs.
+    #[command(after_help = VECTOR_EXAMPLES)]
+    QueryVectors(query_vectors::QueryVectors),
 }
 
 #[derive(clap::Args)]
@@ -75,10 +82,16 @@ Examples:
   matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model
   matchrank export elasticsearch ranker.model --features names.txt --letor vali.txt --out model.json";
 
+const VECTOR_EXAMPLES: &str = "\
+Examples:
+  matchrank export query-vectors rmls.model --queries queries.tsv --out vectors.tsv
+  matchrank train query-dependent --letor train.txt --query-features vectors.tsv --out q.model";
+
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     match args.what {
         What::Synonyms(args) => synonyms(args, global),
         What::Elasticsearch(args) => rankers::export::run(&args, global),
+        What::QueryVectors(args) => query_vectors::run(&args, global),
     }
 }
 

@@ -34,7 +34,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
-    let ranks_lists = RankerParams::KINDS.contains(&model_file::kind(&args.model)?.as_str());
+    let kind = model_file::kind(&args.model)?;
+    let ranks_lists = RankerParams::KINDS.contains(&kind.as_str()) || kind == model_file::QUERY_DEPENDENT;
     match args.format {
         Format::Json | Format::Csv => {
             let mut json = if ranks_lists {

@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Feature lists to rank, a LETOR / SVMlight file, for models trained on such
     #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
     letor: Option<PathBuf>,
+    /// Query features of the lists, for query-dependent models that were trained with such a file
+    #[arg(long, value_name = "FILE", requires = "letor", conflicts_with = "data")]
+    query_features: Option<PathBuf>,
     /// Queries to rank for: id and text
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "split")]
     queries: Vec<PathBuf>,
@@ -86,7 +89,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     }
     files::check_writable(&args.out)?;
     let (rankings, kind) = match (&args.letor, &args.data) {
-        (Some(letor), _) => rankers::rank::rank_lists(&args.model, letor, args.top, &terminal)?,
+        (Some(letor), _) => {
+            let features = args.query_features.as_deref();
+            rankers::rank::rank_lists(&args.model, letor, features, args.top, &terminal)?
+        }
         (None, Some(data)) => rank_documents(&args, data, &terminal)?,
         (None, None) => unreachable!("one of the two is required"),
     };

@@ -221,6 +221,22 @@ impl FeatureLists {
         Self::from_rows(vec![all])
     }
 
+    /// Some of the lists, in the order named.
+    pub fn subset(&self, queries: &[usize]) -> Self {
+        let mut rows = FeatureRows::default();
+        let mut entries = Vec::new();
+        for list in queries.iter().map(|&query| self.list(query)) {
+            for i in 0..list.len() {
+                entries.clear();
+                entries.extend(list.row(i).entries());
+                rows.push(list.query(), Some(list.document(i)), list.labels()[i], &mut entries)
+                    .expect("rows of lists are rows of lists");
+            }
+        }
+        rows.n_features = self.n_features() as u32;
+        Self::from_rows(vec![rows])
+    }
+
     /// Bytes the whole takes in memory.
     pub fn bytes(&self) -> usize {
         self.features.bytes()

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::dialect::{Conventions, Gain, Missing, NoRelevant, Ties};
 use super::name::Measure;
-use super::ranking::{Duplicate, Ranker, Ranking};
+use super::ranking::{Duplicate, Hit, Ranker, Ranking};
 use super::rankings::Rankings;
 use super::{bpref, err, inversions, ndcg, precision};
 use crate::data::qrels::Qrels;
@@ -155,6 +155,29 @@ pub fn evaluate<R: Rankings + ?Sized>(
         queries: (0..qrels.n_queries()).map(|i| qrels.query(i).to_owned()).collect(),
         values,
     })
+}
+
+/// Measures of one list: documents with scores and grades. Documents of equal score stand in the order given. For ndcg and
+/// err with grades up to 1000.
+pub fn evaluate_list(
+    scores: &[f64],
+    grades: &[f32],
+    measures: &[Measure],
+    conventions: &Conventions,
+) -> Vec<f64> {
+    assert_eq!(scores.len(), grades.len(), "every document has a score and a grade");
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    let mut hits = Vec::with_capacity(order.len());
+    for tied in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
+        let first = hits.len() as u32 + 1;
+        let tie = (first, first + tied.len() as u32 - 1);
+        hits.extend((first..).zip(tied).map(|(rank, &i)| Hit { rank, tie, grade: grades[i] }));
+    }
+    let mut ideal = grades.to_vec();
+    ideal.sort_unstable_by(|a, b| b.total_cmp(a));
+    let ranking = Ranking { n_ranked: hits.len(), hits, grades: ideal };
+    measures.iter().map(|measure| value(measure, &ranking, conventions)).collect()
 }
 
 /// With a higher grade r, sums of 2^r leave the range of numbers.

@@ -7,6 +7,7 @@
 //! | gain, ties, queries without a relevant document: what each known tool does | [`Dialect`], [`Conventions`] |
 //! | judgments + rankings -> values per query, means, audit | [`evaluate`] -> [`Evaluation`] |
 //! | rankings that are in memory, not in a file | [`Rankings`] |
+//! | one list alone | [`evaluate_list`] |
 //! | is a difference between two systems real | [`significance`] |
 //! | means by kind of query | [`bins`] |
 //!
@@ -44,6 +45,6 @@ mod rankings;
 pub mod significance;
 
 pub use dialect::{Conventions, Dialect, Gain, Ideal, Missing, NoRelevant, Ties};
-pub use evaluate::{Audit, Evaluation, evaluate};
+pub use evaluate::{Audit, Evaluation, evaluate, evaluate_list};
 pub use name::Measure;
 pub use rankings::Rankings;

@@ -6,6 +6,7 @@
 //! | the same online, one list at a time | [`perceptron`] |
 //! | pair by pair, without the pairs | [`ranksvm`] |
 //! | probabilities of being the best | [`listnet`] |
+//! | a function for each query, from the queries near to it | [`query_dependent`] |
 //! | boosted trees, grown by LightGBM | [`trees`] |
 //! | one weight per feature, what all of them learn | [`LinearRanker`] |
 //! | features on comparable scales | [`Scaling`] |
@@ -39,6 +40,7 @@ pub mod listnet;
 mod path;
 pub mod perceptron;
 pub(crate) mod products;
+pub mod query_dependent;
 pub mod ranksvm;
 mod sample;
 mod scaling;

@@ -39,8 +39,12 @@ impl<'a> Validation<'a> {
                 products::scores(list, self.0, scores);
             }
         }
-        let scores = Weights(w).score_all(self.lists);
-        Ok(measured(self.lists, &self.qrels, &scores, std::slice::from_ref(&self.measure))?.mean(0))
+        self.of_scores(&Weights(w).score_all(self.lists))
+    }
+
+    /// The mean of the measure for scores of all rows of the lists.
+    pub fn of_scores(&self, scores: &[f64]) -> Result<f64> {
+        Ok(measured(self.lists, &self.qrels, scores, std::slice::from_ref(&self.measure))?.mean(0))
     }
 }
 

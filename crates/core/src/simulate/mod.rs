@@ -3,5 +3,7 @@
 //! | module | what it makes |
 //! |---|---|
 //! | [`clicks`] | a search engine's click log with texts, positions and graded judgments |
+//! | [`query_dependent`] | feature lists that each query orders in its own way |
 
 pub mod clicks;
+pub mod query_dependent;

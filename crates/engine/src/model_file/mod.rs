@@ -43,8 +43,8 @@
 //! The two models of a combination have their metadata and arrays in the same file, under names that start
 //! with `first.` and `second.`.
 //!
-//! A stack is described in `stack.rs`, boosted trees in `boosted.rs`.
-//! Rankers over feature lists (`perceptron`, `slam`, `ranksvm`, `listnet`) are described in `ranker.rs`.
+//! A stack is described in `stack.rs`, boosted trees in `boosted.rs`. Rankers over feature lists (`perceptron`, `slam`,
+//! `ranksvm`, `listnet`) are described in `ranker.rs`, `query-dependent` in `query_dependent.rs`.
 //!
 //! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
 //! through a memory map; every byte is covered by the checksum, which is verified on every load.
@@ -55,6 +55,7 @@ mod boosted;
 mod container;
 mod latent;
 mod preference;
+mod query_dependent;
 mod ranker;
 mod stack;
 mod words;
@@ -68,8 +69,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::matching::{Combination, LatentKind, MatchingModel, WalkModel};
+use crate::rankers::query_dependent::QueryDependentModel;
 use crate::rankers::{RankerModel, RankerParams};
 use container::{Container, Reader, Writer};
+pub use query_dependent::KIND as QUERY_DEPENDENT;
 
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -132,6 +135,36 @@ pub fn save_ranker(path: &Path, model: &RankerModel, provenance: &Provenance) ->
     files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
 }
 
+/// Writes the file of a query-dependent ranker, whole or not at all.
+pub fn save_query_dependent(path: &Path, model: &QueryDependentModel, provenance: &Provenance) -> Result<()> {
+    let stored = query_dependent::Stored::of(model);
+    let mut container = Container::new();
+    let mut file = container.writer();
+    query_dependent::put(&mut file, model, &stored)?;
+    file.put_json("provenance", provenance)?;
+    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
+}
+
+/// Reads the file of a query-dependent ranker.
+pub fn load_query_dependent(path: &Path) -> Result<(QueryDependentModel, Provenance)> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
+    let file = container.reader();
+    let kind = file.metadata("kind").map_err(|e| Error::format(&name, e.to_string()))?;
+    if kind != QUERY_DEPENDENT {
+        return Err(Error::format(
+            &name,
+            format!("holds a {kind} model, where {QUERY_DEPENDENT} is expected"),
+        ));
+    }
+    let model = query_dependent::get(&file).and_then(|model| Ok((model, file.json("provenance")?)));
+    model.map_err(|error| match error {
+        Error::Params(message) | Error::Shape(message) => Error::format(&name, message),
+        other => other,
+    })
+}
+
 /// Reads the file of a ranker; a matching model is an error that says so.
 pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
     let name = files::name_of(path);
@@ -140,8 +173,15 @@ pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
     let file = container.reader();
     let kind = file.metadata("kind").map_err(|e| Error::format(&name, e.to_string()))?;
     if !RankerParams::KINDS.contains(&kind) {
-        let kinds = RankerParams::KINDS.join(", ");
-        let message = format!("holds a {kind} model; rankers of feature lists are {kinds}");
+        let message = match kind {
+            QUERY_DEPENDENT => format!(
+                "holds a {kind} model, which has a function for each query; rank, explain and inspect take it, with --letor"
+            ),
+            _ => format!(
+                "holds a {kind} model; rankers of feature lists are {}",
+                RankerParams::KINDS.join(", ")
+            ),
+        };
         return Err(Error::format(&name, message));
     }
     ranker::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
@@ -207,7 +247,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
                 tuned_on: file.has_metadata("tuned_on").then(|| file.json("tuned_on")).transpose()?,
             }))
         }
-        ranker if RankerParams::KINDS.contains(&ranker) => {
+        ranker if RankerParams::KINDS.contains(&ranker) || ranker == QUERY_DEPENDENT => {
             return Err(Error::Params(format!(
                 "holds a {ranker} model, which ranks feature lists (rank, explain and inspect take it with --letor, update with --lists)"
             )));

@@ -1,4 +1,5 @@
 mod kinds;
+mod query_dependent;
 mod rankers;
 
 use matchrank_core::matching::{Bm25, Bm25Params};

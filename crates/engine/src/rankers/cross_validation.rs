@@ -6,7 +6,7 @@
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
+use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
 use matchrank_core::{Error, Result};
 
 use super::training::train_ranker;
@@ -14,13 +14,13 @@ use super::{RankerModel, RankerParams};
 
 /// What came of one fold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoldFigures {
+pub struct FoldFigures<M = RankerModel> {
     /// The means of the measures on its queries.
     pub means: Vec<f64>,
     /// Queries that count in them.
     pub queries: u64,
     /// The model that was tested.
-    pub model: RankerModel,
+    pub model: M,
 }
 
 /// Trains and tests on every fold. `validated` is what epochs, lambdas and scalings are chosen by, in each fold anew.
@@ -33,6 +33,17 @@ pub fn cross_validate(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<FoldFigures>> {
+    cross_validate_with(folds, measures, |train, validation| {
+        train_ranker(params, scalings, train, None, Some((validation, validated)), seed, progress)
+    })
+}
+
+/// Trains and tests any ranker on every fold. `train` gets the lists to train and those to validate on.
+pub fn cross_validate_with<M: Ranker>(
+    folds: &[FeatureLists],
+    measures: &[Measure],
+    train: impl Fn(FeatureLists, FeatureLists) -> Result<M>,
+) -> Result<Vec<FoldFigures<M>>> {
     if folds.len() < 3 {
         return Err(Error::Params(format!(
             "there are {} folds; at least three are needed: one to test, one to validate, the others to train",
@@ -42,15 +53,9 @@ pub fn cross_validate(
     (0..folds.len())
         .map(|test| {
             let validation = (test + folds.len() - 1) % folds.len();
-            let train: Vec<&FeatureLists> = folds
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| *i != test && *i != validation)
-                .map(|(_, f)| f)
-                .collect();
-            let train = FeatureLists::concatenate(&train);
-            let validation = Some((folds[validation].clone(), validated));
-            let model = train_ranker(params, scalings, train, None, validation, seed, progress)?;
+            let others = folds.iter().enumerate().filter(|(i, _)| *i != test && *i != validation);
+            let trained: Vec<&FeatureLists> = others.map(|(_, fold)| fold).collect();
+            let model = train(FeatureLists::concatenate(&trained), folds[validation].clone())?;
             let evaluation = evaluate_ranker(&model, &folds[test], measures)?;
             Ok(FoldFigures {
                 means: (0..measures.len()).map(|measure| evaluation.mean(measure)).collect(),

@@ -6,12 +6,14 @@
 //! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
 //! | boosted trees | [`boosted`] |
 //! | go on learning, one list at a time | [`online`] |
+//! | a function for each query | [`query_dependent`] |
 //! | weights for a search engine's plugin | [`elasticsearch`] |
 
 pub mod boosted;
 mod cross_validation;
 pub mod elasticsearch;
 pub mod online;
+pub mod query_dependent;
 #[cfg(test)]
 mod tests;
 mod training;
@@ -25,7 +27,7 @@ use matchrank_core::ranking::slam::{SlamParams, SlamReport};
 use matchrank_core::ranking::{LinearRanker, PathPoint, Ranker, ScalingKind};
 use serde::{Deserialize, Serialize};
 
-pub use cross_validation::{FoldFigures, cross_validate};
+pub use cross_validation::{FoldFigures, cross_validate, cross_validate_with};
 pub use training::train_ranker;
 
 /// The parameters of a ranker, and so its kind.

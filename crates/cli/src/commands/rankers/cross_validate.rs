@@ -1,14 +1,18 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
-use matchrank_engine::rankers::{FoldFigures, RankerParams, cross_validate};
+use matchrank_core::ranking::query_dependent::QueryDependentParams;
+use matchrank_engine::model_file::QUERY_DEPENDENT;
+use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput, train_query_dependent};
+use matchrank_engine::rankers::{FoldFigures, RankerParams, cross_validate, cross_validate_with};
 use serde_json::{Value, json};
 
+use super::query_dependent::{self, read_table};
 use super::train::params_of;
-use super::{ScalingName, read_lists};
+use super::{ScalingName, parse_columns, read_lists};
 use crate::commands::train::settings::parse_setting;
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
@@ -23,12 +27,20 @@ pub(crate) struct Args {
     /// Folds: LETOR / SVMlight files, at least three
     #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
     letor: Vec<PathBuf>,
-    /// Which rankers, separated by commas
+    /// Which rankers, separated by commas: perceptron, slam, ranksvm, listnet, query-dependent; the latter with other
+    /// weights as query-dependent/knn, /uniform, ...
     #[arg(long, value_delimiter = ',', default_value = "perceptron,ranksvm,listnet", value_name = "LIST")]
     models: Vec<String>,
     /// Set a parameter of every ranker
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, Value)>,
+    /// Features that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never differ
+    /// within a query]
+    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
+    query_columns: Option<QueryColumns>,
+    /// Query features in a file of their own, for query-dependent rankers
+    #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
+    query_features: Option<PathBuf>,
     /// How features are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
@@ -49,35 +61,57 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   matchrank cross-validate --letor Fold*/test.txt
-  matchrank cross-validate --letor f1.txt f2.txt f3.txt --models perceptron --set target=map --format json";
+  matchrank cross-validate --letor f1.txt f2.txt f3.txt --models perceptron --set target=map --format json
+  matchrank cross-validate --letor Fold*/test.txt --models ranksvm,query-dependent,query-dependent/knn --measures mre,err,ndcg@10";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let models: Vec<RankerParams> =
-        args.models.iter().map(|kind| params_of(kind, &args.settings)).collect::<Result<_, _>>()?;
+    let models: Vec<Trainee> =
+        args.models.iter().map(|name| Trainee::new(name, &args.settings)).collect::<Result<_, _>>()?;
     ensure!(!models.is_empty(), "--models names no ranker; there are {}", RankerParams::KINDS.join(", "));
+    let query_file = args.query_features.as_deref().map(read_table).transpose()?;
+    let query_columns = args.query_columns.unwrap_or_default();
+    let input = query_file.as_ref().map_or(QueryInput::Columns(&query_columns), QueryInput::Table);
     let measures = Measure::parse_list(&args.measures)?;
     let folds: Vec<FeatureLists> =
         args.letor.iter().map(|path| read_lists(path, &terminal)).collect::<Result<_, _>>()?;
-    let mut results = Vec::new();
-    for params in &models {
-        let figures = cross_validate(
-            params,
-            args.scaling.kinds(),
-            &folds,
-            args.measure,
-            &measures,
-            global.seed,
-            &terminal,
-        )?;
-        results.push((params.kind(), figures));
+    let mut results: Vec<(String, Vec<Fold>)> = Vec::new();
+    for (trainee, name) in models.iter().zip(&args.models) {
+        let figures = match trainee {
+            Trainee::Linear(params) => {
+                let scalings = args.scaling.kinds();
+                let (validated, seed) = (args.measure, global.seed);
+                let figures =
+                    cross_validate(params, scalings, &folds, validated, &measures, seed, &terminal)?;
+                figures.into_iter().map(Fold::of).collect()
+            }
+            Trainee::QueryDependent(params) => {
+                let &[scaling] = args.scaling.kinds() else {
+                    bail!("--scaling auto is for rankers with one function; name one scaling");
+                };
+                let figures = cross_validate_with(&folds, &measures, |train, validation| {
+                    let validation = Some((validation, args.measure));
+                    let mut model =
+                        train_query_dependent(params, scaling, train, input, validation, &terminal)?;
+                    if let QueryInput::Table(table) = input
+                        && params.weights.are_local()
+                    {
+                        let queries = folds.iter().flat_map(|fold| fold.iter());
+                        model.know(table, queries.map(|list| list.query().to_owned()))?;
+                    }
+                    Ok(model)
+                })?;
+                figures.into_iter().map(Fold::of).collect()
+            }
+        };
+        results.push((name.clone(), figures));
     }
     terminal.finish();
-    let mean = |figures: &[FoldFigures], m: usize| {
+    let mean = |figures: &[Fold], m: usize| {
         figures.iter().map(|fold| fold.means[m]).sum::<f64>() / figures.len() as f64
     };
-    let queries = |figures: &[FoldFigures]| figures.iter().map(|fold| fold.queries).sum::<u64>();
+    let queries = |figures: &[Fold]| figures.iter().map(|fold| fold.queries).sum::<u64>();
     let named = |values: Vec<f64>| -> serde_json::Map<String, Value> {
         measures.iter().zip(values).map(|(measure, value)| (measure.to_string(), json!(value))).collect()
     };
@@ -118,4 +152,36 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     terminal::print(&table(&header, rows, args.format))?;
     terminal.done("cross-validated", started);
     Ok(Outcome::Clean)
+}
+
+/// A ranker to train.
+enum Trainee {
+    Linear(RankerParams),
+    QueryDependent(QueryDependentParams),
+}
+
+impl Trainee {
+    fn new(name: &str, settings: &[(String, Value)]) -> anyhow::Result<Self> {
+        match name.split_once('/') {
+            None if name == QUERY_DEPENDENT => {
+                Ok(Self::QueryDependent(query_dependent::params_of(None, settings)?))
+            }
+            Some((QUERY_DEPENDENT, weights)) => {
+                Ok(Self::QueryDependent(query_dependent::params_of(Some(weights), settings)?))
+            }
+            _ => Ok(Self::Linear(params_of(name, settings)?)),
+        }
+    }
+}
+
+/// The figures of a fold, without its model.
+struct Fold {
+    means: Vec<f64>,
+    queries: u64,
+}
+
+impl Fold {
+    fn of<M>(figures: FoldFigures<M>) -> Self {
+        Self { means: figures.means, queries: figures.queries }
+    }
 }

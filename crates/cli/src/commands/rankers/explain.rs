@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::ranking::{Contribution, Ranker};
 use matchrank_engine::model_file;
 use serde_json::json;
 
-use super::read_lists;
+use super::{query_dependent, read_lists};
 use crate::Outcome;
 use crate::terminal::{self, Format, Terminal, table};
 
 pub(crate) struct Question<'a> {
     pub(crate) model: &'a Path,
     pub(crate) letor: &'a Path,
+    /// Query features of the lists, for query-dependent models.
+    pub(crate) query_features: Option<&'a Path>,
     pub(crate) query: &'a str,
     pub(crate) document: &'a str,
     /// The document to compare with.
@@ -25,7 +28,6 @@ pub(crate) struct Question<'a> {
 
 pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Result<Outcome> {
     let Question { letor, query, document, against, top, format, .. } = *question;
-    let (model, _) = model_file::load_ranker(question.model)?;
     let lists = read_lists(letor, terminal)?;
     terminal.finish();
     let list = lists
@@ -38,9 +40,21 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
             .with_context(|| format!("{}: query {query} has no document {document}", letor.display()))
     };
     let first = place(document)?;
-    let mut scores = Vec::new();
-    model.score(&list, &mut scores);
-    let parts = model.ranker.explain(&list, first);
+    let Answer { kind, scores, parts: parts_of, borrowed } =
+        answer(question.model, question.query_features, &lists, &list)?;
+    let (borrowed_text, borrowed_json) = borrowed.unzip();
+    let with_borrowed = |mut json: serde_json::Value| {
+        if let Some(borrowed) = &borrowed_json {
+            json["function"] = borrowed.clone();
+        }
+        json
+    };
+    if format == Format::Table
+        && let Some(text) = &borrowed_text
+    {
+        terminal::print(&format!("{text}\n"))?;
+    }
+    let parts = parts_of(first);
     let Some(against) = against else {
         let mut parts = parts;
         parts.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
@@ -56,10 +70,10 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
                                 "weight": part.weight, "adds": part.adds })
                     })
                     .collect();
-                print_json(&json!({
-                    "model": model.kind(), "query": query, "document": document, "score": score,
+                print_json(&with_borrowed(json!({
+                    "model": kind, "query": query, "document": document, "score": score,
                     "features": parts, "others": others,
-                }))
+                })))
             }
             format => {
                 let mut rows: Vec<Vec<String>> = parts[..shown].iter().map(row).collect();
@@ -68,12 +82,13 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
                 }
                 rows.push(last_cell("score", score, 5));
                 let header = ["feature", "value", "scaled", "weight", "adds"];
-                print_table(
-                    &format!("{}: the score is the sum over features of weight * scaled value", model.kind()),
-                    &header,
-                    rows,
-                    format,
-                )
+                let is_sum = scores[first] == 0.0 || !parts.is_empty();
+                let title = if is_sum {
+                    "the score is the sum over features of weight * scaled value"
+                } else {
+                    "the score is a sum over training documents, which has no parts by feature"
+                };
+                print_table(&format!("{kind}: {title}"), &header, rows, format)
             }
         };
     };
@@ -84,7 +99,7 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
     for part in parts {
         differences.entry(part.feature).or_default()[0] = Some(part);
     }
-    for part in model.ranker.explain(&list, second) {
+    for part in parts_of(second) {
         differences.entry(part.feature).or_default()[1] = Some(part);
     }
     let adds = |part: &Option<Contribution>| part.map_or(0.0, |part| part.adds);
@@ -106,11 +121,11 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
                     json!({ "feature": feature + 1, "value": value(a), "other_value": value(b), "adds": difference })
                 })
                 .collect();
-            print_json(&json!({
-                "model": model.kind(), "query": query, "document": document, "score": scores[first],
+            print_json(&with_borrowed(json!({
+                "model": kind, "query": query, "document": document, "score": scores[first],
                 "against": against, "other_score": scores[second], "difference": gap,
                 "features": parts, "others": others,
-            }))
+            })))
         }
         format => {
             let mut rows: Vec<Vec<String>> = differences[..shown]
@@ -134,13 +149,46 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
                 std::cmp::Ordering::Equal => "level with",
             };
             print_table(
-                &format!("{}: why {document} stands {order} {against}, feature by feature", model.kind()),
+                &format!("{kind}: why {document} stands {order} {against}, feature by feature"),
                 &["feature", document, against, "adds"],
                 rows,
                 format,
             )
         }
     }
+}
+
+/// What a model says of a list.
+struct Answer<'a> {
+    kind: &'static str,
+    scores: Vec<f64>,
+    /// What each feature adds to the score of a document; nothing where scores have no such parts.
+    parts: Box<dyn Fn(usize) -> Vec<Contribution> + 'a>,
+    /// Whom a query-dependent function was learned from.
+    borrowed: Option<(String, serde_json::Value)>,
+}
+
+fn answer<'a>(
+    path: &Path,
+    query_features: Option<&Path>,
+    lists: &FeatureLists,
+    list: &'a List<'a>,
+) -> anyhow::Result<Answer<'a>> {
+    let mut scores = Vec::new();
+    if model_file::kind(path)? == model_file::QUERY_DEPENDENT {
+        let model = query_dependent::load(path, query_features, lists)?;
+        let served = model.served(list)?;
+        model.score_by(&served.function, list, &mut scores);
+        let borrowed = Some(query_dependent::borrowed(&model, &served, list));
+        let parts = move |i: usize| model.explain(&served.function, list, i).unwrap_or_default();
+        return Ok(Answer { kind: model_file::QUERY_DEPENDENT, scores, parts: Box::new(parts), borrowed });
+    }
+    ensure!(query_features.is_none(), "--query-features is for query-dependent models");
+    let (model, _) = model_file::load_ranker(path)?;
+    model.score(list, &mut scores);
+    let kind = model.kind();
+    let parts = move |i: usize| model.ranker.explain(list, i);
+    Ok(Answer { kind, scores, parts: Box::new(parts), borrowed: None })
 }
 
 fn row(part: &Contribution) -> Vec<String> {

@@ -6,6 +6,7 @@ use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::{RankerModel, RankerReport};
 use serde_json::{Value, json};
 
+use super::query_dependent;
 use crate::terminal::{human, to_json};
 
 /// Features that are shown, those of the largest weights.
@@ -13,6 +14,9 @@ const SHOWN: usize = 10;
 
 /// The rows of a table, and remarks below it.
 pub(crate) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<String>, Provenance)> {
+    if model_file::kind(path)? == model_file::QUERY_DEPENDENT {
+        return query_dependent::describe(path);
+    }
     let (model, provenance) = model_file::load_ranker(path)?;
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let mut rows = vec![row("kind", model.kind().to_owned())];
@@ -68,6 +72,9 @@ fn weights(model: &RankerModel) -> String {
 
 /// All of it, for programs.
 pub(crate) fn json_of(path: &Path) -> anyhow::Result<Value> {
+    if model_file::kind(path)? == model_file::QUERY_DEPENDENT {
+        return query_dependent::json_of(path);
+    }
     let (model, provenance) = model_file::load_ranker(path)?;
     let state = model.state.as_ref().map(|state| {
         json!({ "rounds": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss })

@@ -4,6 +4,7 @@ pub(crate) mod cross_validate;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod inspect;
+pub(crate) mod query_dependent;
 pub(crate) mod rank;
 mod summary;
 pub(crate) mod train;
@@ -16,6 +17,7 @@ use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
+use matchrank_engine::rankers::query_dependent::QueryColumns;
 
 /// How features are scaled
 #[derive(Clone, Copy, ValueEnum)]
@@ -52,6 +54,28 @@ impl ScalingName {
 
 pub(crate) fn read_lists(path: &Path, progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
     Ok(letor::parse(&files::name_of(path), &files::read_all(path)?, progress)?)
+}
+
+/// Features numbered as in files, `5-7,20`, as columns.
+pub(crate) fn parse_columns(text: &str) -> Result<QueryColumns, String> {
+    let number = |text: &str| match text.trim().parse::<u32>() {
+        Ok(number) if number > 0 => Ok(number - 1),
+        _ => Err(format!("`{text}` is no feature; expected numbers from 1 and ranges, as in 5-7,20")),
+    };
+    let mut columns = Vec::new();
+    for part in text.split(',') {
+        match part.split_once('-') {
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if last < first || last - first > 100_000 {
+                    return Err(format!("`{part}` is no range of features"));
+                }
+                columns.extend(first..=last);
+            }
+            None => columns.push(number(part)?),
+        }
+    }
+    Ok(QueryColumns::Named(columns))
 }
 
 /// Says how many features of lists a model does not know.

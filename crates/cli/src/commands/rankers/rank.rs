@@ -7,20 +7,32 @@ use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::Ranking;
 
-use super::{note_unknown_features, read_lists};
+use super::{note_unknown_features, query_dependent, read_lists};
 use crate::terminal::Terminal;
 
 /// The rankings of all lists and the kind of the model. Documents of equal score stand by id.
 pub(crate) fn rank_lists(
     model: &Path,
     letor: &Path,
+    query_features: Option<&Path>,
     top: usize,
     terminal: &Terminal,
 ) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
-    let (model, _) = model_file::load_ranker(model)?;
-    let lists = read_lists(letor, terminal)?;
-    note_unknown_features(&lists, model.ranker.weights.len(), letor, terminal);
-    let scores = model.score_all(&lists);
+    let (lists, scores, kind) = if model_file::kind(model)? == model_file::QUERY_DEPENDENT {
+        let lists = read_lists(letor, terminal)?;
+        let model = query_dependent::load(model, query_features, &lists)?;
+        note_unknown_features(&lists, model.learner().lists().n_features(), letor, terminal);
+        let scores = model.score_all(&lists);
+        query_dependent::note_fallbacks(&model, &lists, terminal)?;
+        (lists, scores, model_file::QUERY_DEPENDENT)
+    } else {
+        ensure!(query_features.is_none(), "--query-features is for query-dependent models");
+        let (model, _) = model_file::load_ranker(model)?;
+        let lists = read_lists(letor, terminal)?;
+        note_unknown_features(&lists, model.ranker.weights.len(), letor, terminal);
+        let scores = model.score_all(&lists);
+        (lists, scores, model.kind())
+    };
     ensure!(
         scores.iter().all(|score| score.is_finite()),
         "{}: some scores are no finite numbers",
@@ -33,5 +45,5 @@ pub(crate) fn rank_lists(
         documents.truncate(top);
         (list.query().to_owned(), documents)
     });
-    Ok((rankings.collect(), model.kind()))
+    Ok((rankings.collect(), kind))
 }

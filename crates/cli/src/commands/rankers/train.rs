@@ -13,7 +13,7 @@ use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
-use super::{ScalingName, note_unknown_features, read_lists, summary};
+use super::{ScalingName, note_unknown_features, query_dependent, read_lists, summary};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
@@ -77,6 +77,33 @@ pub(crate) enum Model {
     ///   max_iterations=500   iterations for each lambda, at most
     #[command(verbatim_doc_comment, after_help = EXAMPLES)]
     Listnet(Args),
+    /// Query-dependent ranking: a function for each query, learned from the training queries near to it
+    ///
+    /// Queries are compared by query features: features of the lists that never differ within a query, or a file of their
+    /// own, such as latent vectors of a matching model. The model keeps its training lists; the function of a query is
+    /// learned when it is first ranked, in milliseconds. A query that is far from all others gets one function learned
+    /// from all of them, and rank and explain say so.
+    ///
+    /// Parameters for --set:
+    ///   neighbours=15        training queries that count, for a query that is one of them
+    ///   novel_neighbours=15  the same for a query that is new
+    ///   bandwidth=null       h of the weights; null for the median distance to the query
+    ///   reach=3              a query is far if its nearest is farther than this many times the largest
+    ///                        distance from a training query to its nearest
+    ///   rankings=kendall     how query features that are rankings are compared: kendall, mallows
+    ///   kernel=linear        how documents are compared: linear, gaussian (up to 5,000 documents)
+    ///   width=null           sigma^2 of the Gaussian kernel; null for the median distance between documents
+    ///   form=scoring         what is learned: scoring (a score for each document), ranking (a preference
+    ///                        for each pair)
+    ///   loss=hinge           what a pair costs: hinge, logistic, psi
+    ///   lambda=[10,...,1e-6] weight of ||f||^2 / 2, or several, as in [1,0.1], of which
+    ///                        validation chooses; without --validation 0.01
+    ///   solver=auto          for the hinge: coordinate_descent, admm, inexact_admm (the paper's), newton
+    ///                        (without pairs), or auto, which chooses
+    ///   tolerance=0.001      duality gap, relative, at which to stop
+    ///   max_iterations=1000  rounds for each lambda, at most
+    #[command(verbatim_doc_comment, after_help = query_dependent::EXAMPLES)]
+    QueryDependent(query_dependent::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -116,7 +143,7 @@ pub(crate) struct Args {
 }
 
 /// lambda where nothing says which is best: that of the middle of what validation chooses on real data.
-const LAMBDA: f64 = 0.01;
+pub(super) const LAMBDA: f64 = 0.01;
 
 /// Parameters of a kind with settings over its defaults.
 pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
@@ -125,7 +152,9 @@ pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Res
         "slam" => RankerParams::Slam(params_from(settings)?),
         "ranksvm" => RankerParams::RankSvm(params_from(settings)?),
         "listnet" => RankerParams::ListNet(params_from(settings)?),
-        other => bail!("there is no ranker {other}; there are {}", RankerParams::KINDS.join(", ")),
+        other => {
+            bail!("there is no ranker {other}; there are {}, query-dependent", RankerParams::KINDS.join(", "))
+        }
     };
     params.validate()?;
     Ok(params)
@@ -139,6 +168,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         Model::Slam(args) => ("slam", args, None),
         Model::Ranksvm(args) => ("ranksvm", args, None),
         Model::Listnet(args) => ("listnet", args, None),
+        Model::QueryDependent(args) => return query_dependent::train(args, global),
     };
     files::check_writable(&args.out)?;
     let mut params = params_of(kind, &args.settings)?;

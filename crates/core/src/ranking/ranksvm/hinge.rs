@@ -36,17 +36,41 @@ pub(super) fn fit(
 ) -> Result<(Vec<f64>, PathReport)> {
     let mut risk = PairRisk::squared_hinge(sample);
     let mut last = vec![0.0; sample.lists().n_features()];
+    let (tolerance, most) = (params.tolerance, params.max_iterations);
     let chosen = choose(&params.lambda, validation, progress, |lambda| {
-        let (w, point) = minimise(&mut risk, params, lambda, std::mem::take(&mut last));
+        let (w, point) = minimise(&mut risk, tolerance, most, lambda, std::mem::take(&mut last));
         last.clone_from(&w);
         (w, point)
     })?;
     Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
 }
 
+/// What a path of lambdas is solved by, the largest first.
+pub(in crate::ranking) struct HingePath<'a> {
+    pub(in crate::ranking) lambdas: &'a [f64],
+    pub(in crate::ranking) tolerance: f64,
+    pub(in crate::ranking) max_iterations: u32,
+}
+
+/// Solves for every lambda, each from the solution of the one before; `each` gets all of them.
+pub(in crate::ranking) fn hinge_path(
+    path: &HingePath<'_>,
+    sample: &Sample<'_>,
+    mut each: impl FnMut(&[f64], PathPoint),
+) {
+    let mut risk = PairRisk::squared_hinge(sample);
+    let mut w = vec![0.0; sample.lists().n_features()];
+    for &lambda in path.lambdas {
+        let point;
+        (w, point) = minimise(&mut risk, path.tolerance, path.max_iterations, lambda, w);
+        each(&w, point);
+    }
+}
+
 fn minimise(
     risk: &mut PairRisk<'_, '_>,
-    params: &RankSvmParams,
+    tolerance: f64,
+    max_iterations: u32,
     lambda: f64,
     start: Vec<f64>,
 ) -> (Vec<f64>, PathPoint) {
@@ -55,8 +79,8 @@ fn minimise(
     loop {
         risk.round_hinge(width);
         // What remains of the gradient adds its square over 2 lambda to the gap. J is at most 1, that of w = 0.
-        let remainder = (0.1 * params.tolerance * best.0.min(1.0) * lambda).sqrt();
-        let found = newton::minimise(risk, lambda, w, 1.0, remainder, params.max_iterations - iterations);
+        let remainder = (0.1 * tolerance * best.0.min(1.0) * lambda).sqrt();
+        let found = newton::minimise(risk, lambda, w, 1.0, remainder, max_iterations - iterations);
         iterations += found.iterations;
         w = found.w;
         let Means { hinges, gradient, .. } = risk.means(&w);
@@ -66,10 +90,10 @@ fn minimise(
         }
         let dual = (hinges[0] - hinges[1]) / width - 0.5 / lambda * dot(&gradient, &gradient);
         lower_bound = lower_bound.max(dual);
-        let (gap, wanted) = (best.0 - lower_bound, params.tolerance * best.0);
+        let (gap, wanted) = (best.0 - lower_bound, tolerance * best.0);
         // The gap is about in proportion to the square of the width.
         width *= (0.5 * wanted / gap).sqrt().clamp(0.1, 0.5);
-        if gap <= wanted || width < NARROWEST || iterations >= params.max_iterations {
+        if gap <= wanted || width < NARROWEST || iterations >= max_iterations {
             let (objective, w) = best;
             let point = PathPoint {
                 lambda,

@@ -25,6 +25,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::hinge::{HingePath, hinge_path};
 use self::objective::PairRisk;
 use super::path::{LambdaPath, PathPoint, check_lambdas, choose};
 use super::products::dot;

@@ -1,0 +1,93 @@
+//! `export query-vectors`: latent vectors of queries, as query features for `train query-dependent`.
+
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
+use matchrank_engine::dataset::{Clicks, Dataset};
+use matchrank_engine::ingest::{Named, read_queries};
+use matchrank_engine::matching::{LatentModel, MatchingModel};
+use matchrank_engine::{Error, files, model_file};
+
+use crate::terminal::{Terminal, human};
+use crate::{Global, Outcome};
+
+#[derive(clap::Args)]
+pub(crate) struct QueryVectors {
+    /// Model file made by `train rmls`, `pls`, `lsi-dt` or `lsi-qd`, or a combination with one
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Queries: id and text
+    #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
+    queries: Vec<PathBuf>,
+    /// Dataset the model was trained on, for its clicks; words alone count without
+    #[arg(long, value_name = "DATASET")]
+    data: Option<PathBuf>,
+    /// File to write; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcome> {
+    let terminal = Terminal::new(global.quiet);
+    files::check_writable(&args.out)?;
+    let (model, _) = model_file::load(&args.model)?;
+    let Some(latent) = latent(&model) else {
+        bail!(
+            "{}: a {} model has no latent vectors; models of rmls, pls, lsi-dt and lsi-qd have",
+            args.model.display(),
+            model.kind()
+        );
+    };
+    let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
+    if let Some(dataset) = &dataset {
+        ensure!(
+            latent.inputs.source().content_hash == dataset.manifest.content_hash,
+            "{}: is another dataset than the model was trained on, whose clicks mean nothing to it; leave --data out",
+            dataset.folder().display()
+        );
+    }
+    let clicks = dataset.as_ref().map(Clicks::of).transpose()?;
+    let queries = read_queries(&args.queries, &Named::new())?;
+    ensure!(!queries.is_empty(), "there are no queries to export");
+    let d = latent.model.d();
+    let mut text = "query".to_owned();
+    (1..=d).for_each(|i| text.push_str(&format!("\tv{i}")));
+    text.push('\n');
+    let mut unknown = 0u64;
+    for query in &queries {
+        let x = latent.inputs.query(&query.text, clicks.as_ref());
+        let mut vector = latent.model.map_query(x.row());
+        let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            // Directions say what queries mean, lengths how many words they have.
+            vector.iter_mut().for_each(|v| *v /= norm);
+        } else {
+            unknown += 1;
+        }
+        text.push_str(&query.id);
+        vector.iter().for_each(|v| text.push_str(&format!("\t{v}")));
+        text.push('\n');
+    }
+    files::write_atomically(&args.out, |out| {
+        out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(&args.out), e))
+    })?;
+    terminal.finish();
+    if unknown > 0 {
+        terminal.say(&format!("the model knows no word of {} queries; their vectors are 0", human(unknown)));
+    }
+    terminal.say(&format!(
+        "{} vectors of {d} numbers in {}",
+        human(queries.len() as u64),
+        args.out.display()
+    ));
+    Ok(Outcome::Clean)
+}
+
+/// The latent model, or the first one in a combination.
+fn latent(model: &MatchingModel) -> Option<&LatentModel> {
+    match model {
+        MatchingModel::Latent(model) => Some(model),
+        MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
+        _ => None,
+    }
+}

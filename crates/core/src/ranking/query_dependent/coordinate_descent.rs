@@ -1,0 +1,169 @@
+//! The hinge by dual coordinate descent: one pair at a time, exactly.
+//!
+//! Problem: maximise D(alpha) = sum alpha_p - ||sum alpha_p z_p||^2 / (2 lambda) over 0 <= alpha_p <= c_p; then
+//! w = v / lambda with v = sum alpha_p z_p. With all others fixed the best alpha_p is
+//!
+//! clamp(alpha_p + lambda (1 - w . z_p) / ||z_p||^2, 0, c_p).
+//!
+//! Rounds alternate. First all margins at once, cheaply (`Problem::margins`), which give J(w) - D(alpha), the duality gap, and
+//! say which pairs are where they belong: at 0 with a margin beyond 1, or at c with one below. Then some sweeps over the
+//! others, in random order. v does not depend on lambda, so a path of lambdas goes on from where the last ended: at a
+//! lambda so large that every margin is below 1, alpha = c is optimal and costs one look.
+//!
+//! Boxes may be moved to [-c, 0], which is the hinge plus c times the margin: the convex problems that the psi loss is
+//! made of (`psi.rs`).
+//!
+//! Reference: Hsieh et al., *A dual coordinate descent method for large-scale linear SVM*, 2008.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::problem::{Loss, Problem, Solution, add_lanes, dot, dot_lanes};
+use crate::simd::vectorised;
+
+/// Sweeps between two looks at all pairs.
+const SWEEPS: usize = 4;
+
+/// A problem with the pairs formed, and where the dual stands.
+pub struct CoordinateDescent<'p> {
+    problem: &'p Problem,
+    /// z of every pair.
+    z: Vec<f64>,
+    /// ||z||^2.
+    squares: Vec<f64>,
+    /// Lower and upper end of alpha, beside it.
+    low: Vec<f64>,
+    high: Vec<f64>,
+    alpha: Vec<f64>,
+    v: Vec<f64>,
+    order: Vec<u32>,
+    scores: Vec<f64>,
+    margins: Vec<f64>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl<'p> CoordinateDescent<'p> {
+    /// Starts at alpha = c, the solution for a very large lambda.
+    pub fn new(problem: &'p Problem) -> Self {
+        let (stride, n) = (problem.stride(), problem.pairs().len());
+        let mut z = vec![0.0; n * stride];
+        for (pair, z) in problem.pairs().iter().zip(z.chunks_exact_mut(stride)) {
+            problem.difference(pair, z);
+        }
+        let squares = z.chunks_exact(stride).map(|z| dot(z, z)).collect();
+        let high: Vec<f64> = problem.pairs().iter().map(|pair| pair.cost).collect();
+        let mut solver = Self {
+            problem,
+            z,
+            squares,
+            low: vec![0.0; n],
+            alpha: high.clone(),
+            high,
+            v: vec![0.0; stride],
+            order: Vec::with_capacity(n),
+            scores: Vec::new(),
+            margins: Vec::new(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(n as u64),
+        };
+        solver.refresh();
+        solver
+    }
+
+    /// v from alpha: sums that were updated many times lose digits.
+    fn refresh(&mut self) {
+        self.problem.combine(self.alpha.iter().copied(), &mut self.scores, &mut self.v);
+    }
+
+    /// Moves the boxes of some pairs to [-c, 0], and of all others back to [0, c].
+    pub(super) fn set_boxes(&mut self, moved: &[bool]) {
+        for (p, pair) in self.problem.pairs().iter().enumerate() {
+            (self.low[p], self.high[p]) = if moved[p] { (-pair.cost, 0.0) } else { (0.0, pair.cost) };
+            self.alpha[p] = self.alpha[p].clamp(self.low[p], self.high[p]);
+        }
+        self.refresh();
+    }
+
+    /// The margins at the last solution.
+    pub(super) fn margins(&self) -> &[f64] {
+        &self.margins
+    }
+
+    /// Goes on until the gap is at most `tolerance` times the objective, or rounds run out.
+    pub fn solve(&mut self, lambda: f64, tolerance: f64, max_rounds: u32) -> Solution {
+        let mut rounds = 0;
+        loop {
+            if rounds % 32 == 31 {
+                self.refresh();
+            }
+            let w: Vec<f64> = self.v.iter().map(|v| v / lambda).collect();
+            self.problem.margins(&w, &mut self.scores, &mut self.margins);
+            let (objective, lower_bound) = self.bounds(lambda);
+            if objective - lower_bound <= tolerance * objective || rounds == max_rounds {
+                let (mut w, alpha) = (w, self.alpha.clone());
+                w.truncate(self.problem.n_columns());
+                return Solution {
+                    lambda,
+                    w,
+                    alpha,
+                    objective,
+                    lower_bound: Some(lower_bound),
+                    iterations: rounds,
+                };
+            }
+            rounds += 1;
+            let Self { order, alpha, low, high, margins, squares, .. } = self;
+            order.clear();
+            order.extend((0..alpha.len() as u32).filter(|&p| {
+                let p = p as usize;
+                let settled =
+                    margins[p] >= 1.0 && alpha[p] <= low[p] || margins[p] <= 1.0 && alpha[p] >= high[p];
+                !settled && squares[p] > 0.0
+            }));
+            for _ in 0..SWEEPS {
+                for i in (1..self.order.len()).rev() {
+                    self.order.swap(i, self.rng.random_range(0..=i));
+                }
+                let boxes = (&self.low[..], &self.high[..]);
+                sweep(&self.z, &self.order, &self.squares, boxes, lambda, &mut self.alpha, &mut self.v);
+            }
+        }
+    }
+
+    /// J and D, of the problem with the boxes as they are.
+    fn bounds(&self, lambda: f64) -> (f64, f64) {
+        let norm = 0.5 * dot(&self.v, &self.v) / lambda;
+        let (mut risk, mut sum) = (0.0, 0.0);
+        for p in 0..self.alpha.len() {
+            let (moved, margin) = (-self.low[p], self.margins[p]);
+            let cost = self.high[p] - self.low[p];
+            risk += cost * Loss::Hinge.of(margin) + moved * margin;
+            sum += self.alpha[p] + moved;
+        }
+        (norm + risk, sum - norm)
+    }
+}
+
+vectorised! {
+    fn sweep(
+        z: &[f64],
+        order: &[u32],
+        squares: &[f64],
+        boxes: (&[f64], &[f64]),
+        lambda: f64,
+        alpha: &mut [f64],
+        v: &mut [f64],
+    ) {
+        let (low, high) = boxes;
+        for &p in order {
+            let p = p as usize;
+            let z = &z[p * v.len()..][..v.len()];
+            let wanted = alpha[p] + (lambda - dot_lanes(z, v)) / squares[p];
+            let next = wanted.max(low[p]).min(high[p]);
+            let step = next - alpha[p];
+            if step != 0.0 {
+                alpha[p] = next;
+                add_lanes(step, z, v);
+            }
+        }
+    }
+}

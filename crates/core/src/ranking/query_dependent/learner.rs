@@ -1,0 +1,405 @@
+//! Training lists with what is known of their queries, from which the function of any target is learned.
+
+use rayon::prelude::*;
+
+use super::params::QueryDependentParams;
+use super::problem::{Loss, Problem, Solution};
+use super::query_features::QueryFeatures;
+use super::solver::{Solver, solve_path};
+use super::space::{self, DocumentKernel, Form, Gaussian, dense, pairs_of};
+use super::weights::{Neighbour, Weights, nearest};
+use crate::data::{FeatureLists, List};
+use crate::ranking::products;
+use crate::ranking::ranksvm::{HingePath, hinge_path};
+use crate::ranking::sample::Sample;
+use crate::{Error, Result};
+
+/// Pairs beyond which the linear hinge is minimised without forming them.
+const MANY_PAIRS: usize = 20_000;
+
+/// A query to learn a function for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Target<'a> {
+    /// Its number among the training lists, if it is one of them.
+    pub observed: Option<usize>,
+    /// What is known of it.
+    pub features: Option<&'a QueryFeatures>,
+}
+
+/// Whom the function of a target is learned from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Neighbourhood {
+    /// From these, the nearest first.
+    Near(Vec<Neighbour>),
+    /// From all training queries alike, and why.
+    Uniform(Fallback),
+}
+
+/// Why a target has the uniform function.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fallback {
+    /// It was asked for: the weights are uniform.
+    Asked,
+    /// Each training query is for itself, and the target is none of them.
+    Novel,
+    /// Nothing is known of the target.
+    NoFeatures,
+    /// The nearest training query is farther away than anything known is from its nearest.
+    Far {
+        /// Distance of the nearest.
+        distance: f64,
+        /// How far would have been near.
+        reach: f64,
+    },
+    /// No training query has a weight above 0.
+    NoWeight,
+    /// Those near have no two documents of different grades.
+    NothingToOrder,
+}
+
+/// How a function scores.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Learned {
+    /// A weight for each feature.
+    Linear(Vec<f64>),
+    /// Training documents and their coefficients in a sum of kernels.
+    Documents(Vec<(u32, f64)>),
+    /// Pairs of training documents and their coefficients.
+    Pairs(Vec<(u32, u32, f64)>),
+}
+
+/// The function of a target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    /// How it scores.
+    pub learned: Learned,
+    /// lambda.
+    pub lambda: f64,
+    /// J.
+    pub objective: f64,
+    /// What J cannot go below; none for psi.
+    pub lower_bound: Option<f64>,
+    /// Rounds of the solver.
+    pub iterations: u32,
+}
+
+/// Training lists, ready to learn from.
+#[derive(Debug, Clone)]
+pub struct QueryDependent {
+    params: QueryDependentParams,
+    lists: FeatureLists,
+    queries: Vec<QueryFeatures>,
+    /// Columns that documents are not compared by.
+    left_out: Vec<bool>,
+    gaussian: Option<Gaussian>,
+    /// How far a neighbour may be.
+    reach: f64,
+}
+
+impl QueryDependent {
+    /// Takes lists whose features are scaled already, what is known of each query (nothing, for weights that do not
+    /// ask), and the columns that belong to queries, by which documents are not compared.
+    pub fn new(
+        params: &QueryDependentParams,
+        lists: FeatureLists,
+        queries: Vec<QueryFeatures>,
+        query_columns: &[u32],
+    ) -> Result<Self> {
+        params.validate()?;
+        if params.weights.are_local() {
+            if queries.len() != lists.n_queries() {
+                let (given, needed) = (queries.len(), lists.n_queries());
+                return Err(Error::Shape(format!("{given} queries have features, and {needed} have lists")));
+            }
+            if let Some(i) = queries.iter().position(|query| !query.fits(&queries[0])) {
+                let query = lists.list(i).query();
+                return Err(Error::Shape(format!("query {query} has other features than the first")));
+            }
+        }
+        for (query, list) in queries.iter().zip(lists.iter()) {
+            query.validate().map_err(|error| Error::Params(format!("query {}: {error}", list.query())))?;
+        }
+        let mut left_out = vec![false; lists.n_features()];
+        query_columns.iter().filter_map(|&c| left_out.get_mut(c as usize).map(|l| *l = true)).count();
+        let gaussian = (params.kernel == DocumentKernel::Gaussian)
+            .then(|| Gaussian::new(&lists, &left_out, params.width, params.form))
+            .transpose()?;
+        let reach = if params.weights.are_local() { params.reach * widest(&queries) } else { f64::INFINITY };
+        Ok(Self { params: params.clone(), lists, queries, left_out, gaussian, reach })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &QueryDependentParams {
+        &self.params
+    }
+
+    /// The training lists.
+    pub fn lists(&self) -> &FeatureLists {
+        &self.lists
+    }
+
+    /// What is known of the training queries.
+    pub fn queries(&self) -> &[QueryFeatures] {
+        &self.queries
+    }
+
+    /// sigma^2 of the Gaussian kernel.
+    pub fn width(&self) -> Option<f64> {
+        self.gaussian.as_ref().map(|gaussian| gaussian.width)
+    }
+
+    /// The training queries that a target borrows from.
+    pub fn neighbourhood(&self, target: Target<'_>) -> Result<Neighbourhood> {
+        let params = &self.params;
+        let near = match (params.weights, target) {
+            (Weights::Uniform, _) => return Ok(Neighbourhood::Uniform(Fallback::Asked)),
+            (Weights::Individual, Target { observed: None, .. }) => {
+                return Ok(Neighbourhood::Uniform(Fallback::Novel));
+            }
+            (Weights::Individual, Target { observed: Some(query), .. }) => {
+                vec![Neighbour { query, distance: 0.0, weight: 1.0 }]
+            }
+            (_, Target { features: None, .. }) => return Ok(Neighbourhood::Uniform(Fallback::NoFeatures)),
+            (weights, Target { observed, features: Some(features) }) => {
+                features.validate()?;
+                if !self.queries.first().is_none_or(|query| query.fits(features)) {
+                    return Err(Error::Shape(
+                        "the query has other features than those of the training".into(),
+                    ));
+                }
+                let k = if observed.is_some() { params.neighbours } else { params.novel_neighbours };
+                let near = nearest(weights, params.bandwidth, params.rankings, &self.queries, features, k);
+                let distance = near.iter().map(|near| near.distance).fold(f64::INFINITY, f64::min);
+                if near.is_empty() {
+                    return Ok(Neighbourhood::Uniform(Fallback::NoWeight));
+                }
+                if distance > self.reach {
+                    let reach = self.reach;
+                    return Ok(Neighbourhood::Uniform(Fallback::Far { distance, reach }));
+                }
+                near
+            }
+        };
+        let teaches = |near: &Neighbour| {
+            let labels = self.lists.list(near.query).labels();
+            labels.iter().any(|label| *label != labels[0])
+        };
+        if !near.iter().any(teaches) {
+            return Ok(Neighbourhood::Uniform(Fallback::NothingToOrder));
+        }
+        Ok(Neighbourhood::Near(near))
+    }
+
+    /// All training queries alike.
+    fn everyone(&self) -> Vec<Neighbour> {
+        (0..self.lists.n_queries()).map(|query| Neighbour { query, distance: 0.0, weight: 1.0 }).collect()
+    }
+
+    /// n of the costs 2 pi / (n N (N - 1)): the training queries; 1 for a query alone (3.4).
+    fn n(&self, near: &Neighbourhood) -> f64 {
+        match near {
+            Neighbourhood::Near(_) if self.params.weights == Weights::Individual => 1.0,
+            _ => self.lists.n_queries() as f64,
+        }
+    }
+
+    /// The functions for lambdas that descend, each learned from the one before; `each` gets all of them.
+    pub fn fit_path(&self, near: &Neighbourhood, lambdas: &[f64], mut each: impl FnMut(Function)) {
+        let everyone;
+        let from = match near {
+            Neighbourhood::Near(from) => from,
+            Neighbourhood::Uniform(_) => {
+                everyone = self.everyone();
+                &everyone
+            }
+        };
+        let n = self.n(near);
+        let params = &self.params;
+        let linear = params.kernel == DocumentKernel::Linear && params.loss == Loss::Hinge;
+        let without_pairs = match params.solver {
+            Solver::Newton => linear,
+            Solver::Auto => linear && self.n_pairs_at_most(from) > MANY_PAIRS,
+            _ => false,
+        };
+        if without_pairs {
+            return self.fit_without_pairs(from, n, lambdas, each);
+        }
+        let (problem, pairs) = self.problem(from, n);
+        let (tolerance, iterations) = (params.tolerance, params.max_iterations);
+        // ADMM's alpha is less exact than its w, and kernels need alpha.
+        let solver = match (params.solver, &self.gaussian) {
+            (Solver::Auto, Some(_)) => Solver::CoordinateDescent,
+            (solver, _) => solver,
+        };
+        solve_path(&problem, params.loss, solver, lambdas, tolerance, iterations, |solution| {
+            each(self.function(solution, &problem, &pairs));
+        });
+    }
+
+    /// The function for one lambda.
+    pub fn fit(&self, near: &Neighbourhood, lambda: f64) -> Function {
+        let mut found = None;
+        self.fit_path(near, &[lambda], |function| found = Some(function));
+        found.expect("there is a lambda")
+    }
+
+    fn n_pairs_at_most(&self, from: &[Neighbour]) -> usize {
+        from.iter().map(|near| self.lists.list(near.query).len()).map(|n| n * (n - 1) / 2).sum()
+    }
+
+    /// What factor documents have in the linear kernel, by form.
+    fn factor(&self) -> f64 {
+        if self.params.form == Form::Ranking { 0.5f64.sqrt() } else { 1.0 }
+    }
+
+    /// The problem of some queries, and for each of its rows the training document (Gaussian scoring) or for each of its
+    /// pairs the training pair (Gaussian ranking).
+    fn problem(&self, from: &[Neighbour], n: f64) -> (Problem, Vec<u32>) {
+        let n_columns = self.gaussian.as_ref().map_or(self.lists.n_features(), Gaussian::rank);
+        let (mut problem, mut numbers) = (Problem::new(n_columns), Vec::new());
+        let factor = self.factor();
+        let pairwise = self.gaussian.as_ref().filter(|_| self.params.form == Form::Ranking);
+        if pairwise.is_some() {
+            problem.push_row(vec![0.0; n_columns]);
+        }
+        for near in from {
+            let list = self.lists.list(near.query);
+            let count = list.len() as f64;
+            let cost = 2.0 * near.weight / (n * (count * (count - 1.0)).max(1.0));
+            if let Some(gaussian) = pairwise {
+                for pair in gaussian.pair_starts[near.query]..gaussian.pair_starts[near.query + 1] {
+                    problem.push_row(gaussian.rows[pair].iter().copied());
+                    problem.push_pair(problem.n_rows() - 1, 0, cost);
+                    numbers.push(pair as u32);
+                }
+                continue;
+            }
+            let first = problem.n_rows();
+            match &self.gaussian {
+                Some(gaussian) => {
+                    for document in gaussian.starts[near.query]..gaussian.starts[near.query + 1] {
+                        problem.push_row(gaussian.rows[document].iter().copied());
+                        numbers.push(document as u32);
+                    }
+                }
+                None => {
+                    for i in 0..list.len() {
+                        let row = dense(list.row(i), n_columns, &self.left_out);
+                        problem.push_row(row.into_iter().map(|x| factor * x));
+                    }
+                }
+            }
+            for (better, worse) in pairs_of(list.labels()) {
+                problem.push_pair(first + better, first + worse, cost);
+            }
+        }
+        (problem, numbers)
+    }
+
+    fn function(&self, solution: Solution, problem: &Problem, numbers: &[u32]) -> Function {
+        let Solution { lambda, w, alpha, mut objective, lower_bound, iterations } = solution;
+        if self.gaussian.is_some() && self.params.solver == Solver::Admm {
+            // What is kept is alpha, and its w is another than ADMM's.
+            objective = problem.objective_of(self.params.loss, lambda, &problem.weights_of(&alpha, lambda));
+        }
+        let learned = match (&self.gaussian, self.params.form) {
+            (None, _) => Learned::Linear(w.iter().map(|w| self.factor() * w).collect()),
+            (Some(_), Form::Scoring) => {
+                let mut of_rows = vec![0.0; problem.n_rows()];
+                for (pair, alpha) in problem.pairs().iter().zip(&alpha) {
+                    of_rows[pair.better as usize] += alpha / lambda;
+                    of_rows[pair.worse as usize] -= alpha / lambda;
+                }
+                let used = numbers.iter().copied().zip(of_rows).filter(|(_, beta)| *beta != 0.0);
+                Learned::Documents(used.collect())
+            }
+            (Some(gaussian), Form::Ranking) => {
+                let pair = |(&number, alpha): (&u32, &f64)| {
+                    let (a, b) = gaussian.pairs[number as usize];
+                    (a, b, alpha / lambda)
+                };
+                Learned::Pairs(numbers.iter().zip(&alpha).filter(|(_, a)| **a != 0.0).map(pair).collect())
+            }
+        };
+        Function { learned, lambda, objective, lower_bound, iterations }
+    }
+
+    /// The linear hinge by order statistics. `HingePath` has the mean over lists of the mean over their pairs; lists get
+    /// the weights by which that is in proportion to ours.
+    fn fit_without_pairs(&self, from: &[Neighbour], n: f64, lambdas: &[f64], mut each: impl FnMut(Function)) {
+        let d = self.lists.n_features();
+        let factor = self.factor();
+        let (mut lengths, mut labels, mut values, mut weights) = (vec![], vec![], vec![], vec![]);
+        for near in from {
+            let list = self.lists.list(near.query);
+            let count = list.len() as f64;
+            let pairs = pair_count(list.labels());
+            if pairs == 0.0 {
+                continue;
+            }
+            weights.push(near.weight * 2.0 * pairs / (count * (count - 1.0)) / n);
+            lengths.push(list.len());
+            labels.extend_from_slice(list.labels());
+            for i in 0..list.len() {
+                let row = dense(list.row(i), d, &self.left_out);
+                values.extend(row.into_iter().map(|x| (factor * x) as f32));
+            }
+        }
+        let total: f64 = weights.iter().sum();
+        let lists = FeatureLists::from_dense(&lengths, labels, d as u32, values)
+            .expect("rows of lists are rows of lists");
+        let sample = Sample::weighted(&lists, weights).expect("weights are above 0");
+        let scaled: Vec<f64> = lambdas.iter().map(|lambda| lambda / total).collect();
+        let path = HingePath {
+            lambdas: &scaled,
+            tolerance: self.params.tolerance,
+            max_iterations: self.params.max_iterations,
+        };
+        let mut at = 0;
+        hinge_path(&path, &sample, |w, point| {
+            each(Function {
+                learned: Learned::Linear(w.iter().map(|w| factor * w).collect()),
+                lambda: lambdas[at],
+                objective: total * point.objective,
+                lower_bound: point.lower_bound.map(|bound| total * bound),
+                iterations: point.iterations,
+            });
+            at += 1;
+        });
+    }
+
+    /// Replaces `scores` by the scores of a list whose features are scaled already.
+    pub fn score(&self, function: &Function, list: &List<'_>, scores: &mut Vec<f64>) {
+        match (&function.learned, &self.gaussian) {
+            (Learned::Linear(w), _) => products::scores(list, w, scores),
+            (Learned::Documents(beta), Some(gaussian)) => {
+                space::kernel_scores(gaussian, list, &self.left_out, beta, scores);
+            }
+            (Learned::Pairs(beta), Some(gaussian)) => {
+                space::pair_scores(gaussian, list, &self.left_out, beta, scores);
+            }
+            _ => unreachable!("functions of a Gaussian kernel come from a learner that has one"),
+        }
+    }
+}
+
+/// Pairs of documents of different grades.
+fn pair_count(labels: &[f32]) -> f64 {
+    let mut sorted = labels.to_vec();
+    sorted.sort_unstable_by(f32::total_cmp);
+    let square = |n: usize| (n * n) as f64;
+    let same: f64 = sorted.chunk_by(|a, b| a == b).map(|equal| square(equal.len())).sum();
+    (square(labels.len()) - same) / 2.0
+}
+
+/// The largest distance from a query to the one nearest to it; infinite for a single query.
+fn widest(queries: &[QueryFeatures]) -> f64 {
+    let nearest = |i: usize| {
+        let others = queries.iter().enumerate().filter(|(j, _)| *j != i);
+        others.map(|(_, other)| other.distance(&queries[i])).fold(f64::INFINITY, f64::min)
+    };
+    let all: Vec<f64> = (0..queries.len()).into_par_iter().map(nearest).collect();
+    let widest = all.into_iter().fold(0.0, f64::max);
+    // Queries that are all the same leave nothing to measure by.
+    if widest > 0.0 { widest } else { f64::INFINITY }
+}

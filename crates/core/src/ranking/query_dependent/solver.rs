@@ -1,0 +1,168 @@
+//! One problem, a path of lambdas from the largest down, each from the solution of the one before.
+
+use serde::{Deserialize, Serialize};
+
+use super::admm::{Admm, VectorAdmm};
+use super::coordinate_descent::CoordinateDescent;
+use super::problem::{Loss, Pair, Problem, Solution, dot};
+use super::{logistic, psi};
+
+/// How the hinge is minimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Solver {
+    /// Coordinate descent, ADMM where it does not get there, and Newton where there are many pairs.
+    #[default]
+    Auto,
+    /// Pair by pair, in the dual.
+    CoordinateDescent,
+    /// With an exact update of w.
+    Admm,
+    /// As in the paper, with vectors instead of a kernel matrix.
+    InexactAdmm,
+    /// Without the pairs, by order statistics; linear kernel only.
+    Newton,
+}
+
+/// Rounds of coordinate descent after which `auto` turns to ADMM.
+const PATIENCE: u32 = 60;
+/// Iterations of ADMM after which `auto` looks whether coordinate descent would do better after all.
+const TRIAL: u32 = 200;
+/// The share of J(0) below which all pairs can be ordered, or nearly so.
+const SEPARABLE: f64 = 0.05;
+/// c ||z||^2 / lambda, the length of a box in units of a step, beyond which `auto` starts with ADMM.
+const LONG: f64 = 10.0;
+
+/// Solves for lambdas that descend; `each` gets every solution.
+pub fn solve_path(
+    problem: &Problem,
+    loss: Loss,
+    solver: Solver,
+    lambdas: &[f64],
+    tolerance: f64,
+    max_iterations: u32,
+    mut each: impl FnMut(Solution),
+) {
+    match (loss, solver) {
+        (Loss::Logistic, _) => {
+            let mut start = vec![0.0; problem.n_columns()];
+            for &lambda in lambdas {
+                let found = logistic::solve(problem, &start, lambda, tolerance, max_iterations);
+                start.clone_from(&found.w);
+                each(found);
+            }
+        }
+        (Loss::Psi, _) => {
+            let mut descent = CoordinateDescent::new(problem);
+            for &lambda in lambdas {
+                each(psi::solve(problem, &mut descent, lambda, tolerance, max_iterations));
+            }
+        }
+        (Loss::Hinge, Solver::CoordinateDescent) => {
+            let mut descent = CoordinateDescent::new(problem);
+            lambdas.iter().for_each(|&lambda| each(descent.solve(lambda, tolerance, max_iterations)));
+        }
+        (Loss::Hinge, Solver::Admm) => {
+            let mut admm = Admm::new(problem);
+            lambdas.iter().for_each(|&lambda| each(admm.solve(lambda, tolerance, max_iterations)));
+        }
+        (Loss::Hinge, Solver::InexactAdmm) => {
+            lambdas.iter().for_each(|&lambda| each(inexact(problem, lambda, tolerance, max_iterations)));
+        }
+        (Loss::Hinge, Solver::Auto | Solver::Newton) => {
+            let mut auto = Auto { problem, longest: longest(problem), descent: None, admm: None };
+            lambdas.iter().for_each(|&lambda| each(auto.solve(lambda, tolerance, max_iterations)));
+        }
+    }
+}
+
+/// The method by what was found to be fast: coordinate descent where boxes are short, and where all pairs can be ordered
+/// (then alpha stays far within its box); ADMM elsewhere.
+struct Auto<'p> {
+    problem: &'p Problem,
+    /// The largest c ||z||^2.
+    longest: f64,
+    descent: Option<CoordinateDescent<'p>>,
+    admm: Option<Admm<'p>>,
+}
+
+impl Auto<'_> {
+    fn solve(&mut self, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
+        let Self { problem, longest, descent, admm } = self;
+        let reached = |found: &Solution| found.relative_gap().is_some_and(|gap| gap <= tolerance);
+        let mut first = None;
+        if *longest <= LONG * lambda {
+            let descent = descent.get_or_insert_with(|| CoordinateDescent::new(problem));
+            let found = descent.solve(lambda, tolerance, PATIENCE.min(max_iterations));
+            if reached(&found) {
+                return found;
+            }
+            first = Some(found);
+        }
+        let admm = admm.get_or_insert_with(|| Admm::new(problem));
+        let found = better(first, admm.solve(lambda, tolerance, TRIAL.min(max_iterations)));
+        if reached(&found) {
+            return found;
+        }
+        let total: f64 = problem.pairs().iter().map(|pair| pair.cost).sum();
+        let next = if found.objective < SEPARABLE * total {
+            let descent = descent.get_or_insert_with(|| CoordinateDescent::new(problem));
+            descent.solve(lambda, tolerance, max_iterations)
+        } else {
+            admm.solve(lambda, tolerance, max_iterations)
+        };
+        better(Some(found), next)
+    }
+}
+
+/// The largest c ||z||^2.
+fn longest(problem: &Problem) -> f64 {
+    let mut z = vec![0.0; problem.stride()];
+    let length = |pair: &Pair| {
+        problem.difference(pair, &mut z);
+        pair.cost * dot(&z, &z)
+    };
+    problem.pairs().iter().map(length).fold(0.0, f64::max)
+}
+
+/// The solution of the smaller objective, with the larger of the bounds.
+fn better(first: Option<Solution>, second: Solution) -> Solution {
+    let Some(first) = first else { return second };
+    let lower_bound = first.lower_bound.zip(second.lower_bound).map(|(a, b)| a.max(b));
+    let iterations = first.iterations + second.iterations;
+    let best = if first.objective < second.objective { first } else { second };
+    Solution { lower_bound, iterations, ..best }
+}
+
+/// The paper's iteration, stopped by the gap.
+fn inexact(problem: &Problem, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
+    let n = problem.n_columns();
+    let mut padded = vec![0.0; problem.stride()];
+    let z: Vec<Vec<f64>> = problem
+        .pairs()
+        .iter()
+        .map(|pair| {
+            problem.difference(pair, &mut padded);
+            padded[..n].to_vec()
+        })
+        .collect();
+    let c: Vec<f64> = problem.pairs().iter().map(|pair| pair.cost).collect();
+    let rho = c.iter().sum::<f64>() / c.len().max(1) as f64;
+    let ones = vec![1.0; c.len()];
+    let mut admm = VectorAdmm::new(&z, &ones, &c, lambda, rho, false);
+    let (mut scores, mut sum) = (Vec::new(), vec![0.0; problem.stride()]);
+    let mut iterations = 0;
+    loop {
+        let alpha: Vec<f64> = admm.state.u.iter().zip(&c).map(|(u, c)| (-rho * u).clamp(0.0, *c)).collect();
+        let objective = problem.objective_of(Loss::Hinge, lambda, &admm.w);
+        problem.combine(alpha.iter().copied(), &mut scores, &mut sum);
+        let lower_bound = alpha.iter().sum::<f64>() - 0.5 / lambda * sum.iter().map(|v| v * v).sum::<f64>();
+        if objective - lower_bound <= tolerance * objective || iterations >= max_iterations {
+            let w = admm.w.clone();
+            return Solution { lambda, w, alpha, objective, lower_bound: Some(lower_bound), iterations };
+        }
+        let more = 10.min(max_iterations - iterations);
+        (0..more).for_each(|_| admm.step());
+        iterations += more;
+    }
+}

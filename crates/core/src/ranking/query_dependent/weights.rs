@@ -1,0 +1,99 @@
+//! How much a training query counts for a target: pi_i = W(||q_i - q_0|| / h), for the k nearest.
+//!
+//! | weights | W(u) | |
+//! |---|---|---|
+//! | `gaussian` | exp(-u^2/2) / sqrt(2 pi) | q-SVM |
+//! | `knn` | 1 | kNN-SVM: the k nearest count the same |
+//! | `epanechnikov` | 3/4 (1 - u^2)_+ | |
+//! | `tricube` | 70/81 (1 - u^3)_+^3 | |
+//! | `uniform` | 1, for all queries | RankSVM: one function |
+//! | `individual` | 1 for the target itself | individual SVM: each query for itself |
+//!
+//! h is the median over training queries of the distance to the target, unless it is given. The paper's factor h^-p is left
+//! out: it is the same for all queries, and with forty features it would put lambda out of any reach. W is multiplied by
+//! the likeness of categories and rankings, if queries have such (`query_features.rs`).
+//!
+//! Nearest means of the largest weight; of equal weights the smaller distance, then the earlier query.
+
+use serde::{Deserialize, Serialize};
+
+use super::query_features::{QueryFeatures, RankingKernel, likeness};
+
+/// How queries are weighed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// By the normal density of the distance.
+    #[default]
+    Gaussian,
+    /// The nearest all the same.
+    Knn,
+    /// By a parabola of the distance.
+    Epanechnikov,
+    /// By a cube of cubes of the distance.
+    Tricube,
+    /// All queries the same.
+    Uniform,
+    /// The target alone.
+    Individual,
+}
+
+impl Weights {
+    /// Whether weights depend on query features.
+    pub fn are_local(self) -> bool {
+        !matches!(self, Self::Uniform | Self::Individual)
+    }
+
+    /// W(u).
+    pub fn of(self, u: f64) -> f64 {
+        match self {
+            Self::Gaussian => (-0.5 * u * u).exp() / (2.0 * std::f64::consts::PI).sqrt(),
+            Self::Epanechnikov => 0.75 * (1.0 - u * u).max(0.0),
+            Self::Tricube => 70.0 / 81.0 * (1.0 - u.powi(3)).max(0.0).powi(3),
+            Self::Knn | Self::Uniform | Self::Individual => 1.0,
+        }
+    }
+}
+
+/// A training query and what it counts for a target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighbour {
+    /// Its number among the training lists.
+    pub query: usize,
+    /// Its distance from the target; 0 where distances play no part.
+    pub distance: f64,
+    /// pi, above 0.
+    pub weight: f64,
+}
+
+/// The median; of an even number the mean of the middle two. None of nothing.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    let n = values.len();
+    values.sort_unstable_by(f64::total_cmp);
+    Some((values.get(n.checked_sub(1)? / 2)? + values[n / 2]) / 2.0)
+}
+
+/// The `k` training queries nearest to a target, nearest first, with weights above 0.
+pub fn nearest(
+    weights: Weights,
+    bandwidth: Option<f64>,
+    kernel: RankingKernel,
+    queries: &[QueryFeatures],
+    target: &QueryFeatures,
+    k: usize,
+) -> Vec<Neighbour> {
+    let distances: Vec<f64> = queries.iter().map(|query| query.distance(target)).collect();
+    let h = bandwidth.or_else(|| median(distances.clone())).unwrap_or(1.0);
+    let weigh = |(query, distance): (usize, f64)| {
+        let u = if distance == 0.0 { 0.0 } else { distance / h };
+        let weight = weights.of(u) * likeness(&queries[query], target, kernel);
+        Neighbour { query, distance, weight }
+    };
+    let mut all: Vec<Neighbour> = distances.into_iter().enumerate().map(weigh).collect();
+    all.retain(|neighbour| neighbour.weight > 0.0);
+    all.sort_by(|a, b| {
+        (b.weight.total_cmp(&a.weight)).then(a.distance.total_cmp(&b.distance)).then(a.query.cmp(&b.query))
+    });
+    all.truncate(k);
+    all
+}

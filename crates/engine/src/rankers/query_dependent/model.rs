@@ -1,0 +1,278 @@
+//! A model that learns the function of a query when it is first asked for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use matchrank_core::data::{FeatureLists, List};
+use matchrank_core::ranking::query_dependent::{
+    Fallback, Function, Learned, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target,
+};
+use matchrank_core::ranking::{Contribution, LinearRanker, Ranker, Scaling};
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::columns;
+use super::table::QueryTable;
+
+/// Functions that are kept; beyond, all are forgotten.
+const MOST_KEPT: usize = 10_000;
+
+/// Where query features come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuerySource {
+    /// There are none: the weights need none.
+    Nothing,
+    /// Columns of the lists, counted from 0.
+    Columns(Vec<u32>),
+    /// A table by query id.
+    Table,
+}
+
+/// One lambda of the training, and what it gave on validation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LambdaTrial {
+    /// lambda.
+    pub lambda: f64,
+    /// The validation figure.
+    pub validation: Option<f64>,
+    /// The largest relative duality gap of the functions of the validation queries.
+    pub gap: Option<f64>,
+}
+
+/// The parts of a model, as a file holds them.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// Parameters.
+    pub params: QueryDependentParams,
+    /// lambda.
+    pub lambda: f64,
+    /// How features are scaled.
+    pub scaling: Scaling,
+    /// Where query features come from.
+    pub source: QuerySource,
+    /// What numbers of queries are multiplied by.
+    pub factors: Vec<f64>,
+    /// Training lists, scaled.
+    pub lists: FeatureLists,
+    /// What is known of the training queries, scaled.
+    pub queries: Vec<QueryFeatures>,
+    /// The lambdas that were tried.
+    pub trials: Vec<LambdaTrial>,
+}
+
+/// The function of a query, and whom it was learned from.
+#[derive(Debug)]
+pub struct Served {
+    /// Whom it was learned from.
+    pub near: Neighbourhood,
+    /// What it is.
+    pub function: Function,
+    /// Milliseconds that learning it took.
+    pub milliseconds: f64,
+}
+
+/// Training lists and the functions learned from them so far.
+#[derive(Debug)]
+pub struct QueryDependentModel {
+    learner: QueryDependent,
+    lambda: f64,
+    scaling: Scaling,
+    source: QuerySource,
+    factors: Vec<f64>,
+    trials: Vec<LambdaTrial>,
+    observed: HashMap<String, usize>,
+    /// What is known of queries that training did not see, scaled.
+    known: HashMap<String, QueryFeatures>,
+    kept: Mutex<HashMap<String, Arc<Served>>>,
+}
+
+impl QueryDependentModel {
+    /// A model of its parts.
+    pub fn new(parts: Parts) -> Result<Self> {
+        let Parts { params, lambda, scaling, source, factors, lists, queries, trials } = parts;
+        let observed = lists.iter().enumerate().map(|(i, list)| (list.query().to_owned(), i)).collect();
+        let columns = match &source {
+            QuerySource::Columns(columns) => &columns[..],
+            _ => &[],
+        };
+        let learner = QueryDependent::new(&params, lists, queries, columns)?;
+        let (known, kept) = (HashMap::new(), Mutex::default());
+        Ok(Self { learner, lambda, scaling, source, factors, trials, observed, known, kept })
+    }
+
+    /// What it learns from.
+    pub fn learner(&self) -> &QueryDependent {
+        &self.learner
+    }
+
+    /// lambda.
+    pub fn lambda(&self) -> f64 {
+        self.lambda
+    }
+
+    /// How features are scaled.
+    pub fn scaling(&self) -> &Scaling {
+        &self.scaling
+    }
+
+    /// Where query features come from.
+    pub fn source(&self) -> &QuerySource {
+        &self.source
+    }
+
+    /// What numbers of queries are multiplied by.
+    pub fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
+    /// The lambdas that were tried.
+    pub fn trials(&self) -> &[LambdaTrial] {
+        &self.trials
+    }
+
+    /// The validation figure of the lambda that was kept.
+    pub fn validated(&self) -> Option<f64> {
+        self.trials.iter().find(|trial| trial.lambda == self.lambda).and_then(|trial| trial.validation)
+    }
+
+    /// Takes what is known of further queries.
+    pub fn know(&mut self, table: &QueryTable, queries: impl Iterator<Item = String>) -> Result<()> {
+        if self.source != QuerySource::Table {
+            return Err(Error::Params(
+                "the model has its query features from columns of the lists, or none at all; a file of them says nothing to it"
+                    .into(),
+            ));
+        }
+        let fits = |features: &QueryFeatures| {
+            let own = &self.learner.queries()[0];
+            own.numbers.len() == features.numbers.len()
+                && own.categories.len() == features.categories.len()
+                && own.rankings.len() == features.rankings.len()
+        };
+        if table.any().is_some_and(|features| !fits(features)) {
+            return Err(Error::Shape(
+                "the file has other query features than the model was trained with".into(),
+            ));
+        }
+        for query in queries {
+            if let Some(features) = table.get(&query) {
+                self.known.insert(query, scaled(features, &self.factors));
+            }
+        }
+        Ok(())
+    }
+
+    fn features(&self, list: &List<'_>) -> Option<QueryFeatures> {
+        match &self.source {
+            QuerySource::Nothing => None,
+            QuerySource::Columns(columns) => {
+                let numbers = columns::of_list(columns, list);
+                Some(scaled(&QueryFeatures::of_numbers(numbers), &self.factors))
+            }
+            QuerySource::Table => {
+                let observed = self.observed.get(list.query()).map(|&i| &self.learner.queries()[i]);
+                self.known.get(list.query()).or(observed).cloned()
+            }
+        }
+    }
+
+    /// The function of the query of a list: learned now, or kept from before.
+    pub fn served(&self, list: &List<'_>) -> Result<Arc<Served>> {
+        let features = self.features(list);
+        let observed = self.observed.get(list.query()).copied();
+        let near = self.learner.neighbourhood(Target { observed, features: features.as_ref() })?;
+        let key = match &near {
+            Neighbourhood::Uniform(_) => String::new(),
+            Neighbourhood::Near(near) => {
+                near.iter().map(|n| format!("{}:{:x} ", n.query, n.weight.to_bits())).collect()
+            }
+        };
+        if let Some(served) = self.kept.lock().expect("no panic while it is held").get(&key)
+            && served.near == near
+        {
+            return Ok(served.clone());
+        }
+        let started = Instant::now();
+        let function = self.learner.fit(&near, self.lambda);
+        let milliseconds = 1e3 * started.elapsed().as_secs_f64();
+        let served = Arc::new(Served { near, function, milliseconds });
+        let mut kept = self.kept.lock().expect("no panic while it is held");
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(key, served.clone());
+        Ok(served)
+    }
+
+    /// The training query of a number.
+    pub fn query(&self, number: usize) -> &str {
+        self.learner.lists().list(number).query()
+    }
+
+    /// Scores of a list by a function.
+    pub fn score_by(&self, function: &Function, list: &List<'_>, scores: &mut Vec<f64>) {
+        match &function.learned {
+            Learned::Linear(weights) => self.linear(weights).score(list, scores),
+            _ => {
+                let n = self.learner.lists().n_features();
+                let factors = self.scaling.of_list(list);
+                let mut values = vec![0f32; n * list.len()];
+                for i in 0..list.len() {
+                    for (column, x) in list.row(i).entries().filter(|(column, _)| (*column as usize) < n) {
+                        let column = column as usize;
+                        let factor = factors
+                            .as_ref()
+                            .map_or(1.0, |factors| factors.get(column).copied().unwrap_or(0.0));
+                        values[i * n + column] = (f64::from(x) * factor) as f32;
+                    }
+                }
+                let scaled = FeatureLists::from_dense(&[list.len()], vec![0.0; list.len()], n as u32, values)
+                    .expect("a list has documents and finite features");
+                self.learner.score(function, &scaled.list(0), scores);
+            }
+        }
+    }
+
+    fn linear(&self, weights: &[f64]) -> LinearRanker {
+        LinearRanker { weights: weights.to_vec(), scaling: self.scaling.clone() }
+    }
+
+    /// What each feature adds to the score of a document; none with a Gaussian kernel, which has no such parts.
+    pub fn explain(&self, function: &Function, list: &List<'_>, i: usize) -> Option<Vec<Contribution>> {
+        match &function.learned {
+            Learned::Linear(weights) => Some(self.linear(weights).explain(list, i)),
+            _ => None,
+        }
+    }
+}
+
+impl Ranker for QueryDependentModel {
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+        let served =
+            self.served(list).expect("features of lists and tables are finite, and as many as they were");
+        self.score_by(&served.function, list, scores);
+    }
+}
+
+/// Numbers times factors.
+pub(super) fn scaled(features: &QueryFeatures, factors: &[f64]) -> QueryFeatures {
+    let numbers = features.numbers.iter().zip(factors).map(|(x, factor)| x * factor).collect();
+    QueryFeatures { numbers, ..features.clone() }
+}
+
+/// Why a query has the uniform function, in words.
+pub fn in_words(why: Fallback) -> String {
+    match why {
+        Fallback::Asked => "one function for all queries, as asked for".into(),
+        Fallback::Novel => "the query is not among the training queries, each of which is for itself".into(),
+        Fallback::NoFeatures => "nothing is known of the query".into(),
+        Fallback::Far { distance, reach } => format!(
+            "no training query is near: the nearest is {distance:.3} away, and near would be up to {reach:.3}"
+        ),
+        Fallback::NoWeight => "no training query has a weight above 0".into(),
+        Fallback::NothingToOrder => "the queries near have no two documents of different grades".into(),
+    }
+}

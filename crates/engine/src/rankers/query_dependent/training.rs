@@ -1,0 +1,184 @@
+//! From lists and query features to a model: lambda is chosen, functions are learned when they are asked for.
+
+use matchrank_core::data::FeatureLists;
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
+use matchrank_core::ranking::query_dependent::{
+    Function, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
+};
+use matchrank_core::ranking::{LambdaPath, Scaling, ScalingKind, Validation};
+use matchrank_core::{Error, Result};
+use rayon::prelude::*;
+
+use super::columns::{self, QueryColumns, factors};
+use super::model::{LambdaTrial, Parts, QueryDependentModel, QuerySource, scaled};
+use super::table::QueryTable;
+
+/// Features of a document at most; documents are kept dense.
+const MOST_FEATURES: usize = 10_000;
+
+/// Where query features are to come from.
+#[derive(Debug, Clone, Copy)]
+pub enum QueryInput<'a> {
+    /// Columns of the lists.
+    Columns(&'a QueryColumns),
+    /// A table by query id.
+    Table(&'a QueryTable),
+}
+
+/// Chooses lambda by validation, the smallest where there is none, and keeps what functions are learned from.
+/// Validation queries that are among the training queries are observed, all others novel.
+pub fn train_query_dependent(
+    params: &QueryDependentParams,
+    scaling: ScalingKind,
+    mut train: FeatureLists,
+    input: QueryInput<'_>,
+    validation: Option<(FeatureLists, Measure)>,
+    progress: &dyn Progress,
+) -> Result<QueryDependentModel> {
+    params.validate()?;
+    if train.n_features() > MOST_FEATURES {
+        return Err(Error::Params(format!(
+            "there are features up to number {}; documents are compared feature by feature, up to {MOST_FEATURES}",
+            train.n_features()
+        )));
+    }
+    if !train.iter().any(|list| list.labels().iter().any(|label| *label != list.labels()[0])) {
+        return Err(Error::Params(
+            "no training list has documents of different grades, so there is no order to learn".into(),
+        ));
+    }
+    let source = match (params.weights.are_local(), input) {
+        (false, _) => QuerySource::Nothing,
+        (true, QueryInput::Columns(columns)) => QuerySource::Columns(columns.find(&train)?),
+        (true, QueryInput::Table(_)) => QuerySource::Table,
+    };
+    let features = |lists: &FeatureLists| -> Vec<Option<QueryFeatures>> {
+        lists
+            .iter()
+            .map(|list| match (&source, input) {
+                (QuerySource::Columns(columns), _) => {
+                    Some(QueryFeatures::of_numbers(columns::of_list(columns, &list)))
+                }
+                (QuerySource::Table, QueryInput::Table(table)) => table.get(list.query()).cloned(),
+                _ => None,
+            })
+            .collect()
+    };
+    let (train, known) = match &source {
+        QuerySource::Nothing => (train, Vec::new()),
+        _ => {
+            let known = features(&train);
+            let with: Vec<usize> = (0..known.len()).filter(|&i| known[i].is_some()).collect();
+            if with.is_empty() {
+                return Err(Error::Params("no training query is in the file of query features".into()));
+            }
+            if with.len() < known.len() {
+                progress.note(&format!(
+                    "{} training queries are not in the file of query features, and are left out",
+                    known.len() - with.len()
+                ));
+                train = train.subset(&with);
+            }
+            (train, known.into_iter().flatten().collect())
+        }
+    };
+    let factors = factors(&known.iter().map(|query| query.numbers.clone()).collect::<Vec<_>>());
+    let queries: Vec<QueryFeatures> = known.iter().map(|query| scaled(query, &factors)).collect();
+    let scaling = Scaling::fit(scaling, &train);
+    let mut lists = train;
+    scaling.apply(&mut lists);
+
+    let mut lambdas = match &params.lambda {
+        LambdaPath::One(lambda) => vec![*lambda],
+        LambdaPath::Path(lambdas) => lambdas.clone(),
+    };
+    lambdas.sort_by(|a, b| b.total_cmp(a));
+    let mut trials: Vec<LambdaTrial> =
+        lambdas.iter().map(|&lambda| LambdaTrial { lambda, validation: None, gap: None }).collect();
+    let mut kept = lambdas.len() - 1;
+    if let Some((mut validation, measure)) = validation {
+        let targets: Vec<Option<QueryFeatures>> = features(&validation);
+        let targets: Vec<Option<QueryFeatures>> =
+            targets.iter().map(|target| target.as_ref().map(|target| scaled(target, &factors))).collect();
+        scaling.apply(&mut validation);
+        let columns = match &source {
+            QuerySource::Columns(columns) => &columns[..],
+            _ => &[],
+        };
+        let learner = QueryDependent::new(params, lists.clone(), queries.clone(), columns)?;
+        measure_all(&learner, &validation, &targets, measure, &mut trials, progress)?;
+        let lower_is_better = matches!(measure, Measure::Mre | Measure::PairwiseError);
+        let figure = |trial: &LambdaTrial| {
+            let figure = trial.validation.unwrap_or(f64::NEG_INFINITY);
+            if lower_is_better { -figure } else { figure }
+        };
+        // Of equals the largest lambda.
+        kept = (0..trials.len())
+            .rev()
+            .max_by(|&a, &b| figure(&trials[a]).total_cmp(&figure(&trials[b])))
+            .unwrap_or(kept);
+    }
+    QueryDependentModel::new(Parts {
+        params: params.clone(),
+        lambda: lambdas[kept],
+        scaling,
+        source,
+        factors,
+        lists,
+        queries,
+        trials,
+    })
+}
+
+/// Learns the functions of all validation queries for all lambdas, and measures them.
+fn measure_all(
+    learner: &QueryDependent,
+    lists: &FeatureLists,
+    targets: &[Option<QueryFeatures>],
+    measure: Measure,
+    trials: &mut [LambdaTrial],
+    progress: &dyn Progress,
+) -> Result<()> {
+    let validation = Validation::new(lists, measure)?;
+    let lambdas: Vec<f64> = trials.iter().map(|trial| trial.lambda).collect();
+    let observed: std::collections::HashMap<&str, usize> =
+        learner.lists().iter().enumerate().map(|(i, list)| (list.query(), i)).collect();
+    let uniform = learner.params().weights == Weights::Uniform;
+    let n_targets = if uniform { 1 } else { lists.n_queries() };
+    progress.begin("learning", Some(n_targets as u64), "functions");
+    // Scores by lambda, list after list, and the gap of each function.
+    let paths: Vec<(Vec<Vec<f64>>, Vec<f64>)> = (0..n_targets)
+        .into_par_iter()
+        .map(|query| {
+            let list = lists.list(query);
+            let target =
+                Target { observed: observed.get(list.query()).copied(), features: targets[query].as_ref() };
+            let near = learner.neighbourhood(target)?;
+            let (mut all, mut gaps) = (Vec::new(), Vec::new());
+            learner.fit_path(&near, &lambdas, |function| {
+                let mut of_function = Vec::new();
+                let mut scores = Vec::new();
+                for list in if uniform { 0..lists.n_queries() } else { query..query + 1 } {
+                    learner.score(&function, &lists.list(list), &mut scores);
+                    of_function.extend_from_slice(&scores);
+                }
+                gaps.push(relative_gap(&function));
+                all.push(of_function);
+            });
+            progress.advance(1);
+            Ok((all, gaps))
+        })
+        .collect::<Result<_>>()?;
+    for (at, trial) in trials.iter_mut().enumerate() {
+        let scores: Vec<f64> = paths.iter().flat_map(|(scores, _)| scores[at].iter().copied()).collect();
+        trial.validation = Some(validation.of_scores(&scores)?);
+        trial.gap = Some(paths.iter().map(|(_, gaps)| gaps[at]).fold(0.0, f64::max));
+    }
+    Ok(())
+}
+
+fn relative_gap(function: &Function) -> f64 {
+    let bound = function.lower_bound.unwrap_or(function.objective);
+    (function.objective - bound) / function.objective.max(f64::MIN_POSITIVE)
+}
