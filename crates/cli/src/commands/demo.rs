@@ -287,6 +287,11 @@ fn trained(model: &MatchingModel) -> String {
             format!("{} topics, validation NDCG@10 {ndcg:.4}", model.topics.n_topics())
         }
         MatchingModel::RandomWalk(model) => format!("{} steps over clicks", model.params.steps),
+        MatchingModel::Stack(model) => {
+            let ndcg = model.kept().map_or(0.0, |kept| kept.validation);
+            let (ranker, n) = (model.ranker.kind(), model.parts.len());
+            format!("{ranker} over {n} models, validation NDCG@10 {ndcg:.4}")
+        }
         MatchingModel::Combination(model) => {
             let ([a, b], first, second) = (model.weights(), model.first.kind(), model.second.kind());
             format!("{a} {first} + {b} {second}, tuned on validation")

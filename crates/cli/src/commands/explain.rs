@@ -81,9 +81,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (model, _) = model_file::load(&args.model)?;
     let dataset = Dataset::open(data)?;
     let row = [row_of(&dataset, &args.document)?];
-    // A combination is standardised over the whole collection; for the others one document will do.
+    // Combinations and stacks compare with other documents; for the others one document will do.
     let (wanted, document) = match model {
-        MatchingModel::Combination(_) => (None, row[0]),
+        MatchingModel::Combination(_) | MatchingModel::Stack(_) => (None, row[0]),
         _ => (Some(&row[..]), 0),
     };
     let matcher = bind(&model, &dataset, wanted, &terminal)?;
@@ -121,6 +121,9 @@ pub(crate) fn shorten(explanation: &mut Explanation, top: usize) {
         Why::Words { words, .. } => words.truncate(top),
         Why::Paths { paths, .. } => paths.truncate(top),
         Why::Parts { parts } => parts.iter_mut().for_each(|part| shorten(&mut part.explanation, top)),
+        Why::Stacked { parts, .. } => {
+            parts.iter_mut().for_each(|part| shorten(&mut part.explanation, top));
+        }
     }
 }
 
@@ -217,6 +220,28 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
                 table(&["over", "probability"], rows, Format::Table)
             )
         }
+        Why::Stacked { ranker, candidates, parts } => {
+            let mut rows: Vec<Vec<String>> = parts
+                .iter()
+                .map(|part| {
+                    let own = part.explanation.score.map_or("no score".into(), |s| number(f64::from(s)));
+                    let [standardised, adds] = [part.standardised, part.adds].map(number);
+                    vec![part.model.clone(), own, part.rank.to_string(), standardised, adds]
+                })
+                .collect();
+            rows.push(line(5, "score", score));
+            let header = ["model", "its score", "its rank", "standardised", "adds"];
+            let mut text = format!(
+                "{kind}: {ranker} over the scores of the models, for {candidates} candidates; a model adds what the \
+                 score would fall by if it scored the document like the mean candidate\n{}",
+                table(&header, rows, Format::Table)
+            );
+            for part in parts {
+                text.push_str("\n\n");
+                text.push_str(&self::text(&part.model, &part.explanation, top));
+            }
+            text
+        }
         Why::Parts { parts } => {
             let mut rows: Vec<Vec<String>> = parts
                 .iter()
@@ -259,6 +284,7 @@ fn silence(why: &Why) -> &'static str {
         }
         Why::Words { .. } => "the model knows no word of the query",
         Why::Paths { .. } => "no way over clicks leads from the document to the query within so few steps",
+        Why::Stacked { .. } => "no model of the stack has a score for it",
         Why::Parts { .. } => "neither model tells the documents apart for this query",
     }
 }

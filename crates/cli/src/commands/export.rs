@@ -147,11 +147,12 @@ fn change_table(changes: &[PairChange]) -> String {
     table(&["", "query word", "document word", "before", "now"], rows.collect(), Format::Table)
 }
 
-/// The sparse preference model, or the first one in a combination.
+/// The sparse preference model, or the first one in a combination or a stack.
 pub(super) fn preference(model: &MatchingModel) -> Option<&PreferenceModel> {
     match model {
         MatchingModel::Preference(model) => Some(model),
         MatchingModel::Combination(both) => preference(&both.first).or_else(|| preference(&both.second)),
+        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| preference(part)),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use matchrank_engine::rankers::RankerParams;
 use serde_json::{Value, json};
 
 use super::rankers;
-use super::train::{COLLAPSED, EMPTY, rule_check};
+use super::train::{COLLAPSED, EMPTY, rule_check, stack};
 use crate::terminal::{self, Format, human, table, to_json};
 use crate::{Global, Outcome};
 
@@ -35,7 +35,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
     let kind = model_file::kind(&args.model)?;
-    let ranks_lists = RankerParams::KINDS.contains(&kind.as_str()) || kind == model_file::QUERY_DEPENDENT;
+    let ranks_lists = RankerParams::KINDS.contains(&kind.as_str())
+        || kind == model_file::QUERY_DEPENDENT
+        || model_file::is_boosted(&kind);
     match args.format {
         Format::Json | Format::Csv => {
             let mut json = if ranks_lists {
@@ -111,6 +113,17 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
             "clock": to_json(&model.state.clock),
             "report": to_json(&model.report),
         }),
+        MatchingModel::Stack(model) => json!({
+            "ranker": model.ranker.kind(),
+            "depth": model.depth,
+            "trials": to_json(&model.trials),
+            "importances": stack::importances(model).into_iter().map(|(name, value)| json!([name, value])).collect::<Vec<_>>(),
+            "parts": model
+                .parts
+                .iter()
+                .map(|(name, part)| Ok(json!({ "name": name, "model": json_of(part)? })))
+                .collect::<anyhow::Result<Vec<_>>>()?,
+        }),
         MatchingModel::Combination(model) => json!({
             "weight": to_json(&model.weight),
             "curve": to_json(&model.curve),
@@ -150,9 +163,22 @@ fn describe(
             rows.push(row("probability to stay", model.params.self_transition.to_string()));
         }
         MatchingModel::Preference(model) => describe_preference(model, rows),
+        MatchingModel::Stack(model) => {
+            rows.push(row("ranker", model.ranker.kind()));
+            rows.push(row("candidates of each model", human(model.depth as u64)));
+            if let Some(kept) = model.kept() {
+                rows.push(row("validation NDCG@10, in folds", format!("{:.4}", kept.validation)));
+            }
+            remarks.push(stack::importance_table(model));
+        }
         MatchingModel::Combination(_) => {}
     }
     rows[first..].iter_mut().for_each(|row| row[0] = format!("{prefix}{}", row[0]));
+    if let MatchingModel::Stack(model) = model {
+        for (name, part) in &model.parts {
+            describe(part, &format!("{prefix}{name}: "), rows, remarks)?;
+        }
+    }
     if let MatchingModel::Combination(model) = model {
         rows.push(row(&format!("{prefix}weight of the first"), model.weight.to_string()));
         if let Some(ranked) = model.tuned_on {

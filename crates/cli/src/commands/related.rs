@@ -137,11 +137,12 @@ fn print_weighted(
     Ok(Outcome::Clean)
 }
 
-/// The bilinear model, or the first one in a combination.
+/// The bilinear model, or the first one in a combination or a stack.
 pub(crate) fn latent(model: &MatchingModel) -> Option<&LatentModel> {
     match model {
         MatchingModel::Latent(model) => Some(model),
         MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
+        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| latent(part)),
         MatchingModel::Bm25(_)
         | MatchingModel::Bltm(_)
         | MatchingModel::RandomWalk(_)
@@ -149,11 +150,12 @@ pub(crate) fn latent(model: &MatchingModel) -> Option<&LatentModel> {
     }
 }
 
-/// The topic model, or the first one in a combination.
+/// The topic model, or the first one in a combination or a stack.
 fn bltm(model: &MatchingModel) -> Option<&BltmModel> {
     match model {
         MatchingModel::Bltm(model) => Some(model),
         MatchingModel::Combination(both) => bltm(&both.first).or_else(|| bltm(&both.second)),
+        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| bltm(part)),
         _ => None,
     }
 }

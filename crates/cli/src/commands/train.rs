@@ -1,5 +1,6 @@
 pub(crate) mod preference;
 pub(crate) mod settings;
+pub(crate) mod stack;
 mod summary;
 
 use std::path::PathBuf;
@@ -12,7 +13,9 @@ use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
 use matchrank_engine::files;
-use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, TextBm25, WalkModel};
+use matchrank_engine::matching::{
+    Combination, LatentModel, MatchingModel, Stack, StackParams, TextBm25, WalkModel,
+};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::{
     SsiSettings, SvdFeatureSettings, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls,
@@ -47,6 +50,7 @@ Examples:
   matchrank train sparse-preference --data shop --out words.model
   matchrank train combination --data shop --of bm25.model rmls.model --out both.model
   matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model
+  matchrank train stack --data shop --of bm25.model rmls.model words.model --out stack.model
   matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model";
 
 #[derive(Subcommand)]
@@ -273,11 +277,34 @@ enum DatasetModel {
         #[arg(long, value_enum, default_value_t = Candidates::All, conflicts_with = "weight")]
         candidates: Candidates,
     },
+    /// Stack: a ranker whose features are the scores of several models
+    ///
+    /// The best documents of every model are the candidates of a query; their scores, plain and standardised over the
+    /// candidates, are the features. The ranker learns from the validation judgments. Which ranker, and how large, is
+    /// chosen by folds of the validation queries, each ranked by what was learned from the others. Trees are grown by
+    /// LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM); ranking does not need it.
+    ///
+    /// Parameters for --set:
+    ///   ranker=auto          auto (the best of listnet and lambdamart), listnet, mart, lambdamart
+    ///   depth=100            best documents of every model that are candidates
+    ///   folds=5              folds of the validation queries
+    ///   trees=200            trees at most
+    ///   learning_rate=0.05   what the values of each tree are multiplied by
+    ///   min_rows=100         rows of a leaf at least
+    #[command(verbatim_doc_comment)]
+    Stack {
+        #[command(flatten)]
+        common: Common,
+        /// The model files, called by their names without the ending
+        #[arg(long, num_args = 1.., value_name = "MODEL", required = true)]
+        of: Vec<PathBuf>,
+    },
 }
 
 impl DatasetModel {
     fn place(&self) -> &Place {
         match self {
+            Self::Stack { common, .. } => &common.place,
             Self::Bm25(common)
             | Self::Rmls { common, .. }
             | Self::Pls(common)
@@ -435,6 +462,18 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 None => combine(first, second, candidates.into(), &dataset, global, &terminal)?,
             };
             (place, MatchingModel::Combination(Box::new(model)), dataset, weight.is_none())
+        }
+        DatasetModel::Stack { common: Common { place, settings }, of } => {
+            let params: StackParams = params_from(&settings)?;
+            params.validate()?;
+            let parts = of.iter().map(|path| {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                Ok((name, model_file::load(path)?.0))
+            });
+            let parts = parts.collect::<anyhow::Result<Vec<_>>>()?;
+            let dataset = Dataset::open(&place.data)?;
+            let model = Stack::train(parts, &dataset, &params, seed, &terminal)?;
+            (place, MatchingModel::Stack(Box::new(model)), dataset, true)
         }
     };
     model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;

@@ -69,6 +69,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::matching::{Combination, LatentKind, MatchingModel, WalkModel};
+use crate::rankers::boosted::{BoostedModel, Objective};
 use crate::rankers::query_dependent::QueryDependentModel;
 use crate::rankers::{RankerModel, RankerParams};
 use container::{Container, Reader, Writer};
@@ -145,6 +146,33 @@ pub fn save_query_dependent(path: &Path, model: &QueryDependentModel, provenance
     files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
 }
 
+/// Writes the file of boosted trees, whole or not at all.
+pub fn save_boosted(path: &Path, model: &BoostedModel, provenance: &Provenance) -> Result<()> {
+    let mut container = Container::new();
+    let mut file = container.writer();
+    boosted::put(&mut file, model)?;
+    file.put_json("provenance", provenance)?;
+    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
+}
+
+/// Reads the file of boosted trees.
+pub fn load_boosted(path: &Path) -> Result<(BoostedModel, Provenance)> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
+    let file = container.reader();
+    let model = boosted::get(&file).and_then(|model| Ok((model, file.json("provenance")?)));
+    model.map_err(|error| match error {
+        Error::Params(message) | Error::Shape(message) => Error::format(&name, message),
+        other => other,
+    })
+}
+
+/// Whether a kind is one of boosted trees.
+pub fn is_boosted(kind: &str) -> bool {
+    Objective::ALL.iter().any(|objective| objective.name() == kind)
+}
+
 /// Reads the file of a query-dependent ranker.
 pub fn load_query_dependent(path: &Path) -> Result<(QueryDependentModel, Provenance)> {
     let name = files::name_of(path);
@@ -177,6 +205,9 @@ pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
             QUERY_DEPENDENT => format!(
                 "holds a {kind} model, which has a function for each query; rank, explain and inspect take it, with --letor"
             ),
+            _ if is_boosted(kind) => {
+                format!("holds a {kind} model, trees; rank and inspect take it, with --letor")
+            }
             _ => format!(
                 "holds a {kind} model; rankers of feature lists are {}",
                 RankerParams::KINDS.join(", ")
@@ -247,7 +278,9 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
                 tuned_on: file.has_metadata("tuned_on").then(|| file.json("tuned_on")).transpose()?,
             }))
         }
-        ranker if RankerParams::KINDS.contains(&ranker) || ranker == QUERY_DEPENDENT => {
+        ranker
+            if RankerParams::KINDS.contains(&ranker) || ranker == QUERY_DEPENDENT || is_boosted(ranker) =>
+        {
             return Err(Error::Params(format!(
                 "holds a {ranker} model, which ranks feature lists (rank, explain and inspect take it with --letor, update with --lists)"
             )));

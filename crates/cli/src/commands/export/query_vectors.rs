@@ -83,11 +83,12 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
     Ok(Outcome::Clean)
 }
 
-/// The latent model, or the first one in a combination.
+/// The latent model, or the first one in a combination or a stack.
 fn latent(model: &MatchingModel) -> Option<&LatentModel> {
     match model {
         MatchingModel::Latent(model) => Some(model),
         MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
+        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| latent(part)),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::ranking::query_dependent::QueryDependentParams;
 use matchrank_engine::model_file::QUERY_DEPENDENT;
+use matchrank_engine::rankers::boosted::{BoostedParams, Objective, train_boosted};
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput, train_query_dependent};
 use matchrank_engine::rankers::{FoldFigures, RankerParams, cross_validate, cross_validate_with};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use super::query_dependent::{self, read_table};
 use super::train::params_of;
 use super::{ScalingName, parse_columns, read_lists};
-use crate::commands::train::settings::parse_setting;
+use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
@@ -27,8 +28,8 @@ pub(crate) struct Args {
     /// Folds: LETOR / SVMlight files, at least three
     #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
     letor: Vec<PathBuf>,
-    /// Which rankers, separated by commas: perceptron, slam, ranksvm, listnet, query-dependent; the latter with other
-    /// weights as query-dependent/knn, /uniform, ...
+    /// Which rankers, separated by commas: perceptron, slam, ranksvm, listnet, mart, lambdamart, query-dependent; the
+    /// latter with other weights as query-dependent/knn, /uniform, ...
     #[arg(long, value_delimiter = ',', default_value = "perceptron,ranksvm,listnet", value_name = "LIST")]
     models: Vec<String>,
     /// Set a parameter of every ranker
@@ -84,6 +85,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 let (validated, seed) = (args.measure, global.seed);
                 let figures =
                     cross_validate(params, scalings, &folds, validated, &measures, seed, &terminal)?;
+                figures.into_iter().map(Fold::of).collect()
+            }
+            Trainee::Boosted(objective, params) => {
+                let figures = cross_validate_with(&folds, &measures, |train, validation| {
+                    let validation = Some((&validation, args.measure));
+                    train_boosted(*objective, params, &train, validation, global.seed, &terminal)
+                })?;
                 figures.into_iter().map(Fold::of).collect()
             }
             Trainee::QueryDependent(params) => {
@@ -158,6 +166,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 enum Trainee {
     Linear(RankerParams),
     QueryDependent(QueryDependentParams),
+    Boosted(Objective, BoostedParams),
 }
 
 impl Trainee {
@@ -169,7 +178,14 @@ impl Trainee {
             Some((QUERY_DEPENDENT, weights)) => {
                 Ok(Self::QueryDependent(query_dependent::params_of(Some(weights), settings)?))
             }
-            _ => Ok(Self::Linear(params_of(name, settings)?)),
+            _ => match Objective::ALL.into_iter().find(|objective| objective.name() == name) {
+                Some(objective) => {
+                    let params: BoostedParams = params_from(settings)?;
+                    params.validate()?;
+                    Ok(Self::Boosted(objective, params))
+                }
+                None => Ok(Self::Linear(params_of(name, settings)?)),
+            },
         }
     }
 }

@@ -6,7 +6,7 @@ use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::{RankerModel, RankerReport};
 use serde_json::{Value, json};
 
-use super::query_dependent;
+use super::{boosted, query_dependent};
 use crate::terminal::{human, to_json};
 
 /// Features that are shown, those of the largest weights.
@@ -16,6 +16,9 @@ const SHOWN: usize = 10;
 pub(crate) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<String>, Provenance)> {
     if model_file::kind(path)? == model_file::QUERY_DEPENDENT {
         return query_dependent::describe(path);
+    }
+    if model_file::is_boosted(&model_file::kind(path)?) {
+        return boosted::describe(path);
     }
     let (model, provenance) = model_file::load_ranker(path)?;
     let row = |name: &str, value: String| vec![name.to_owned(), value];
@@ -74,6 +77,9 @@ fn weights(model: &RankerModel) -> String {
 pub(crate) fn json_of(path: &Path) -> anyhow::Result<Value> {
     if model_file::kind(path)? == model_file::QUERY_DEPENDENT {
         return query_dependent::json_of(path);
+    }
+    if model_file::is_boosted(&model_file::kind(path)?) {
+        return boosted::json_of(path);
     }
     let (model, provenance) = model_file::load_ranker(path)?;
     let state = model.state.as_ref().map(|state| {

@@ -25,6 +25,13 @@ pub(crate) fn rank_lists(
         let scores = model.score_all(&lists);
         query_dependent::note_fallbacks(&model, &lists, terminal)?;
         (lists, scores, model_file::QUERY_DEPENDENT)
+    } else if model_file::is_boosted(&model_file::kind(model)?) {
+        ensure!(query_features.is_none(), "--query-features is for query-dependent models");
+        let (model, _) = model_file::load_boosted(model)?;
+        let lists = read_lists(letor, terminal)?;
+        note_unknown_features(&lists, model.trees.n_features(), letor, terminal);
+        let scores = model.score_all(&lists);
+        (lists, scores, model.objective.name())
     } else {
         ensure!(query_features.is_none(), "--query-features is for query-dependent models");
         let (model, _) = model_file::load_ranker(model)?;

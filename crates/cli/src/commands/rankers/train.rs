@@ -9,11 +9,12 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::rankers::boosted::Objective;
 use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
-use super::{ScalingName, note_unknown_features, query_dependent, read_lists, summary};
+use super::{ScalingName, boosted, note_unknown_features, query_dependent, read_lists, summary};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
@@ -104,6 +105,31 @@ pub(crate) enum Model {
     ///   max_iterations=1000  rounds for each lambda, at most
     #[command(verbatim_doc_comment, after_help = query_dependent::EXAMPLES)]
     QueryDependent(query_dependent::Args),
+    /// MART: boosted trees that predict grades of feature lists
+    ///
+    /// Trees are grown by LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM); ranking does
+    /// not need it. Features are not scaled.
+    ///
+    /// Parameters for --set:
+    ///   trees=300            trees at most; with --validation as many as are best there
+    ///   learning_rate=0.05   what the values of each tree are multiplied by
+    ///   leaves=7             leaves of a tree
+    ///   min_rows=50          rows of a leaf at least
+    #[command(verbatim_doc_comment, after_help = boosted::EXAMPLES)]
+    Mart(boosted::Args),
+    /// LambdaMART: boosted trees that learn which exchanges of documents would better NDCG
+    ///
+    /// Trees are grown by LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM); ranking does
+    /// not need it. Features are not scaled.
+    ///
+    /// Parameters for --set:
+    ///   trees=300            trees at most; with --validation as many as are best there
+    ///   learning_rate=0.05   what the values of each tree are multiplied by
+    ///   leaves=7             leaves of a tree
+    ///   min_rows=50          rows of a leaf at least
+    ///   truncation=20        documents at the top of a list whose order counts
+    #[command(verbatim_doc_comment, after_help = boosted::EXAMPLES)]
+    Lambdamart(boosted::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -153,7 +179,8 @@ pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Res
         "ranksvm" => RankerParams::RankSvm(params_from(settings)?),
         "listnet" => RankerParams::ListNet(params_from(settings)?),
         other => {
-            bail!("there is no ranker {other}; there are {}, query-dependent", RankerParams::KINDS.join(", "))
+            let kinds = RankerParams::KINDS.join(", ");
+            bail!("there is no ranker {other}; there are {kinds}, query-dependent, mart, lambdamart")
         }
     };
     params.validate()?;
@@ -169,6 +196,8 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         Model::Ranksvm(args) => ("ranksvm", args, None),
         Model::Listnet(args) => ("listnet", args, None),
         Model::QueryDependent(args) => return query_dependent::train(args, global),
+        Model::Mart(args) => return boosted::train(Objective::Mart, args, global),
+        Model::Lambdamart(args) => return boosted::train(Objective::LambdaMart, args, global),
     };
     files::check_writable(&args.out)?;
     let mut params = params_of(kind, &args.settings)?;

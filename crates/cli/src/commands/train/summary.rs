@@ -11,7 +11,7 @@ use matchrank_engine::matching::{
 use matchrank_engine::training::preference::RuleCheck;
 use serde_json::{Value, json};
 
-use super::{Place, preference};
+use super::{Place, preference, stack};
 use crate::terminal::{self, Format, Terminal, figure, human, peak_memory, table, to_json};
 
 pub(super) fn print(
@@ -92,6 +92,16 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
             ("density", json!(model.density())),
             ("report", to_json(&model.report)),
         ],
+        MatchingModel::Stack(model) => vec![
+            ("ranker", json!(model.ranker.kind())),
+            ("of", json!(model.parts.iter().map(|(name, _)| name).collect::<Vec<_>>())),
+            ("depth", json!(model.depth)),
+            ("trials", to_json(&model.trials)),
+            (
+                "importances",
+                stack::importances(model).into_iter().map(|(name, value)| json!([name, value])).collect(),
+            ),
+        ],
         MatchingModel::Combination(model) => vec![
             ("weight", to_json(&model.weight)),
             ("of", json!([model.first.kind(), model.second.kind()])),
@@ -157,6 +167,12 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
             if curve.len() > 0 {
                 more.push(table(&[&first, "validation NDCG@10", ""], curve.collect(), Format::Table));
             }
+        }
+        MatchingModel::Stack(model) => {
+            rows.push(("ranker".into(), model.ranker.kind().to_owned()));
+            rows.push(("candidates of each model".into(), human(model.depth as u64)));
+            more.push(stack::trials(model));
+            more.push(stack::importance_table(model));
         }
     }
     let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();

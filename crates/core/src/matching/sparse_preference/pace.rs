@@ -7,8 +7,9 @@
 
 use std::time::Duration;
 
-/// Steps of a portion.
-const PORTION: usize = 500;
+/// Steps of a portion, and of one by which a way is tried.
+const PORTION: usize = 1000;
+const TRIAL: usize = 100;
 /// Every so many portions the slower way is tried again.
 const TRY_EVERY: u32 = 16;
 
@@ -31,20 +32,23 @@ impl Pace {
         if self.n_threads == 1 {
             return (1, usize::MAX);
         }
-        (if self.takes_all() { self.n_threads } else { 1 }, PORTION)
+        let (all, steps) = self.choice();
+        (if all { self.n_threads } else { 1 }, steps)
     }
 
-    fn takes_all(&self) -> bool {
+    /// Whether all threads are taken, and steps to make.
+    fn choice(&self) -> (bool, usize) {
         match self.seconds {
-            [_, None] => true,
-            [None, _] => false,
-            [Some(one), Some(all)] => (all <= one) != self.portions.is_multiple_of(TRY_EVERY),
+            [_, None] => (true, TRIAL),
+            [None, _] => (false, TRIAL),
+            [Some(one), Some(all)] if self.portions.is_multiple_of(TRY_EVERY) => (all > one, TRIAL),
+            [Some(one), Some(all)] => (all <= one, PORTION),
         }
     }
 
     /// What that took.
     pub(super) fn record(&mut self, steps: usize, took: Duration) {
-        let all = usize::from(self.takes_all());
+        let all = usize::from(self.choice().0);
         self.seconds[all] = Some(took.as_secs_f64() / steps.max(1) as f64);
         self.portions += 1;
     }

@@ -13,6 +13,7 @@ use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::listnet::ListNetParams;
 use matchrank_core::ranking::{LambdaPath, Ranker, ScalingKind};
 use matchrank_core::{Error, Result};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{FEATURES, Stack, StackKind, StackRanker, candidates, features};
@@ -309,14 +310,14 @@ impl Lessons<'_> {
         seed: u64,
     ) -> Result<StackTrial> {
         let boosted = params.boosted(leaves, params.trees);
-        let mut grown = Vec::with_capacity(self.n_folds);
-        for fold in 0..self.n_folds {
+        let grow_without = |fold: usize| {
             let train = self.lists(true, |i| i % self.n_folds != fold)?;
             let tested = self.lists(true, |i| i % self.n_folds == fold)?;
             let (trees, figures) =
                 grow(objective, &boosted, &train, Some((&tested, ndcg()?)), seed, &Silent)?;
-            grown.push((trees, figures, tested));
-        }
+            Ok((trees, figures, tested))
+        };
+        let grown = (0..self.n_folds).into_par_iter().map(grow_without).collect::<Result<Vec<_>>>()?;
         let longest = grown.iter().map(|(_, figures, _)| figures.len()).max().unwrap_or(0);
         // A fold that stopped growing has the figure of its last tree from there on.
         let at = |figures: &[f64], n: usize| figures.get(n).or(figures.last()).copied().unwrap_or(0.0);

@@ -22,6 +22,9 @@ use library::{Booster, Library};
 /// Trees that may come without a better figure before growing ends.
 const PATIENCE: usize = 50;
 
+/// Cells of the features that are worth another thread.
+const CELLS_PER_THREAD: usize = 2_000_000;
+
 /// What trees are grown to make small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -93,7 +96,10 @@ impl BoostedParams {
 
     fn text(&self, objective: Objective, lists: &FeatureLists, seed: u64) -> String {
         let Self { learning_rate, leaves, min_rows, truncation, .. } = self;
-        let (name, n_threads) = (objective.lightgbm(), rayon::current_num_threads());
+        // Threads that share little work wait for each other more than they help.
+        let n_threads =
+            (lists.n_rows() * lists.n_features() / CELLS_PER_THREAD + 1).min(rayon::current_num_threads());
+        let name = objective.lightgbm();
         let mut text = format!(
             "objective={name} learning_rate={learning_rate} num_leaves={leaves} min_data_in_leaf={min_rows} \
              min_data_in_bin=3 num_threads={n_threads} deterministic=true force_row_wise=true seed={} verbosity=-1",
