@@ -1,3 +1,4 @@
+mod boosted;
 mod kinds;
 mod query_dependent;
 mod rankers;

@@ -12,7 +12,7 @@ use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
 use crate::matching::{
     BltmIteration, BltmModel, BltmReport, Epoch, Inputs, LatentModel, PreferenceModel, PreferenceScorer,
-    Report, Scorer,
+    Report, Scorer, Stack, StackRanker, StackTrial,
 };
 use crate::training::preference::{PreferenceReport, PreferenceSettings, RuleCheck};
 
@@ -147,6 +147,19 @@ fn models() -> Vec<MatchingModel> {
         second: latent(LatentKind::Rmls),
         curve: vec![(0.3, 0.5), (0.4, 0.25)],
         tuned_on: None,
+    })));
+    let trial = |lambda, leaves, validation| StackTrial {
+        ranker: "lambdamart".into(),
+        lambda,
+        leaves,
+        trees: leaves,
+        validation,
+    };
+    models.push(MatchingModel::Stack(Box::new(Stack {
+        parts: vec![("words".into(), small().0), ("clicks".into(), latent(LatentKind::Rmls))],
+        ranker: StackRanker::Boosted(boosted::trees(4)),
+        depth: 10,
+        trials: vec![trial(Some(0.5), None, 0.25), trial(None, Some(4), 0.5)],
     })));
     models
 }
