@@ -46,6 +46,9 @@ fn same_scores(model: &MatchingModel, again: &MatchingModel) {
             };
             assert_eq!(score(model).to_bits(), score(again).to_bits());
         }
+        (MatchingModel::Bltm(model), MatchingModel::Bltm(again)) => {
+            assert!(model.topics == again.topics && model.params == again.params);
+        }
         (MatchingModel::RandomWalk(model), MatchingModel::RandomWalk(again)) => assert!(model == again),
         (MatchingModel::Preference(model), MatchingModel::Preference(again)) => {
             assert!(model.w == again.w && model.state == again.state);

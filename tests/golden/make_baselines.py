@@ -144,7 +144,7 @@ def bltm():
     px, py = begin(used_x), begin(used_y)
     out = {"queries": queries.tolist(), "documents": documents.tolist(), "weights": weights.tolist(), "params": params}
     out |= {"start_x": px.tolist(), "start_y": py.tolist(), "log_likelihoods": []}
-    pairs = [(i, j, weights[i, j]) for i in range(4) for j in range(5) if weights[i, j] > 0]
+    pairs = [(i, j, weights[i, j]) for j in range(5) for i in range(4) if weights[i, j] > 0]
     thetas = np.full((len(pairs), topics), 1 / topics)
 
     def shares(theta, n, p):

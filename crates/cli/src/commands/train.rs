@@ -152,7 +152,7 @@ enum DatasetModel {
     ///   iterations=20        iterations at most; four without a better figure end the training
     ///   tuples=200000        tuples of an iteration
     ///   judged=0.2           share of them whose worse document was judged lower, or skipped, where there is one
-    ///   margin=1             learn from tuples whose scores are less apart than this
+    ///   margin=0.5           learn from tuples whose scores are less apart than this
     ///   rate=0.02            length of the first step of a row
     ///   l2=0                 how strongly rows are pulled towards 0
     ///   spread=0.05          rows start at random between this and its negative
@@ -208,8 +208,8 @@ enum DatasetModel {
     ///   alpha=0.01           how strongly the topics of a pair are pulled towards all being equal
     ///   beta=0.01            how strongly the words of a topic are pulled towards all being equal
     ///   steps=20             updates by which the topics of a document are found
-    ///   document=0.3         share of the document's own words in the likelihood
-    ///   topic=0.3            share of the topics; what is left is that of the collection
+    ///   document=0.2         share of the document's own words in the likelihood
+    ///   topic=0.1            share of the topics; what is left is that of the collection
     ///   click_tf=log         what a count of clicks becomes, by which a pair counts: count, log
     #[command(
         verbatim_doc_comment,

@@ -37,7 +37,7 @@
 //! }
 //! let model = ssi.model()?;
 //! let [car, boat] = [0, 1].map(|document| model.score(queries.row(0), documents.row(document)));
-//! assert!(car > boat + 0.99);
+//! assert!(car > boat + 0.49);
 //! # Ok::<(), matchrank_core::Error>(())
 //! ```
 
@@ -56,7 +56,7 @@ use crate::{Error, Result};
 pub struct SsiParams {
     /// d: latent dimensions. A feature that occurs takes 4 d bytes, and an eighth of that beside. Default: 100.
     pub d: usize,
-    /// A tuple is learned from where its documents are less than this apart. Default: 1.
+    /// A tuple is learned from where its documents are less than this apart. Default: 0.5 (the paper: 1).
     pub margin: f64,
     /// Length of the first step of a row. Default: 0.02.
     pub rate: f64,
@@ -72,7 +72,7 @@ pub struct SsiParams {
 
 impl Default for SsiParams {
     fn default() -> Self {
-        Self { d: 100, margin: 1.0, rate: 0.02, l2: 0.0, spread: 0.05, batch: 256, identity: true }
+        Self { d: 100, margin: 0.5, rate: 0.02, l2: 0.0, spread: 0.05, batch: 256, identity: true }
     }
 }
 

@@ -30,7 +30,7 @@ pub struct SsiSettings {
     /// Share of the tuples whose worse document was judged lower, or skipped (Joachims' rules), where there is
     /// one; the others have one that has no response. Default: 0.2.
     pub judged: f64,
-    /// See [`SsiParams::margin`]. Default: 1.
+    /// See [`SsiParams::margin`]. Default: 0.5.
     pub margin: f64,
     /// See [`SsiParams::rate`]. Default: 0.02.
     pub rate: f64,

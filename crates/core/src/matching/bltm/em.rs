@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
@@ -12,19 +14,23 @@ use crate::{Error, Result};
 /// Pairs whose words, together with those of all pairs, a topic starts from.
 const SEEDS: usize = 8;
 
-/// Pairs that a thread takes at a time.
+/// Pairs that a thread takes at a time, and those of the last document.
 const CHUNK: usize = 256;
 
 /// Topics that are being learned; see the [module](super).
 pub struct Em {
     params: BltmParams,
-    /// Query, document and weight of every pair, by query.
+    /// Query, document and weight of every pair, by document: pairs that share most of their words are met one
+    /// after the other.
     pairs: Vec<(u32, u32, f32)>,
+    /// Documents that a thread takes at a time.
+    chunks: Vec<Range<usize>>,
     x: Words,
     y: Words,
     /// K numbers for every pair.
     theta: Vec<f32>,
-    /// c n_w / s_w for every word of every pair, of queries and of documents.
+    /// c n_w / s_w for every word of every pair: of queries by pair and word, of documents by document, word and
+    /// pair, as the sums over pairs need them.
     coefficients: [Vec<f32>; 2],
 }
 
@@ -39,7 +45,7 @@ struct Words {
     p: Vec<f32>,
     /// Pairs of every query (document).
     pairs_of: Pairs,
-    /// Where the words of every pair start among those of all pairs.
+    /// Where the coefficients of every pair (for words of queries) or document start.
     offsets: Vec<usize>,
 }
 
@@ -66,6 +72,18 @@ impl Pairs {
     fn of(&self, owner: u32) -> &[u32] {
         &self.numbers[self.offsets[owner as usize]..self.offsets[owner as usize + 1]]
     }
+
+    /// Owners one after the other with together `n` pairs or a little more.
+    fn cut(&self, n: usize) -> Vec<Range<usize>> {
+        let (mut cuts, mut first) = (Vec::new(), 0);
+        for end in 1..self.offsets.len() {
+            if self.offsets[end] - self.offsets[first] >= n || end + 1 == self.offsets.len() {
+                cuts.push(first..end);
+                first = end;
+            }
+        }
+        cuts
+    }
 }
 
 impl Em {
@@ -86,9 +104,10 @@ impl Em {
         {
             return Err(Error::Params("counts of words and weights of pairs are at least 0".into()));
         }
+        let by_document = weights.transpose();
         let mut pairs: Vec<(u32, u32, f32)> = (0..)
-            .zip(weights.rows())
-            .flat_map(|(query, row)| row.iter().map(move |(document, c)| (query, document, c)))
+            .zip(by_document.rows())
+            .flat_map(|(document, row)| row.iter().map(move |(query, c)| (query, document, c)))
             .filter(|(.., c)| *c > 0.0)
             .collect();
         if pairs.is_empty() {
@@ -112,17 +131,10 @@ impl Em {
         let chosen_y = select(documents.n_rows(), |pair| &mut pair.1, &mut pairs);
         let words = |matrix: &Csr, chosen: &[u32], owners: Vec<u32>| {
             let (counts, features) = compact(matrix, chosen);
-            let lengths = owners.iter().map(|&owner| counts.row(owner as usize).indices().len());
-            let offsets: Vec<usize> = std::iter::once(0)
-                .chain(lengths.scan(0, |end, length| {
-                    *end += length;
-                    Some(*end)
-                }))
-                .collect();
             Words {
                 transposed: counts.transpose(),
                 pairs_of: Pairs::new(chosen.len(), owners.into_iter()),
-                offsets,
+                offsets: Vec::new(),
                 p: Vec::new(),
                 features: (features, matrix.n_columns()),
                 counts,
@@ -130,6 +142,9 @@ impl Em {
         };
         let mut x = words(queries, &chosen_x, pairs.iter().map(|pair| pair.0).collect());
         let mut y = words(documents, &chosen_y, pairs.iter().map(|pair| pair.1).collect());
+        x.offsets = ends(pairs.iter().map(|pair| x.counts.row(pair.0 as usize).indices().len()));
+        y.offsets =
+            ends((0..).zip(y.counts.rows()).map(|(j, row)| row.indices().len() * y.pairs_of.of(j).len()));
         if x.features.0.is_empty() || y.features.0.is_empty() {
             return Err(Error::Params("no query or no document to learn from has a known word".into()));
         }
@@ -140,8 +155,9 @@ impl Em {
         x.start(&seeds, |pair| pairs[pair].0);
         y.start(&seeds, |pair| pairs[pair].1);
         let theta = vec![1.0 / k as f32; pairs.len() * k];
-        let coefficients = [&x, &y].map(|words| vec![0.0; words.offsets[pairs.len()]]);
-        Ok(Self { params: *params, pairs, x, y, theta, coefficients })
+        let coefficients = [&x, &y].map(|words| vec![0.0; words.offsets[words.offsets.len() - 1]]);
+        let chunks = y.pairs_of.cut(CHUNK);
+        Ok(Self { params: *params, pairs, chunks, x, y, theta, coefficients })
     }
 
     /// Starts from given p(w | z), a row for every word.
@@ -158,7 +174,7 @@ impl Em {
         self.pairs.len()
     }
 
-    /// The topics of every pair, K numbers for each, pairs by query and then by document.
+    /// The topics of every pair, K numbers for each, pairs by document and then by query.
     pub fn theta(&self) -> &[f32] {
         &self.theta
     }
@@ -167,37 +183,52 @@ impl Em {
     /// new thetas and the former words of the topics.
     pub fn iterate(&mut self, progress: &dyn Progress) -> f64 {
         let (k, alpha) = (self.params.topics, self.params.alpha);
-        let Self { pairs, x, y, theta, coefficients: [of_x, of_y], .. } = self;
-        let of_pairs = pairs.par_chunks(CHUNK).zip(theta.par_chunks_mut(CHUNK * k));
-        let parts = of_pairs.zip(x.cut(of_x)).zip(y.cut(of_y));
+        let Self { pairs, chunks, x, y, theta, coefficients: [of_x, of_y], .. } = self;
+        let starts = &y.pairs_of.offsets;
+        let ends_of = |end: fn(&Words, &[usize], usize) -> usize, words: &Words| -> Vec<usize> {
+            chunks.iter().map(|documents| end(words, starts, documents.end)).collect()
+        };
+        let parts: Vec<_> = (split(theta, &ends_of(|_, starts, end| starts[end], y), k).into_iter())
+            .zip(split(of_x, &ends_of(|x, starts, end| x.offsets[starts[end]], x), 1))
+            .zip(split(of_y, &ends_of(|y, _, end| y.offsets[end], y), 1))
+            .zip(chunks.iter())
+            .collect();
         let sums: Vec<[f64; 2]> = parts
+            .into_par_iter()
             .map_init(
                 || vec![0f32; k],
-                |sums, (((pairs, theta), mut of_x), mut of_y)| {
+                |sums, (((theta, mut of_x), mut of_y), documents)| {
+                    let mut thetas = theta.chunks_exact_mut(k);
                     let mut likelihood = [0.0; 2];
-                    for (&(query, document, c), theta) in pairs.iter().zip(theta.chunks_exact_mut(k)) {
-                        let (query, document) =
-                            (x.counts.row(query as usize), y.counts.row(document as usize));
-                        sums.fill(0.0);
-                        add_shares(query.indices(), query.values(), &x.p, theta, sums);
-                        add_shares(document.indices(), document.values(), &y.p, theta, sums);
-                        update_theta(theta, sums, alpha);
-                        for (row, p, rest) in [(query, &x.p, &mut of_x), (document, &y.p, &mut of_y)] {
-                            let (own, after) = std::mem::take(rest).split_at_mut(row.indices().len());
-                            *rest = after;
-                            let [a, b] = weigh(row, p, theta, c, own);
-                            likelihood = [likelihood[0] + a, likelihood[1] + b];
+                    let mut add = |[a, b]: [f64; 2]| likelihood = [likelihood[0] + a, likelihood[1] + b];
+                    for j in documents.clone() {
+                        let document = y.counts.row(j);
+                        let pairs = &pairs[starts[j]..starts[j + 1]];
+                        let n_words = document.indices().len();
+                        let of_document =
+                            of_y.split_off_mut(..n_words * pairs.len()).expect("they are there");
+                        for (place, (&(query, _, c), theta)) in pairs.iter().zip(&mut thetas).enumerate() {
+                            let query = x.counts.row(query as usize);
+                            sums.fill(0.0);
+                            add_shares(query.indices(), query.values(), &x.p, theta, sums);
+                            add_shares(document.indices(), document.values(), &y.p, theta, sums);
+                            update_theta(theta, sums, alpha);
+                            let own = of_x.split_off_mut(..query.indices().len()).expect("they are there");
+                            add(weigh(query, &x.p, theta, c, own, (0, 1)));
+                            add(weigh(document, &y.p, theta, c, of_document, (place, pairs.len())));
                         }
+                        progress.advance(pairs.len() as u64);
                     }
-                    progress.advance(pairs.len() as u64);
                     likelihood
                 },
             )
             .collect();
         let [likelihood, n] = sums.iter().fold([0.0; 2], |[a, b], sum| [a + sum[0], b + sum[1]]);
-        for (words, coefficients) in [&mut self.x, &mut self.y].into_iter().zip(&self.coefficients) {
-            words.update(&self.theta, coefficients, k, self.params.beta);
-        }
+        let Self { x, y, theta, coefficients: [of_x, of_y], params, .. } = self;
+        let (starts_x, starts_y) = (std::mem::take(&mut x.offsets), std::mem::take(&mut y.offsets));
+        x.update(theta, k, params.beta, |_, pairs, place, i| of_x[starts_x[pairs[i] as usize] + place]);
+        y.update(theta, k, params.beta, |j, pairs, place, i| of_y[starts_y[j] + place * pairs.len() + i]);
+        (x.offsets, y.offsets) = (starts_x, starts_y);
         likelihood / n.max(f64::MIN_POSITIVE)
     }
 
@@ -242,32 +273,28 @@ impl Words {
         }
     }
 
-    /// The coefficients of each chunk of pairs.
-    fn cut<'a>(&self, mut coefficients: &'a mut [f32]) -> Vec<&'a mut [f32]> {
-        let n_pairs = self.offsets.len() - 1;
-        let cuts = (0..n_pairs).step_by(CHUNK).map(|first| {
-            let length = self.offsets[n_pairs.min(first + CHUNK)] - self.offsets[first];
-            let (chunk, after) = std::mem::take(&mut coefficients).split_at_mut(length);
-            coefficients = after;
-            chunk
-        });
-        cuts.collect()
-    }
-
-    /// p(w | z) from theta and the coefficients, word by word.
-    fn update(&mut self, theta: &[f32], coefficients: &[f32], k: usize, beta: f64) {
-        let Self { counts, transposed, pairs_of, offsets, p, .. } = self;
+    /// p(w | z) from theta and the coefficients, word by word. `coefficient` of a query or document, its pairs,
+    /// the place of the word in it and that of the pair.
+    fn update(
+        &mut self,
+        theta: &[f32],
+        k: usize,
+        beta: f64,
+        coefficient: impl Fn(usize, &[u32], usize, usize) -> f32 + Sync,
+    ) {
+        let Self { counts, transposed, pairs_of, p, .. } = self;
         p.par_chunks_exact_mut(k).enumerate().for_each_init(
             || (vec![0f64; k], vec![0f32; k]),
             |(sums, part), (word, p)| {
                 sums.fill(0.0);
-                for (owner, _) in transposed.row(word).iter() {
+                for &owner in transposed.row(word).indices() {
                     let row = counts.row(owner as usize).indices();
                     let place = row.binary_search(&(word as u32)).expect("a transposed entry");
+                    let pairs = pairs_of.of(owner);
                     part.fill(0.0);
-                    for &pair in pairs_of.of(owner) {
-                        let coefficient = coefficients[offsets[pair as usize] + place];
-                        add_theta(part, coefficient, &theta[pair as usize * k..][..k]);
+                    for (i, &pair) in pairs.iter().enumerate() {
+                        let theta = &theta[pair as usize * k..][..k];
+                        add_theta(part, coefficient(owner as usize, pairs, place, i), theta);
                     }
                     sums.iter_mut().zip(&*part).for_each(|(sum, part)| *sum += f64::from(*part));
                 }
@@ -286,19 +313,50 @@ impl Words {
     }
 }
 
-/// c n_w / s_w for every word of a row; the sums of c n_w ln s_w and of c n_w.
-fn weigh(row: SparseRow<'_>, p: &[f32], theta: &[f32], c: f32, out: &mut [f32]) -> [f64; 2] {
-    let mut sums = [0f64; 2];
-    for ((word, n), out) in row.iter().zip(out) {
-        let s = crate::matching::dot(&p[word as usize * theta.len()..][..theta.len()], theta);
-        let n = c * n;
-        *out = if s > 0.0 { n / s } else { 0.0 };
-        if s > 0.0 {
-            sums[0] += f64::from(n) * f64::from(s).ln();
-            sums[1] += f64::from(n);
-        }
+/// 0, and the sums of the first one, two, ... numbers.
+fn ends(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
+    let sums = lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
+/// Cuts numbers, `k` for each place, at the given places.
+fn split<'a>(mut numbers: &'a mut [f32], ends: &[usize], k: usize) -> Vec<&'a mut [f32]> {
+    let mut start = 0;
+    let mut parts = Vec::with_capacity(ends.len());
+    for &end in ends {
+        parts.push(numbers.split_off_mut(..(end - start) * k).expect("ends ascend"));
+        start = end;
     }
-    sums
+    parts
+}
+
+vectorised! {
+    /// c n_w / s_w for every word of a row, to be put at the first `place` and then every so many; the sums of
+    /// c n_w ln s_w and of c n_w.
+    fn weigh(
+        row: SparseRow<'_>,
+        p: &[f32],
+        theta: &[f32],
+        c: f32,
+        out: &mut [f32],
+        place: (usize, usize),
+    ) -> [f64; 2] {
+        let mut sums = [0f64; 2];
+        let (from, step) = place;
+        for ((word, n), out) in row.iter().zip(out.iter_mut().skip(from).step_by(step)) {
+            let s = likelihood(&p[word as usize * theta.len()..][..theta.len()], theta);
+            let n = c * n;
+            *out = if s > 0.0 { n / s } else { 0.0 };
+            if s > 0.0 {
+                sums[0] += f64::from(n) * f64::from(s).ln();
+                sums[1] += f64::from(n);
+            }
+        }
+        sums
+    }
 }
 
 vectorised! {
@@ -307,20 +365,34 @@ vectorised! {
         let k = theta.len();
         for (&row, &n) in rows.iter().zip(counts) {
             let p = &p[row as usize * k..][..k];
-            let mut lanes = [0f32; 16];
-            let ((own, own_rest), (of, of_rest)) = (p.as_chunks::<16>(), theta.as_chunks::<16>());
-            for (own, of) in own.iter().zip(of) {
-                for lane in 0..16 {
-                    lanes[lane] += own[lane] * of[lane];
-                }
-            }
-            let s = lanes.iter().sum::<f32>() + own_rest.iter().zip(of_rest).map(|(p, t)| p * t).sum::<f32>();
+            let s = likelihood(p, theta);
             if s > 0.0 {
                 let share = n / s;
                 sums.iter_mut().zip(p).for_each(|(sum, p)| *sum += share * p);
             }
         }
     }
+}
+
+/// s_w, summed in sixteen lanes that are added up by halves: no sum waits long for the one before.
+#[inline(always)]
+fn likelihood(p: &[f32], theta: &[f32]) -> f32 {
+    let mut lanes = [0f32; 16];
+    let ((p, p_rest), (theta, theta_rest)) = (p.as_chunks::<16>(), theta.as_chunks::<16>());
+    for (p, theta) in p.iter().zip(theta) {
+        for lane in 0..16 {
+            lanes[lane] += p[lane] * theta[lane];
+        }
+    }
+    for (lane, (p, theta)) in p_rest.iter().zip(theta_rest).enumerate() {
+        lanes[lane] += p * theta;
+    }
+    for half in [8, 4, 2, 1] {
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+    }
+    lanes[0]
 }
 
 vectorised! {

@@ -83,15 +83,15 @@ pub struct BltmParams {
     pub beta: f64,
     /// Updates by which the topics of a document are found. Default: 20.
     pub steps: usize,
-    /// lambda: share of the document's own words in the smoothed likelihood. Default: 0.3.
+    /// lambda: share of the document's own words in the smoothed likelihood. Default: 0.2.
     pub document: f64,
-    /// mu: share of the topics. Default: 0.3. What is left is that of the collection.
+    /// mu: share of the topics. Default: 0.1. What is left is that of the collection.
     pub topic: f64,
 }
 
 impl Default for BltmParams {
     fn default() -> Self {
-        Self { topics: 100, iterations: 50, alpha: 0.01, beta: 0.01, steps: 20, document: 0.3, topic: 0.3 }
+        Self { topics: 100, iterations: 50, alpha: 0.01, beta: 0.01, steps: 20, document: 0.2, topic: 0.1 }
     }
 }
 

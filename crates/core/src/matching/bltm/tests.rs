@@ -26,13 +26,14 @@ fn objective(params: &BltmParams, em: &Em, data: [&Csr; 3], thetas: &[f32]) -> f
     let [queries, documents, weights] = data;
     let mut sum = 0.0;
     let mut pair = 0;
-    for i in 0..weights.n_rows() {
-        for (j, c) in weights.row(i).iter() {
+    let by_document = weights.transpose();
+    for j in 0..weights.n_columns() {
+        for (i, c) in by_document.row(j).iter() {
             let theta = &thetas[pair * k..][..k];
             pair += 1;
             let mut own = 0.0;
             for (factor, counts) in
-                [(model.queries(), queries.row(i)), (model.documents(), documents.row(j as usize))]
+                [(model.queries(), queries.row(i as usize)), (model.documents(), documents.row(j))]
             {
                 for (word, n) in counts.iter() {
                     let p = row(factor, word);

@@ -89,10 +89,13 @@ proptest! {
             let block = &mut model.blocks[number];
             let mut errors = [vec![[0f32; WIDTH]; n_x], vec![[0f32; WIDTH]; n_y]];
             for (link, &g) in batch.links.iter().zip(&derivatives) {
-                for column in 0..WIDTH {
-                    let (i, j) = (link.query as usize, link.document as usize);
-                    errors[0][i][column] += g * block.images[1][j][column];
-                    errors[1][j][column] += g * block.images[0][i][column];
+                let (i, j) = (link.query as usize, link.document as usize);
+                let [of_queries, of_documents] = &block.images;
+                for (sum, value) in errors[0][i].iter_mut().zip(&of_documents[j]) {
+                    *sum += g * value;
+                }
+                for (sum, value) in errors[1][j].iter_mut().zip(&of_queries[i]) {
+                    *sum += g * value;
                 }
             }
             let gradients = [

@@ -1,0 +1,32 @@
+//! SSI, SVDFeature and BLTM on NFCorpus, with little training: what they are worth on queries nobody has seen.
+
+use matchrank_core::matching::BltmParams;
+use matchrank_core::progress::Silent;
+use matchrank_engine::features::FeatureParams;
+use matchrank_engine::matching::MatchingModel;
+use matchrank_engine::training::{SsiSettings, SvdFeatureSettings, train_bltm, train_ssi, train_svd_feature};
+
+mod nfcorpus_data;
+
+#[test]
+fn models_that_learn_by_steps_and_by_topics() {
+    let Some(corpus) = nfcorpus_data::ingested() else { return };
+    let (dataset, features) = (&corpus.dataset, FeatureParams::default());
+    // Nobody has seen the test queries, so words are all there is.
+    let words = FeatureParams { click_weight: 0.0, ..features };
+    let ssi = SsiSettings { iterations: 3, tuples: 100_000, ..Default::default() };
+    let ssi = train_ssi(&ssi, &words, dataset, 1, &Silent).unwrap();
+    let svd = SvdFeatureSettings { iterations: 2, ..Default::default() };
+    let svd = train_svd_feature(&svd, &features, dataset, 1, &Silent).unwrap();
+    let bltm = BltmParams { topics: 30, iterations: 5, ..Default::default() };
+    let bltm = train_bltm(&bltm, &Default::default(), dataset, 1, &Silent).unwrap();
+    let models = [
+        (MatchingModel::Latent(ssi.into()), 0.27),
+        (MatchingModel::Latent(svd.into()), 0.19),
+        (MatchingModel::Bltm(bltm.into()), 0.26),
+    ];
+    for (model, least) in models {
+        let found = corpus.ndcg(&model);
+        assert!(found >= least, "{}: NDCG@10 {found:.4}", model.kind());
+    }
+}
