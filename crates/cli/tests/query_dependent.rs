@@ -107,7 +107,9 @@ fn kernels_forms_losses_and_weights() {
             .read("x.run")
             .lines()
             .filter(|line| line.split(' ').nth(3) == Some("1"))
-            .filter(|line| matches!(line.split(' ').nth(2), Some(id) if id.ends_with("d4") || id.ends_with("d5")))
+            .filter(
+                |line| matches!(line.split(' ').nth(2), Some(id) if id.ends_with("d4") || id.ends_with("d5")),
+            )
             .count();
         assert_eq!(right == 10, good, "{args}: {right}");
         if args.contains("individual") {
@@ -141,12 +143,17 @@ fn what_makes_no_sense_is_refused_or_said() {
     let error = folder.refused("train query-dependent --letor plain.txt --out x.model");
     assert!(error.contains("no feature is the same for all documents of each query"), "{error}");
     folder.write("level.txt", "1 qid:1 1:3 2:1\n1 qid:1 1:4 2:1\n1 qid:2 1:3 2:2\n");
-    assert!(folder.refused("train query-dependent --letor level.txt --out x.model").contains("no order to learn"));
+    assert!(
+        folder.refused("train query-dependent --letor level.txt --out x.model").contains("no order to learn")
+    );
 
     // A query with one document, one far from all others, and fifty documents that are all the same.
     folder.text(&format!("{TRAIN} --out q.model"));
     let same: String = (0..50).map(|i| format!("0 qid:same 1:2 2:1 3:1 4:0 # docid = s{i:02}\n")).collect();
-    folder.write("odd.txt", format!("1 qid:one 1:5 2:1 3:1 4:0\n1 qid:far 1:5 3:99999 4:7\n0 qid:far 1:4 3:99999 4:7\n{same}"));
+    folder.write(
+        "odd.txt",
+        format!("1 qid:one 1:5 2:1 3:1 4:0\n1 qid:far 1:5 3:99999 4:7\n0 qid:far 1:4 3:99999 4:7\n{same}"),
+    );
     let (code, _, notes) = folder.run("rank --model q.model --letor odd.txt --out odd.run");
     assert!(code == 0 && notes.contains("1 of 3 queries have no training query near"), "{notes}");
     assert_eq!(folder.read("odd.run").lines().count(), 53);
@@ -168,16 +175,19 @@ fn folds_and_files_of_query_features() {
     let mre = |i: usize| figures["models"][i]["measures"]["mre"].as_f64().unwrap();
     assert!(mre(1) < 0.1 && mre(2) < 0.1 && mre(0) > 0.2 && mre(3) > 0.2, "{figures}");
     assert_eq!(figures["models"][2]["model"], "query-dependent/knn");
-    let rows: String = (0..40).map(|i| format!("{i}\t{}\t{}\n", i % 2, if i % 2 == 0 { "a" } else { "b" })).collect();
+    let rows: String =
+        (0..40).map(|i| format!("{i}\t{}\t{}\n", i % 2, if i % 2 == 0 { "a" } else { "b" })).collect();
     folder.write("q.tsv", format!("query\tkind\ttopic:category\n{rows}"));
     let figures = folder.json(&format!(
         "cross-validate {folds} --models query-dependent --query-features q.tsv --measures mre --format json"
     ));
     assert!(figures["models"][0]["measures"]["mre"].as_f64().unwrap() < 0.1, "{figures}");
-    folder.text("train query-dependent --letor f0.txt --query-features q.tsv --set lambda=0.01 --out t.model");
+    folder
+        .text("train query-dependent --letor f0.txt --query-features q.tsv --set lambda=0.01 --out t.model");
     let (_, _, notes) = folder.run("rank --model t.model --letor f3.txt --out t.run");
     assert!(notes.contains("10 of 10 queries have no query features"), "{notes}");
-    let (code, _, notes) = folder.run("rank --model t.model --letor f3.txt --query-features q.tsv --out t.run");
+    let (code, _, notes) =
+        folder.run("rank --model t.model --letor f3.txt --query-features q.tsv --out t.run");
     assert!(code == 0 && !notes.contains("have no query features"), "{notes}");
     let error = folder.refused("cross-validate --letor f0.txt f1.txt f2.txt --models query-dependent/far");
     assert!(error.contains("weights"), "{error}");
@@ -236,7 +246,8 @@ fn tables_are_reproduced() {
     assert!(ours < 0.12 && others > 0.3 && paper == 0.3, "{ours} {others} {paper}");
     let text: String = (0..30).map(|query| lists(query, query + 1)).collect();
     folder.write("all.txt", text);
-    let table = folder.text("reproduce query-dependent-tables --letor all.txt --query-columns 3 --replicates 2");
+    let table =
+        folder.text("reproduce query-dependent-tables --letor all.txt --query-columns 3 --replicates 2");
     assert!(table.contains("novel") && table.contains("ListNet") && table.contains("Yahoo!"), "{table}");
     assert!(folder.refused("reproduce query-dependent-tables --tables 7").contains("there are 1, 2, 3"));
     assert!(folder.refused("reproduce query-dependent-tables --replicates 1").contains("at least 2"));

@@ -188,7 +188,10 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     );
     let look = look.expect("RMLS is among the models");
     let lists = lists::story(&out.join("lists"), global.seed)?;
-    step("train query-dependent", "40 queries with 50 documents of 40 features, four kinds of weights".into());
+    step(
+        "train query-dependent",
+        "40 queries with 50 documents of 40 features, four kinds of weights".into(),
+    );
     Ok(Report { seed: global.seed, steps, judged, collection, lists, look })
 }
 

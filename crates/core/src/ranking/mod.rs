@@ -45,7 +45,7 @@ mod sample;
 mod scaling;
 pub mod slam;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod validation;
 
 pub use linear::{Contribution, LinearRanker, Ranker};

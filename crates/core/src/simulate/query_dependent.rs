@@ -137,7 +137,9 @@ pub fn simulate(params: &ListsParams, seed: u64) -> Result<SimulatedLists> {
     for beta in &betas {
         let of_query: Vec<f64> = (0..b).map(|_| spread * normal(&mut rng)).collect();
         let rows: Vec<f32> = (0..m * b)
-            .map(|at| if params.dependent { of_query[at % b] + shared[at] } else { spread * normal(&mut rng) })
+            .map(
+                |at| if params.dependent { of_query[at % b] + shared[at] } else { spread * normal(&mut rng) },
+            )
             .map(|x| x as f32)
             .collect();
         let score = |row: &[f32]| -> f64 {

@@ -126,11 +126,7 @@ pub fn save_ranker(path: &Path, model: &RankerModel, provenance: &Provenance) ->
 }
 
 /// Writes the file of a query-dependent ranker, whole or not at all.
-pub fn save_query_dependent(
-    path: &Path,
-    model: &QueryDependentModel,
-    provenance: &Provenance,
-) -> Result<()> {
+pub fn save_query_dependent(path: &Path, model: &QueryDependentModel, provenance: &Provenance) -> Result<()> {
     let stored = query_dependent::Stored::of(model);
     let mut container = Container::new();
     let mut file = container.writer();
@@ -147,7 +143,10 @@ pub fn load_query_dependent(path: &Path) -> Result<(QueryDependentModel, Provena
     let file = container.reader();
     let kind = file.metadata("kind").map_err(|e| Error::format(&name, e.to_string()))?;
     if kind != QUERY_DEPENDENT {
-        return Err(Error::format(&name, format!("holds a {kind} model, where {QUERY_DEPENDENT} is expected")));
+        return Err(Error::format(
+            &name,
+            format!("holds a {kind} model, where {QUERY_DEPENDENT} is expected"),
+        ));
     }
     let model = query_dependent::get(&file).and_then(|model| Ok((model, file.json("provenance")?)));
     model.map_err(|error| match error {
@@ -168,7 +167,10 @@ pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
             QUERY_DEPENDENT => format!(
                 "holds a {kind} model, which has a function for each query; rank, explain and inspect take it, with --letor"
             ),
-            _ => format!("holds a {kind} model; rankers of feature lists are {}", RankerParams::KINDS.join(", ")),
+            _ => format!(
+                "holds a {kind} model; rankers of feature lists are {}",
+                RankerParams::KINDS.join(", ")
+            ),
         };
         return Err(Error::format(&name, message));
     }

@@ -83,7 +83,10 @@ pub(super) fn story(out: &Path, seed: u64) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn write(path: &Path, write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> anyhow::Result<()> {
+fn write(
+    path: &Path,
+    write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
     files::write_atomically(path, |out| write(out).map_err(|e| Error::io(files::name_of(path), e)))?;
     Ok(())
 }

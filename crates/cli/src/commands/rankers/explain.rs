@@ -88,12 +88,7 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
                 } else {
                     "the score is a sum over training documents, which has no parts by feature"
                 };
-                print_table(
-                    &format!("{kind}: {title}"),
-                    &header,
-                    rows,
-                    format,
-                )
+                print_table(&format!("{kind}: {title}"), &header, rows, format)
             }
         };
     };

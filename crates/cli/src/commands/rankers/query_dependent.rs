@@ -214,8 +214,12 @@ pub(crate) fn note_fallbacks(
             matchrank_core::ranking::query_dependent::Fallback::Far { .. } => "have no training query near",
             matchrank_core::ranking::query_dependent::Fallback::Novel => "are not among the training queries",
             matchrank_core::ranking::query_dependent::Fallback::NoFeatures => "have no query features",
-            matchrank_core::ranking::query_dependent::Fallback::NoWeight => "have no training query of a weight above 0",
-            matchrank_core::ranking::query_dependent::Fallback::NothingToOrder => "have neighbours with nothing to order",
+            matchrank_core::ranking::query_dependent::Fallback::NoWeight => {
+                "have no training query of a weight above 0"
+            }
+            matchrank_core::ranking::query_dependent::Fallback::NothingToOrder => {
+                "have neighbours with nothing to order"
+            }
         };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, n)) => *n += 1,

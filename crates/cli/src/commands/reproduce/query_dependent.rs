@@ -68,7 +68,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
         if !cells.is_empty() {
             let found = tables::reproduce(&cells, args.replicates, global.seed, &terminal)?;
-            let (figure, of_tables): (Vec<_>, Vec<_>) = found.into_iter().partition(|cell| cell.cell.table == 0);
+            let (figure, of_tables): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|cell| cell.cell.table == 0);
             if !of_tables.is_empty() {
                 parts.push(of_cells(&of_tables, args.format));
                 all.insert("tables".into(), to_json(&of_tables));
@@ -159,10 +160,13 @@ fn box_plots(cells: &[CellFigures], format: Format) -> String {
     let mut rows = Vec::new();
     for measure in ["mre", "err", "ndcg"] {
         for cell in cells {
-            for figure in cell.figures.iter().filter(|figure| {
-                figure.measure == measure && matches!(figure.method, "kNN-SVM" | "q-SVM")
-            }) {
-                let mut row = vec![shown(measure).to_owned(), cell.noise.to_string(), figure.method.to_owned()];
+            for figure in cell
+                .figures
+                .iter()
+                .filter(|figure| figure.measure == measure && matches!(figure.method, "kNN-SVM" | "q-SVM"))
+            {
+                let mut row =
+                    vec![shown(measure).to_owned(), cell.noise.to_string(), figure.method.to_owned()];
                 row.extend(figure.box_plot.iter().map(|value| format!("{value:.3}")));
                 if format == Format::Table {
                     row.push(drawn(&figure.box_plot));
@@ -171,7 +175,8 @@ fn box_plots(cells: &[CellFigures], format: Format) -> String {
             }
         }
     }
-    let mut header = vec!["measure", "epsilon", "method", "least", "quartile", "median", "quartile", "largest"];
+    let mut header =
+        vec!["measure", "epsilon", "method", "least", "quartile", "median", "quartile", "largest"];
     if format == Format::Table {
         header.push("0 to 0.6");
     }

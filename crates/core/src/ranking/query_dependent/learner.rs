@@ -392,14 +392,12 @@ fn pair_count(labels: &[f32]) -> f64 {
     (square(labels.len()) - same) / 2.0
 }
 
-/// The largest distance from a query to the one nearest to it; infinite for a single query.
+/// The largest distance from a query to the nearest one at another place; infinite if all are at one place.
 fn widest(queries: &[QueryFeatures]) -> f64 {
     let nearest = |i: usize| {
-        let others = queries.iter().enumerate().filter(|(j, _)| *j != i);
-        others.map(|(_, other)| other.distance(&queries[i])).fold(f64::INFINITY, f64::min)
+        let distances = queries.iter().map(|other| other.distance(&queries[i]));
+        distances.filter(|distance| *distance > 0.0).fold(f64::INFINITY, f64::min)
     };
     let all: Vec<f64> = (0..queries.len()).into_par_iter().map(nearest).collect();
-    let widest = all.into_iter().fold(0.0, f64::max);
-    // Queries that are all the same leave nothing to measure by.
-    if widest > 0.0 { widest } else { f64::INFINITY }
+    all.into_iter().fold(0.0, f64::max)
 }

@@ -63,7 +63,10 @@ fn constant_columns(lists: &FeatureLists) -> Vec<u32> {
                 let first = cells(&list, 0);
                 for i in 1..list.len() {
                     let row = cells(&list, i);
-                    varies.iter_mut().zip(first.iter().zip(&row)).for_each(|(varies, (a, b))| *varies |= a != b);
+                    varies
+                        .iter_mut()
+                        .zip(first.iter().zip(&row))
+                        .for_each(|(varies, (a, b))| *varies |= a != b);
                 }
                 varies
             },
@@ -123,7 +126,8 @@ mod tests {
     #[test]
     fn columns_that_are_constant_within_queries_are_found() {
         // 1 differs within query a, 2 is a query feature, 3 the same everywhere, 4 a sparse query feature.
-        let text = b"1 qid:a 1:1 2:5 3:7\n0 qid:a 1:2 2:5 3:7\n1 qid:b 1:3 2:6 3:7 4:1\n0 qid:b 1:3 2:6 3:7 4:1\n";
+        let text =
+            b"1 qid:a 1:1 2:5 3:7\n0 qid:a 1:2 2:5 3:7\n1 qid:b 1:3 2:6 3:7 4:1\n0 qid:b 1:3 2:6 3:7 4:1\n";
         let lists = letor::parse("x", text, &Silent).unwrap();
         assert_eq!(QueryColumns::Automatic.find(&lists).unwrap(), [1, 3]);
         assert_eq!(QueryColumns::Named(vec![2, 0, 2]).find(&lists).unwrap(), [0, 2]);
@@ -131,7 +135,10 @@ mod tests {
         assert!(error.contains("query feature 5 is not in the lists"), "{error}");
         assert_eq!(of_list(&[0, 1], &lists.list(0)), [1.5, 5.0]);
         let features = standardised(&[1, 2], &lists);
-        assert_eq!((features[0].numbers.as_slice(), features[1].numbers.as_slice()), (&[10.0, 0.0][..], &[12.0, 0.0][..]));
+        assert_eq!(
+            (features[0].numbers.as_slice(), features[1].numbers.as_slice()),
+            (&[10.0, 0.0][..], &[12.0, 0.0][..])
+        );
         let none = letor::parse("x", b"1 qid:a 1:1\n0 qid:a 1:2\n", &Silent).unwrap();
         assert!(QueryColumns::Automatic.find(&none).unwrap_err().to_string().contains("--query-features"));
     }

@@ -153,7 +153,9 @@ impl QueryDependentModel {
                 && own.rankings.len() == features.rankings.len()
         };
         if table.any().is_some_and(|features| !fits(features)) {
-            return Err(Error::Shape("the file has other query features than the model was trained with".into()));
+            return Err(Error::Shape(
+                "the file has other query features than the model was trained with".into(),
+            ));
         }
         for query in queries {
             if let Some(features) = table.get(&query) {
@@ -184,7 +186,9 @@ impl QueryDependentModel {
         let near = self.learner.neighbourhood(Target { observed, features: features.as_ref() })?;
         let key = match &near {
             Neighbourhood::Uniform(_) => String::new(),
-            Neighbourhood::Near(near) => near.iter().map(|n| format!("{}:{:x} ", n.query, n.weight.to_bits())).collect(),
+            Neighbourhood::Near(near) => {
+                near.iter().map(|n| format!("{}:{:x} ", n.query, n.weight.to_bits())).collect()
+            }
         };
         if let Some(served) = self.kept.lock().expect("no panic while it is held").get(&key)
             && served.near == near
@@ -219,8 +223,9 @@ impl QueryDependentModel {
                 for i in 0..list.len() {
                     for (column, x) in list.row(i).entries().filter(|(column, _)| (*column as usize) < n) {
                         let column = column as usize;
-                        let factor =
-                            factors.as_ref().map_or(1.0, |factors| factors.get(column).copied().unwrap_or(0.0));
+                        let factor = factors
+                            .as_ref()
+                            .map_or(1.0, |factors| factors.get(column).copied().unwrap_or(0.0));
                         values[i * n + column] = (f64::from(x) * factor) as f32;
                     }
                 }
@@ -246,7 +251,8 @@ impl QueryDependentModel {
 
 impl Ranker for QueryDependentModel {
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
-        let served = self.served(list).expect("features of lists and tables are finite, and as many as they were");
+        let served =
+            self.served(list).expect("features of lists and tables are finite, and as many as they were");
         self.score_by(&served.function, list, scores);
     }
 }

@@ -53,16 +53,17 @@ impl QueryTable {
         let Some((_, header)) = lines.next() else {
             return Err(Error::parse(name, 0, "is empty; a header `query<TAB>feature<TAB>...` is expected"));
         };
-        let kinds = header.split('\t').skip(1).map(|column| match column.rsplit_once(':').map(|(_, kind)| kind) {
-            Some("category") => Ok(Kind::Category),
-            Some("ranking") => Ok(Kind::Ranking),
-            Some("number") | None => Ok(Kind::Number),
-            Some(other) => Err(Error::parse(
-                name,
-                1,
-                format!("column `{column}` holds `{other}`; known are number, category and ranking"),
-            )),
-        });
+        let kinds =
+            header.split('\t').skip(1).map(|column| match column.rsplit_once(':').map(|(_, kind)| kind) {
+                Some("category") => Ok(Kind::Category),
+                Some("ranking") => Ok(Kind::Ranking),
+                Some("number") | None => Ok(Kind::Number),
+                Some(other) => Err(Error::parse(
+                    name,
+                    1,
+                    format!("column `{column}` holds `{other}`; known are number, category and ranking"),
+                )),
+            });
         let kinds: Vec<Kind> = kinds.collect::<Result<_>>()?;
         if kinds.is_empty() {
             return Err(Error::parse(name, 1, "the header names no feature; columns are separated by tabs"));
@@ -106,10 +107,14 @@ mod tests {
 
     #[test]
     fn tables_are_read_and_refused() {
-        let text = "query\tlength\ttopic:category\tsites:ranking\n17\t3\tmusic\ta>b > c\n\n18\t-1e2\tnews\tb>a\n";
+        let text =
+            "query\tlength\ttopic:category\tsites:ranking\n17\t3\tmusic\ta>b > c\n\n18\t-1e2\tnews\tb>a\n";
         let table = QueryTable::parse("q.tsv", text).unwrap();
         let known = table.get("17").unwrap();
-        assert_eq!((known.numbers[0], known.categories[0].as_str(), known.rankings[0].len()), (3.0, "music", 3));
+        assert_eq!(
+            (known.numbers[0], known.categories[0].as_str(), known.rankings[0].len()),
+            (3.0, "music", 3)
+        );
         assert_eq!((table.len(), table.get("19")), (2, None));
         for (text, expected) in [
             ("", "is empty"),

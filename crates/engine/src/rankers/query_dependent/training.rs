@@ -114,7 +114,10 @@ pub fn train_query_dependent(
             if lower_is_better { -figure } else { figure }
         };
         // Of equals the largest lambda.
-        kept = (0..trials.len()).rev().max_by(|&a, &b| figure(&trials[a]).total_cmp(&figure(&trials[b]))).unwrap_or(kept);
+        kept = (0..trials.len())
+            .rev()
+            .max_by(|&a, &b| figure(&trials[a]).total_cmp(&figure(&trials[b])))
+            .unwrap_or(kept);
     }
     QueryDependentModel::new(Parts {
         params: params.clone(),
@@ -149,10 +152,8 @@ fn measure_all(
         .into_par_iter()
         .map(|query| {
             let list = lists.list(query);
-            let target = Target {
-                observed: observed.get(list.query()).copied(),
-                features: targets[query].as_ref(),
-            };
+            let target =
+                Target { observed: observed.get(list.query()).copied(), features: targets[query].as_ref() };
             let near = learner.neighbourhood(target)?;
             let (mut all, mut gaps) = (Vec::new(), Vec::new());
             learner.fit_path(&near, &lambdas, |function| {

@@ -164,7 +164,11 @@ pub const MEASURES: [&str; 3] = ["MRE", "1 - ERR", "1 - NDCG"];
 
 /// The measures of one list.
 fn figures(scores: &[f64], grades: &[f32]) -> [f64; 3] {
-    let measures = [Measure::Mre, Measure::Err { cutoff: None, max: None }, Measure::Ndcg { cutoff: Some(10), gain: None }];
+    let measures = [
+        Measure::Mre,
+        Measure::Err { cutoff: None, max: None },
+        Measure::Ndcg { cutoff: Some(10), gain: None },
+    ];
     let values = evaluate_list(scores, grades, &measures, &Conventions::of(Dialect::Matchrank));
     [values[0], 1.0 - values[1], 1.0 - values[2]]
 }
@@ -212,10 +216,8 @@ pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Ou
         LambdaPath::Path(lambdas) => lambdas.clone(),
     };
     let uniform = params.weights == Weights::Uniform;
-    let target = |query: usize| Target {
-        observed: (query < n).then_some(query),
-        features: split.queries.get(query),
-    };
+    let target =
+        |query: usize| Target { observed: (query < n).then_some(query), features: split.queries.get(query) };
     // The functions of a target by lambda, and the MRE of validation lists that they order.
     let path = |query: usize| -> Result<(Vec<Function>, Vec<f64>)> {
         let near = learner.neighbourhood(target(query))?;
@@ -238,9 +240,7 @@ pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Ou
     let paths: Vec<(Vec<Function>, Vec<f64>)> =
         (0..if uniform { 1 } else { n }).into_par_iter().map(path).collect::<Result<_>>()?;
     let error = |at: usize| paths.iter().map(|(_, errors)| errors[at]).sum::<f64>();
-    let kept = (0..lambdas.len())
-        .min_by(|&a, &b| error(a).total_cmp(&error(b)))
-        .expect("there is a lambda");
+    let kept = (0..lambdas.len()).min_by(|&a, &b| error(a).total_cmp(&error(b))).expect("there is a lambda");
     let random = |query: usize| -> Vec<f64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ (query as u64) << 32);
         (0..split.test.list(query).len()).map(|_| rng.random()).collect()
@@ -303,7 +303,13 @@ fn mis_ranked(scores: &[f64], grades: &[f32]) -> f64 {
         for j in 0..i {
             if grades[i] != grades[j] {
                 let order = (scores[i] - scores[j]) * f64::from(grades[i] - grades[j]);
-                wrong += if order < 0.0 { 1.0 } else if order == 0.0 { 0.5 } else { 0.0 };
+                wrong += if order < 0.0 {
+                    1.0
+                } else if order == 0.0 {
+                    0.5
+                } else {
+                    0.0
+                };
             }
         }
     }

@@ -60,7 +60,8 @@ pub struct CellFigures {
 
 /// The cells of a table, 1, 2, 3 or 5; those of Figure 1 for 0.
 pub fn cells(table: u8) -> Vec<Cell> {
-    let cell = |group: String, lists: ListsParams, gamma: f64, form: Form| Cell { table, group, lists, gamma, form };
+    let cell =
+        |group: String, lists: ListsParams, gamma: f64, form: Form| Cell { table, group, lists, gamma, form };
     let gammas = [0.0, 0.1, 0.2];
     let linear = |scenario| ListsParams::of(Example::Linear, scenario);
     match table {
@@ -120,7 +121,8 @@ pub fn reproduce(
             outcome
         })
         .collect::<Result<_>>()?;
-    let figures = cells.iter().zip(outcomes.chunks(replicates)).map(|(cell, outcomes)| summary(cell, outcomes));
+    let figures =
+        cells.iter().zip(outcomes.chunks(replicates)).map(|(cell, outcomes)| summary(cell, outcomes));
     Ok(figures.collect())
 }
 
@@ -196,7 +198,10 @@ mod tests {
             assert_eq!(cells.len(), n);
             for cell in &cells {
                 for measure in ["mre", "err", "ndcg"] {
-                    assert!((0..4).all(|method| paper(cell, measure, method).is_some()), "{cell:?} {measure}");
+                    assert!(
+                        (0..4).all(|method| paper(cell, measure, method).is_some()),
+                        "{cell:?} {measure}"
+                    );
                 }
             }
         }
