@@ -46,7 +46,7 @@ mod sample;
 mod scaling;
 pub mod slam;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod trees;
 mod validation;
 

@@ -72,7 +72,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<QueryDependentModel> {
     let fits = ids.len() == lengths.len()
         && n_rows == labels.len() as u64
         && !labels.is_empty()
-        && values.len() % labels.len() == 0
+        && values.len().is_multiple_of(labels.len())
         && !lengths.contains(&0);
     if !fits {
         return Err(Error::Shape("has training lists whose parts do not fit each other".into()));
@@ -103,7 +103,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<QueryDependentModel> {
     let query_factors: Vec<f64> = file.array("query_factors")?;
     let lambda: f64 = file.number("lambda")?;
     let finite = factors.iter().chain(&query_factors).all(|factor| factor.is_finite());
-    if !finite || !(lambda > 0.0 && lambda.is_finite()) {
+    if !(finite && lambda > 0.0 && lambda.is_finite()) {
         return Err(Error::Params("has a lambda or factors that are no finite numbers".into()));
     }
     if queries.iter().any(|query| query.numbers.len() != query_factors.len()) {

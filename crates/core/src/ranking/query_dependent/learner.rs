@@ -1,13 +1,11 @@
 //! Training lists with what is known of their queries, from which the function of any target is learned.
 
-use rayon::prelude::*;
-
 use super::params::QueryDependentParams;
 use super::problem::{Loss, Problem, Solution};
 use super::query_features::QueryFeatures;
 use super::solver::{Solver, solve_path};
 use super::space::{self, DocumentKernel, Form, Gaussian, dense, pairs_of};
-use super::weights::{Neighbour, Weights, nearest};
+use super::weights::{Neighbour, Weights, nearest, widest};
 use crate::data::{FeatureLists, List};
 use crate::ranking::products;
 use crate::ranking::ranksvm::{HingePath, hinge_path};
@@ -390,16 +388,4 @@ fn pair_count(labels: &[f32]) -> f64 {
     let square = |n: usize| (n * n) as f64;
     let same: f64 = sorted.chunk_by(|a, b| a == b).map(|equal| square(equal.len())).sum();
     (square(labels.len()) - same) / 2.0
-}
-
-/// The largest distance from a query to the one nearest to it; infinite for a single query.
-fn widest(queries: &[QueryFeatures]) -> f64 {
-    let nearest = |i: usize| {
-        let others = queries.iter().enumerate().filter(|(j, _)| *j != i);
-        others.map(|(_, other)| other.distance(&queries[i])).fold(f64::INFINITY, f64::min)
-    };
-    let all: Vec<f64> = (0..queries.len()).into_par_iter().map(nearest).collect();
-    let widest = all.into_iter().fold(0.0, f64::max);
-    // Queries that are all the same leave nothing to measure by.
-    if widest > 0.0 { widest } else { f64::INFINITY }
 }

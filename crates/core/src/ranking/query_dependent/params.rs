@@ -23,7 +23,7 @@ pub struct QueryDependentParams {
     /// h; none for the median distance to the target.
     pub bandwidth: Option<f64>,
     /// A target whose nearest training query is farther away than this many times the largest distance from a
-    /// training query to the one nearest to it has no neighbour, and gets the uniform function.
+    /// training query to the nearest one at another place has no neighbour, and gets the uniform function.
     pub reach: f64,
     /// How query features that are rankings are compared.
     pub rankings: RankingKernel,
@@ -74,7 +74,7 @@ impl QueryDependentParams {
         if self.neighbours == 0 || self.novel_neighbours == 0 {
             return Err(Error::Params("neighbours and novel_neighbours must be at least 1".into()));
         }
-        if !positive(self.bandwidth) || !positive(self.width) || !(self.reach > 0.0) {
+        if !positive(self.bandwidth) || !positive(self.width) || self.reach.is_nan() || self.reach <= 0.0 {
             return Err(Error::Params("bandwidth, width and reach must be above 0".into()));
         }
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 {

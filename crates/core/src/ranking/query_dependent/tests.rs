@@ -154,18 +154,16 @@ fn the_papers_iterates_are_golden_in_both_forms() {
 /// Rows whose products are a positive semidefinite matrix: pivoted Cholesky, by hand.
 fn factor(k: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = k.len();
-    let mut l = vec![vec![0.0; n]; n];
+    let mut l = vec![Vec::new(); n];
     let mut left = k.to_vec();
-    for column in 0..n {
+    for _ in 0..n {
         let pivot = (0..n).max_by(|&a, &b| left[a][a].total_cmp(&left[b][b])).unwrap();
-        if left[pivot][pivot] < 1e-12 {
-            break;
-        }
-        let root = left[pivot][pivot].sqrt();
-        let values: Vec<f64> = (0..n).map(|i| left[i][pivot] / root).collect();
-        for i in 0..n {
-            l[i][column] = values[i];
-            (0..n).for_each(|j| left[i][j] -= values[i] * values[j]);
+        let root = left[pivot][pivot].max(0.0).sqrt();
+        let values: Vec<f64> =
+            left.iter().map(|row| if root > 1e-6 { row[pivot] / root } else { 0.0 }).collect();
+        for (i, value) in values.iter().enumerate() {
+            l[i].push(*value);
+            left[i].iter_mut().zip(&values).for_each(|(left, other)| *left -= value * other);
         }
     }
     l
@@ -193,7 +191,7 @@ fn slow_objective(
                     let margin = score(i) - score(j);
                     let cost = match loss {
                         Loss::Hinge => (1.0 - margin).max(0.0),
-                        Loss::Psi => (1.0 - margin).max(0.0).min(1.0),
+                        Loss::Psi => (1.0 - margin).clamp(0.0, 1.0),
                         Loss::Logistic => (1.0 + (-margin).exp()).ln(),
                     };
                     sum += 2.0 * near.weight / (n * m * (m - 1.0)) * cost;

@@ -15,6 +15,7 @@
 //!
 //! Nearest means of the largest weight; of equal weights the smaller distance, then the earlier query.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::query_features::{QueryFeatures, RankingKernel, likeness};
@@ -96,4 +97,14 @@ pub fn nearest(
     });
     all.truncate(k);
     all
+}
+
+/// The largest distance from a query to the nearest one at another place; infinite if all are at one place.
+pub(super) fn widest(queries: &[QueryFeatures]) -> f64 {
+    let nearest = |i: usize| {
+        let distances = queries.iter().map(|other| other.distance(&queries[i]));
+        distances.filter(|distance| *distance > 0.0).fold(f64::INFINITY, f64::min)
+    };
+    let all: Vec<f64> = (0..queries.len()).into_par_iter().map(nearest).collect();
+    all.into_iter().fold(0.0, f64::max)
 }

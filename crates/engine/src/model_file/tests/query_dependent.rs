@@ -85,7 +85,7 @@ fn damaged_and_contradicting_files_are_refused() {
     assert!(refusal(r#"\"a\",\"b\""#, r#"\"a\",\"a\""#).contains("twice"));
     assert!(refusal(r#"\"neighbours\":1"#, r#"\"neighbours\":0"#).contains("at least 1"));
     assert!(refusal("min_max", "abc_max").contains("scaling"));
-    assert!(refusal(r#"{\"numbers\":[4.0]}"#, r#"{\"numbers\":[  ]}"#).contains("do not fit"));
+    assert!(refusal(r#"{\"numbers\":[4.0]}"#, r#"{\"numbers\":[   ]}"#).contains("do not fit"));
     let error = load_ranker(&fixture()).unwrap_err().to_string();
     assert!(error.contains("a function for each query"), "{error}");
 }
