@@ -128,6 +128,10 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
     let bltm = train_bltm(&params, &Default::default(), dataset, 1, &Silent).unwrap();
     let bltm = MatchingModel::Bltm(Box::new(bltm));
     let with_topics = combine(&bltm, &three);
+    let parts = [("words", &bm25), ("clicks", &walk), ("both", &pls)];
+    let parts = parts.map(|(name, model)| (name.to_owned(), model.clone())).into();
+    let params = StackParams { ranker: StackKind::ListNet, depth: 50, ..Default::default() };
+    let stack = MatchingModel::Stack(Box::new(Stack::train(parts, dataset, &params, 1, &Silent).unwrap()));
     vec![
         bm25,
         pls,
@@ -142,6 +146,7 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
         by_steps,
         bltm,
         with_topics,
+        stack,
     ]
 }
 
@@ -165,15 +170,18 @@ fn blocks_lists_and_rankings_agree() {
         scorer.block(0..n as u32, &mut block);
         let mut part = vec![0.0; QUERIES.len() * 700];
         scorer.block(900..1600, &mut part);
-        let documents: Vec<u32> = (0..n as u32).collect();
         let top = matcher.top(&QUERIES, 50, &Silent).unwrap();
         for query in 0..QUERIES.len() {
             let row = &block[query * n..][..n];
             assert!(close(&part[query * 700..][..700], &row[900..1600]), "{kind}");
-            // The list is all documents, so that a combination standardises over the same.
-            let mut list = vec![0.0; n];
+            // All documents, so that a combination standardises over the same; those that a stack has candidates of.
+            let is_stack = matches!(model, MatchingModel::Stack(_));
+            let ranked = |document: &u32| !is_stack || !row[*document as usize].is_nan();
+            let documents: Vec<u32> = (0..n as u32).filter(ranked).collect();
+            let row_of_list: Vec<f32> = documents.iter().map(|&document| row[document as usize]).collect();
+            let mut list = vec![0.0; documents.len()];
             scorer.list(query, &documents, &mut list);
-            assert!(close(&list, row), "{kind}");
+            assert!(close(&list, &row_of_list), "{kind}");
             let mut expected: Vec<Hit> = (0..)
                 .zip(row)
                 .filter(|(_, score)| !score.is_nan())
@@ -223,6 +231,7 @@ fn explanations_add_up() {
                     others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>()
                 }
                 Why::Parts { parts } => parts.iter().map(|part| part.contribution).sum(),
+                Why::Stacked { parts, .. } => parts.iter().map(|part| part.adds).sum(),
                 Why::Words { words, .. } => words.iter().map(|word| f64::from(word.score)).sum(),
                 Why::Paths { paths, .. } => {
                     assert!(!paths.is_empty() && paths.iter().all(|path| path.probability <= 1.0));
@@ -251,7 +260,7 @@ fn candidates_get_the_scores_of_the_collection() {
         assert_eq!(ranked.len(), 2);
         assert_eq!(ranked[0].1.len(), 4, "{kind}");
         assert!(ranked[1].1.iter().all(|(_, score)| *score == 0.0), "{kind}");
-        if !matches!(model, MatchingModel::Combination(_)) {
+        if !matches!(model, MatchingModel::Combination(_) | MatchingModel::Stack(_)) {
             for (id, score) in &ranked[0].1 {
                 let found = collection[0].1.iter().find(|(other, _)| other == id);
                 let found = found.map_or(0.0, |(_, score)| *score);

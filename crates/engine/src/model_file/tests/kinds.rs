@@ -104,7 +104,7 @@ fn preference() -> MatchingModel {
     learner.refit();
     learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
     MatchingModel::Preference(Box::new(PreferenceModel {
-        settings: PreferenceSettings { average, ..Default::default() },
+        settings: PreferenceSettings { average, shrink_every: 200, ..Default::default() },
         features: features(0.0),
         w: learner.matrix(),
         state: learner.state(),
