@@ -120,7 +120,16 @@ fn bltm() -> MatchingModel {
     let documents = factor(vec![0, 1, none], &[0.75, 0.125, 0.25, 0.875]);
     let iteration = BltmIteration { number: 1, log_likelihood: -0.5, validation: Some(0.25), seconds: 0.0 };
     MatchingModel::Bltm(Box::new(BltmModel {
-        params: BltmParams { topics: 2, steps: 3, ..Default::default() },
+        // All of them: other defaults must not change the file.
+        params: BltmParams {
+            topics: 2,
+            iterations: 50,
+            alpha: 0.01,
+            beta: 0.01,
+            steps: 3,
+            document: 0.3,
+            topic: 0.3,
+        },
         words: features(0.0).words().clone(),
         topics: Bltm::new(queries, documents, vec![0.25, 0.75]).unwrap(),
         report: BltmReport {
