@@ -2,7 +2,7 @@
 //!
 //! Documents of each query 60 : 20 : 20, a tenth of the queries novel, k = 3 for observed and 20 for novel queries.
 //! Features are scaled by their range over the training documents, query features by their standard deviation over the
-//! queries: those of real data have units that differ by orders of magnitude. The grid of lambdas goes on to 1e-6.
+//! queries: those of real data have units that differ by orders of magnitude.
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::{Progress, Silent};
@@ -27,12 +27,6 @@ pub const PAPER: [[[f64; 4]; 3]; 3] = [
     [[0.375, 0.341, 0.323, 0.318], [0.667, 0.654, 0.640, 0.640], [0.286, 0.257, 0.241, 0.237]],
     [[0.391, 0.484, 0.369, 0.360], [0.680, 0.731, 0.675, 0.680], [0.269, 0.343, 0.255, 0.253]],
 ];
-
-/// The paper's grid, and on by its steps from 1e-3 to 1e-6: with features of a range of 1, and costs of three queries among a
-/// hundred, 1e-3 is large.
-fn wide_grid() -> Vec<f64> {
-    (1..=91).rev().map(|v| 10f64.powf((f64::from(v) - 61.0) / 10.0)).collect()
-}
 
 /// Which queries a figure is over.
 pub const GROUPS: [&str; 3] = ["overall", "observed", "novel"];
@@ -106,7 +100,6 @@ pub fn reproduce(
             let params = QueryDependentParams {
                 neighbours: 3,
                 novel_neighbours: 20,
-                lambda: LambdaPath::Path(wide_grid()),
                 ..params(*weights, DocumentKernel::Linear, Form::Scoring)
             };
             outcomes.push(run(&params, &split, seed)?);
