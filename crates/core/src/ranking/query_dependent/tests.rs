@@ -247,7 +247,7 @@ proptest! {
                 continue;
             }
             prop_assert!(
-                (function.objective - expected).abs() <= 2e-6 * expected.max(1e-3),
+                (function.objective - expected).abs() <= 1e-6 * expected.max(1e-3),
                 "{solver:?}: {} instead of {expected}, {} iterations, gap {:?}",
                 function.objective, function.iterations, function.lower_bound
             );
