@@ -29,7 +29,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<Stack> {
     let (ranker, n_features) = if RankerParams::KINDS.contains(&inside.metadata("kind")?) {
         let model = ranker::get(&inside)?;
         let n_features = model.ranker.weights.len();
-        (StackRanker::Linear(model), n_features)
+        (StackRanker::Linear(Box::new(model)), n_features)
     } else {
         let model = boosted::get(&inside)?;
         let n_features = model.trees.n_features();

@@ -49,7 +49,7 @@ pub struct Stack {
 #[derive(Debug, Clone, PartialEq)]
 pub enum StackRanker {
     /// A weight for every standardised score.
-    Linear(RankerModel),
+    Linear(Box<RankerModel>),
     /// Boosted trees.
     Boosted(BoostedModel),
 }
@@ -223,12 +223,12 @@ impl Matcher for StackMatcher<'_> {
 }
 
 fn scores_of(parts: &[Box<dyn Matcher + '_>], query: &str, documents: &[u32]) -> Result<Vec<Vec<f32>>> {
-    let of = |part: &Box<dyn Matcher + '_>| {
+    let scores = parts.iter().map(|part| {
         let mut scores = vec![0.0; documents.len()];
         part.begin(&[query])?.list(0, documents, &mut scores);
         Ok(scores)
-    };
-    parts.iter().map(of).collect()
+    });
+    scores.collect()
 }
 
 impl Stack {
@@ -277,12 +277,12 @@ impl Scorer for StackScorer<'_> {
     }
 
     fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
-        let of = |part: &Box<dyn Scorer + '_>| {
+        let parts = self.parts.iter().map(|part| {
             let mut scores = vec![0.0; documents.len()];
             part.list(query, documents, &mut scores);
             scores
-        };
-        let parts: Vec<Vec<f32>> = self.parts.iter().map(of).collect();
+        });
+        let parts: Vec<Vec<f32>> = parts.collect();
         let found = self.matcher.model.score_rows(&features(&parts)).expect("scores are finite");
         scores.copy_from_slice(&found);
         for (i, score) in scores.iter_mut().enumerate() {

@@ -259,7 +259,7 @@ impl Lessons<'_> {
         let kept = trials.iter().reduce(|best, trial| if better(best, trial) { trial } else { best });
         let kept = kept.expect("a ranker was tried");
         let ranker = match (kept.lambda, kept.leaves, kept.trees) {
-            (Some(lambda), ..) => StackRanker::Linear(self.linear(lambda, |_| true, seed)?),
+            (Some(lambda), ..) => StackRanker::Linear(Box::new(self.linear(lambda, |_| true, seed)?)),
             (_, Some(leaves), Some(trees)) => {
                 let objective = objectives[0];
                 let (lists, params) = (self.lists(true, |_| true)?, params.boosted(leaves, trees));

@@ -82,7 +82,7 @@ impl BoostedParams {
     pub fn validate(&self) -> Result<()> {
         let Self { trees, learning_rate, leaves, min_rows, truncation } = *self;
         let checks = [
-            (trees >= 1 && trees <= 100_000, "trees must be from 1 to 100000"),
+            ((1..=100_000).contains(&trees), "trees must be from 1 to 100000"),
             (learning_rate > 0.0 && learning_rate <= 1.0, "learning_rate must be above 0 and at most 1"),
             ((2..=10_000).contains(&leaves), "leaves must be from 2 to 10000"),
             ((1..=1_000_000_000).contains(&min_rows), "min_rows must be at least 1"),

@@ -1,3 +1,5 @@
+#![allow(clippy::print_stderr)]
+
 use matchrank_core::progress::Silent;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
