@@ -1,7 +1,7 @@
 //! Boosted trees: MART and LambdaMART, grown by LightGBM and scored without it.
 //!
 //! A tree is grown at a time. Where there are validation lists, the sum of the trees so far is measured on them after
-//! each, and the number of trees that is best is kept; growing ends when [`PATIENCE`] trees have not helped.
+//! each, and the number of trees that is best is kept; growing ends when 50 trees have not helped.
 
 mod library;
 #[cfg(test)]
