@@ -99,7 +99,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Format::Table => {
             terminal::print(&tables(&report))?;
             terminal::print(&format!("\n{}", report.look.text()))?;
-            terminal::print(&next(out, &report.look))?;
+            terminal::print(&next(out, &report.look, &lists::example(&out.join("lists"))?))?;
             terminal.done("demo", started);
         }
     }
@@ -372,7 +372,7 @@ fn tables(report: &Report) -> String {
     )
 }
 
-fn next(out: &Path, look: &Look) -> String {
+fn next(out: &Path, look: &Look, (listed, of_list): &(String, String)) -> String {
     let out = out.display();
     let Look { query, document, word, .. } = look;
     format!(
@@ -382,7 +382,7 @@ fn next(out: &Path, look: &Look) -> String {
          matchrank related {word} --model {out}/rmls.model\n  \
          matchrank explain --model {out}/rmls+bm25.model --data {out}/dataset --query '{query}' --document {document}\n  \
          matchrank doctor {out}/dataset\n  \
-         matchrank explain --model {out}/lists/q.model --letor {out}/lists/test.txt --query-features {out}/lists/queries.tsv --query 33 --document 1\n  \
+         matchrank explain --model {out}/lists/q.model --letor {out}/lists/test.txt --query-features {out}/lists/queries.tsv --query {listed} --document {of_list}\n  \
          matchrank train rmls --data {out}/dataset --set d=50 --out {out}/rmls-d50.model"
     )
 }

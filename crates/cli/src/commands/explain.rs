@@ -226,7 +226,8 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
                 .map(|part| {
                     let own = part.explanation.score.map_or("no score".into(), |s| number(f64::from(s)));
                     let [standardised, adds] = [part.standardised, part.adds].map(number);
-                    vec![part.model.clone(), own, part.rank.to_string(), standardised, adds]
+                    let rank = part.rank.map_or(String::new(), |rank| rank.to_string());
+                    vec![part.model.clone(), own, rank, standardised, adds]
                 })
                 .collect();
             rows.push(line(5, "score", score));

@@ -287,6 +287,7 @@ enum DatasetModel {
     /// Parameters for --set:
     ///   ranker=auto          auto (the best of listnet and lambdamart), listnet, mart, lambdamart
     ///   depth=100            best documents of every model that are candidates
+    ///   queries=2000         validation queries that are learned from, at most
     ///   folds=5              folds of the validation queries
     ///   trees=200            trees at most
     ///   learning_rate=0.05   what the values of each tree are multiplied by
@@ -466,11 +467,16 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         DatasetModel::Stack { common: Common { place, settings }, of } => {
             let params: StackParams = params_from(&settings)?;
             params.validate()?;
-            let parts = of.iter().map(|path| {
+            let mut parts: Vec<(String, MatchingModel)> = Vec::new();
+            for path in &of {
                 let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Ok((name, model_file::load(path)?.0))
-            });
-            let parts = parts.collect::<anyhow::Result<Vec<_>>>()?;
+                if parts.iter().any(|(other, _)| *other == name) {
+                    bail!(
+                        "--of: two models are called {name}; a stack tells its models apart by the names of their files"
+                    );
+                }
+                parts.push((name, model_file::load(path)?.0));
+            }
             let dataset = Dataset::open(&place.data)?;
             let model = Stack::train(parts, &dataset, &params, seed, &terminal)?;
             (place, MatchingModel::Stack(Box::new(model)), dataset, true)

@@ -1,6 +1,9 @@
 //! What is held out for validation or test: judged queries, their judgments, and bins of queries.
 
+use std::hash::BuildHasher;
+
 use foldhash::HashMap;
+use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::bins::Bins;
@@ -56,6 +59,21 @@ impl HeldOut {
                 .push(list.iter().map(|j| (documents[j.document as usize].clone(), j.grade)).collect());
         }
         Ok(held_out)
+    }
+
+    /// At most so many of the queries, in their order; which, depends on the seed.
+    pub fn sample(self, most: usize, seed: u64) -> Self {
+        let hasher = FixedState::with_seed(seed);
+        let mut taken: Vec<usize> = (0..self.queries.len()).collect();
+        taken.sort_by_cached_key(|&i| (hasher.hash_one(&self.queries[i].id), i));
+        taken.truncate(most);
+        taken.sort_unstable();
+        Self {
+            queries: taken.iter().map(|&i| self.queries[i].clone()).collect(),
+            clicks: taken.iter().map(|&i| self.clicks[i]).collect(),
+            n_words: taken.iter().map(|&i| self.n_words[i]).collect(),
+            judged: taken.iter().map(|&i| self.judged[i].clone()).collect(),
+        }
     }
 
     /// The judgments, by ids.

@@ -138,8 +138,8 @@ pub struct StackedPart {
     pub model: String,
     /// Its score, less the mean over the candidates, divided by the standard deviation.
     pub standardised: f64,
-    /// The place of the document among the candidates by this model, from 1.
-    pub rank: usize,
+    /// The place of the document among the candidates by this model, from 1; none without a score.
+    pub rank: Option<usize>,
     /// How much the score would fall if this model scored the document like the mean candidate.
     pub adds: f64,
     /// Its own score and why.

@@ -209,7 +209,7 @@ pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
                 format!("holds a {kind} model, trees; rank and inspect take it, with --letor")
             }
             _ => format!(
-                "holds a {kind} model; rankers of feature lists are {}",
+                "holds a {kind} model; rankers of feature lists are {}, mart, lambdamart, query-dependent",
                 RankerParams::KINDS.join(", ")
             ),
         };
@@ -282,7 +282,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
             if RankerParams::KINDS.contains(&ranker) || ranker == QUERY_DEPENDENT || is_boosted(ranker) =>
         {
             return Err(Error::Params(format!(
-                "holds a {ranker} model, which ranks feature lists (rank, explain and inspect take it with --letor, update with --lists)"
+                "holds a {ranker} model, which ranks feature lists (rank takes it with --letor)"
             )));
         }
         other => {

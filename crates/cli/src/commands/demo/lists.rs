@@ -83,6 +83,14 @@ pub(super) fn story(out: &Path, seed: u64) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// A novel query of the test lists and one of its documents, to be explained.
+pub(super) fn example(out: &Path) -> anyhow::Result<(String, String)> {
+    let path = out.join("test.txt");
+    let lists = letor::parse(&files::name_of(&path), &files::read_all(&path)?, &Silent)?;
+    let list = lists.list(lists.n_queries() - 1);
+    Ok((list.query().to_owned(), list.document(0).to_owned()))
+}
+
 fn write(
     path: &Path,
     write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
 use matchrank_engine::files;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::boosted::{BoostedModel, BoostedParams, Objective, train_boosted};
@@ -65,6 +66,13 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
     };
     model_file::save_boosted(&args.out, &model, &provenance)?;
     terminal.finish();
+    if model.trees.gains().iter().all(|&gain| gain == 0.0) {
+        terminal.note(&format!(
+            "no tree splits anything, so all documents are level: lists may be too few for leaves of {} rows \
+             (--set min_rows=...), or have one grade",
+            params.min_rows
+        ));
+    }
     let (kind, measure) = (objective.name(), args.measure.to_string());
     match args.format {
         Format::Json => {
@@ -78,7 +86,7 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
         format => {
             if format == Format::Table {
                 let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
-                terminal::print(&format!("{kind}: {counts}; {} trees", human(model.trees.len() as u64)))?;
+                terminal::print(&format!("{kind}: {counts}; trees: {}", human(model.trees.len() as u64)))?;
             }
             if !model.report.validation.is_empty() {
                 terminal::print(&course(&model, &measure, format))?;
@@ -126,7 +134,12 @@ pub(super) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<Str
     let shown =
         gains.iter().take(SHOWN).map(|(feature, gain)| format!("{feature} ({:.1} %)", 100.0 * gain / sum));
     let shown: Vec<String> = shown.collect();
-    Ok((rows, vec![format!("Features of the largest gain: {}.", shown.join(", "))], provenance))
+    let remark = if shown.is_empty() {
+        "No tree splits anything: all documents are level.".to_owned()
+    } else {
+        format!("Features of the largest gain: {}.", shown.join(", "))
+    };
+    Ok((rows, vec![remark], provenance))
 }
 
 /// All of it, for programs.

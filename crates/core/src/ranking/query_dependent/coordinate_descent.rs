@@ -24,10 +24,13 @@ use crate::simd::vectorised;
 /// Sweeps between two looks at all pairs.
 const SWEEPS: usize = 4;
 
+/// Numbers of all z together, up to which they are kept: 32 MiB.
+const MOST_NUMBERS: usize = if cfg!(test) { 200 } else { 1 << 22 };
+
 /// A problem with the pairs formed, and where the dual stands.
 pub struct CoordinateDescent<'p> {
     problem: &'p Problem,
-    /// z of every pair.
+    /// z of every pair; empty where they would take too much memory, and are formed when they are needed.
     z: Vec<f64>,
     /// ||z||^2.
     squares: Vec<f64>,
@@ -46,11 +49,16 @@ impl<'p> CoordinateDescent<'p> {
     /// Starts at alpha = c, the solution for a very large lambda.
     pub fn new(problem: &'p Problem) -> Self {
         let (stride, n) = (problem.stride(), problem.pairs().len());
-        let mut z = vec![0.0; n * stride];
-        for (pair, z) in problem.pairs().iter().zip(z.chunks_exact_mut(stride)) {
-            problem.difference(pair, z);
+        let is_kept = n * stride <= MOST_NUMBERS;
+        let mut z = Vec::with_capacity(if is_kept { n * stride } else { 0 });
+        let (mut squares, mut difference) = (Vec::with_capacity(n), vec![0.0; stride]);
+        for pair in problem.pairs() {
+            problem.difference(pair, &mut difference);
+            squares.push(dot(&difference, &difference));
+            if is_kept {
+                z.extend_from_slice(&difference);
+            }
         }
-        let squares = z.chunks_exact(stride).map(|z| dot(z, z)).collect();
         let high: Vec<f64> = problem.pairs().iter().map(|pair| pair.cost).collect();
         let mut solver = Self {
             problem,
@@ -124,7 +132,19 @@ impl<'p> CoordinateDescent<'p> {
                     self.order.swap(i, self.rng.random_range(0..=i));
                 }
                 let boxes = (&self.low[..], &self.high[..]);
-                sweep(&self.z, &self.order, &self.squares, boxes, lambda, &mut self.alpha, &mut self.v);
+                if self.z.is_empty() {
+                    sweep_rows(
+                        self.problem,
+                        &self.order,
+                        &self.squares,
+                        boxes,
+                        lambda,
+                        &mut self.alpha,
+                        &mut self.v,
+                    );
+                } else {
+                    sweep(&self.z, &self.order, &self.squares, boxes, lambda, &mut self.alpha, &mut self.v);
+                }
             }
         }
     }
@@ -163,6 +183,34 @@ vectorised! {
             if step != 0.0 {
                 alpha[p] = next;
                 add_lanes(step, z, v);
+            }
+        }
+    }
+}
+
+vectorised! {
+    /// The same without z.
+    fn sweep_rows(
+        problem: &Problem,
+        order: &[u32],
+        squares: &[f64],
+        boxes: (&[f64], &[f64]),
+        lambda: f64,
+        alpha: &mut [f64],
+        v: &mut [f64],
+    ) {
+        let (low, high) = boxes;
+        for &p in order {
+            let p = p as usize;
+            let pair = &problem.pairs()[p];
+            let (better, worse) = (problem.row(pair.better), problem.row(pair.worse));
+            let wanted = alpha[p] + (lambda - (dot_lanes(better, v) - dot_lanes(worse, v))) / squares[p];
+            let next = wanted.max(low[p]).min(high[p]);
+            let step = next - alpha[p];
+            if step != 0.0 {
+                alpha[p] = next;
+                add_lanes(step, better, v);
+                add_lanes(-step, worse, v);
             }
         }
     }

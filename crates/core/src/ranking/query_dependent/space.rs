@@ -48,7 +48,8 @@ pub enum Form {
     Ranking,
 }
 
-/// Rows of an eigendecomposition at most: 5,000 take a minute and 600 MB.
+/// Rows of an eigendecomposition at most: 5,000 take a minute and 600 MB, and the vectors of the queries that are ranked
+/// at the same time up to 200 MB for each thread.
 const MOST_ROWS: usize = 5_000;
 /// Eigenvalues relative to the largest that are kept.
 const CUTOFF: f64 = 1e-11;

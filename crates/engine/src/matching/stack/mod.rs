@@ -211,7 +211,8 @@ impl Matcher for StackMatcher<'_> {
             parts.push(StackedPart {
                 model: name.clone(),
                 standardised: f64::from(row[FEATURES * part + 1]),
-                rank: 1 + scores[part].iter().filter(|&&other| other > scores[part][place]).count(),
+                rank: (!scores[part][place].is_nan())
+                    .then(|| 1 + scores[part].iter().filter(|&&other| other > scores[part][place]).count()),
                 adds: f64::from(score - self.model.score_rows(&without)?[0]),
                 explanation: self.parts[part].explain(query, document)?,
             });

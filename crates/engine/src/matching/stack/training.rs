@@ -36,6 +36,8 @@ pub struct StackParams {
     pub ranker: StackKind,
     /// Best documents of every model that are candidates. Default: 100.
     pub depth: usize,
+    /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.
+    pub queries: usize,
     /// Folds of the validation queries. Default: 5.
     pub folds: usize,
     /// Trees at most. Default: 200.
@@ -48,15 +50,24 @@ pub struct StackParams {
 
 impl Default for StackParams {
     fn default() -> Self {
-        Self { ranker: StackKind::Auto, depth: 100, folds: 5, trees: 200, learning_rate: 0.05, min_rows: 100 }
+        Self {
+            ranker: StackKind::Auto,
+            depth: 100,
+            queries: 2000,
+            folds: 5,
+            trees: 200,
+            learning_rate: 0.05,
+            min_rows: 100,
+        }
     }
 }
 
 impl StackParams {
     /// Refuses values that mean nothing.
     pub fn validate(&self) -> Result<()> {
-        if self.depth == 0 || !(2..=100).contains(&self.folds) {
-            return Err(Error::Params("depth must be at least 1, folds from 2 to 100".into()));
+        if self.depth == 0 || !(2..=100).contains(&self.folds) || self.queries < self.folds {
+            let message = "depth must be at least 1, folds from 2 to 100, and queries no fewer than folds";
+            return Err(Error::Params(message.into()));
         }
         self.boosted(LEAVES[0], self.trees).validate()
     }
@@ -113,7 +124,13 @@ impl Stack {
         if parts.is_empty() {
             return Err(Error::Params("there is no model to stack; give at least one".into()));
         }
-        let held_out = HeldOut::of(dataset, Holdout::Validation)?;
+        if parts.iter().any(|(_, part)| has_stack(part)) {
+            return Err(Error::Params(
+                "one of the models is a stack, which has learned from the validation judgments already; give its models"
+                    .into(),
+            ));
+        }
+        let held_out = HeldOut::of(dataset, Holdout::Validation)?.sample(params.queries, seed);
         if held_out.queries.len() < params.folds {
             return Err(Error::Params(format!(
                 "{}: there are {} judged validation queries, and a ranker over models needs at least {} to learn \
@@ -123,11 +140,24 @@ impl Stack {
                 params.folds
             )));
         }
+        progress.note(&format!(
+            "learning from {} validation queries, the best {} documents of each model",
+            held_out.queries.len(),
+            params.depth
+        ));
         let ids = dataset.document_ids()?;
         let lists = {
             let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
             lessons(&models, dataset, &held_out, &ids, params.depth, progress)?
         };
+        if lists.len() < params.folds {
+            return Err(Error::Params(format!(
+                "the models find documents for {} of {} validation queries; at least {} are needed to learn from",
+                lists.len(),
+                held_out.queries.len(),
+                params.folds
+            )));
+        }
         let lessons =
             Lessons { held_out: &held_out, ids: &ids, lists, n_parts: parts.len(), n_folds: params.folds };
         let (ranker, trials) = lessons.choose(params, seed, progress)?;
@@ -137,6 +167,14 @@ impl Stack {
     /// The ranker that was kept, among those that were tried.
     pub fn kept(&self) -> Option<&StackTrial> {
         self.trials.iter().reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
+    }
+}
+
+fn has_stack(model: &MatchingModel) -> bool {
+    match model {
+        MatchingModel::Stack(_) => true,
+        MatchingModel::Combination(both) => has_stack(&both.first) || has_stack(&both.second),
+        _ => false,
     }
 }
 

@@ -51,10 +51,25 @@ impl QueryColumns {
     }
 }
 
+/// Those of the columns that are not the same for all documents of each query.
+pub(super) fn varying(columns: &[u32], lists: &FeatureLists) -> Vec<u32> {
+    let varies = varies(lists);
+    columns.iter().copied().filter(|&column| varies[column as usize]).collect()
+}
+
 /// Columns that are constant within every list, but not over all lists.
 fn constant_columns(lists: &FeatureLists) -> Vec<u32> {
+    let varies = varies(lists);
+    let firsts: Vec<Vec<f32>> = lists.iter().map(|list| cells(&list, 0)).collect();
+    let differs = |column: usize| firsts.iter().any(|row| row[column] != firsts[0][column]);
+    let columns = (0..lists.n_features()).filter(|&column| !varies[column] && differs(column));
+    columns.map(|column| column as u32).collect()
+}
+
+/// Whether each column differs within a list.
+fn varies(lists: &FeatureLists) -> Vec<bool> {
     let n = lists.n_features();
-    let varies: Vec<bool> = (0..lists.n_queries())
+    (0..lists.n_queries())
         .into_par_iter()
         .fold(
             || vec![false; n],
@@ -71,10 +86,7 @@ fn constant_columns(lists: &FeatureLists) -> Vec<u32> {
                 varies
             },
         )
-        .reduce(|| vec![false; n], |a, b| a.iter().zip(&b).map(|(a, b)| a | b).collect());
-    let firsts: Vec<Vec<f32>> = lists.iter().map(|list| cells(&list, 0)).collect();
-    let differs = |column: usize| firsts.iter().any(|row| row[column] != firsts[0][column]);
-    (0..n).filter(|&column| !varies[column] && differs(column)).map(|column| column as u32).collect()
+        .reduce(|| vec![false; n], |a, b| a.iter().zip(&b).map(|(a, b)| a | b).collect())
 }
 
 fn cells(list: &List<'_>, i: usize) -> Vec<f32> {

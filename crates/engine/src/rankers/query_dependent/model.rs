@@ -257,9 +257,13 @@ impl Ranker for QueryDependentModel {
     }
 }
 
+/// Numbers beyond this are far from everything.
+const FAR: f64 = 1e100;
+
 /// Numbers times factors.
 pub(super) fn scaled(features: &QueryFeatures, factors: &[f64]) -> QueryFeatures {
-    let numbers = features.numbers.iter().zip(factors).map(|(x, factor)| x * factor).collect();
+    let numbers =
+        features.numbers.iter().zip(factors).map(|(x, factor)| (x * factor).clamp(-FAR, FAR)).collect();
     QueryFeatures { numbers, ..features.clone() }
 }
 

@@ -4,7 +4,7 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{
-    Function, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
+    Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
 };
 use matchrank_core::ranking::{LambdaPath, Scaling, ScalingKind, Validation};
 use matchrank_core::{Error, Result};
@@ -53,6 +53,23 @@ pub fn train_query_dependent(
         (true, QueryInput::Columns(columns)) => QuerySource::Columns(columns.find(&train)?),
         (true, QueryInput::Table(_)) => QuerySource::Table,
     };
+    if let QuerySource::Columns(columns) = &source {
+        if columns.len() == train.n_features() {
+            return Err(Error::Params(
+                "every feature is a query feature, the same for all documents of a query; none is left to order \
+                 documents by"
+                    .into(),
+            ));
+        }
+        let varying = columns::varying(columns, &train);
+        if !varying.is_empty() {
+            let numbers: Vec<String> = varying.iter().map(|column| (column + 1).to_string()).collect();
+            progress.note(&format!(
+                "query features {} differ within queries: their means are taken, and documents are not ordered by them",
+                numbers.join(", ")
+            ));
+        }
+    }
     let features = |lists: &FeatureLists| -> Vec<Option<QueryFeatures>> {
         lists
             .iter()
@@ -118,6 +135,13 @@ pub fn train_query_dependent(
             .rev()
             .max_by(|&a, &b| figure(&trials[a]).total_cmp(&figure(&trials[b])))
             .unwrap_or(kept);
+        if let Some(gap) = trials[kept].gap.filter(|&gap| gap > 1.01 * params.tolerance) {
+            progress.note(&format!(
+                "the functions of lambda {:e} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
+                 --set max_iterations=... for more",
+                lambdas[kept], params.tolerance
+            ));
+        }
     }
     QueryDependentModel::new(Parts {
         params: params.clone(),
@@ -130,6 +154,9 @@ pub fn train_query_dependent(
         trials,
     })
 }
+
+/// The scores of the lists of a function, and its gap.
+type OfLambda = (Vec<Vec<f64>>, Option<f64>);
 
 /// Learns the functions of all validation queries for all lambdas, and measures them.
 fn measure_all(
@@ -144,41 +171,55 @@ fn measure_all(
     let lambdas: Vec<f64> = trials.iter().map(|trial| trial.lambda).collect();
     let observed: std::collections::HashMap<&str, usize> =
         learner.lists().iter().enumerate().map(|(i, list)| (list.query(), i)).collect();
-    let uniform = learner.params().weights == Weights::Uniform;
-    let n_targets = if uniform { 1 } else { lists.n_queries() };
-    progress.begin("learning", Some(n_targets as u64), "functions");
-    // Scores by lambda, list after list, and the gap of each function.
-    let paths: Vec<(Vec<Vec<f64>>, Vec<f64>)> = (0..n_targets)
+    let nears: Vec<Neighbourhood> = (0..lists.n_queries())
         .into_par_iter()
         .map(|query| {
-            let list = lists.list(query);
-            let target =
-                Target { observed: observed.get(list.query()).copied(), features: targets[query].as_ref() };
-            let near = learner.neighbourhood(target)?;
-            let (mut all, mut gaps) = (Vec::new(), Vec::new());
-            learner.fit_path(&near, &lambdas, |function| {
-                let mut of_function = Vec::new();
-                let mut scores = Vec::new();
-                for list in if uniform { 0..lists.n_queries() } else { query..query + 1 } {
-                    learner.score(&function, &lists.list(list), &mut scores);
-                    of_function.extend_from_slice(&scores);
-                }
-                gaps.push(relative_gap(&function));
-                all.push(of_function);
-            });
-            progress.advance(1);
-            Ok((all, gaps))
+            let observed = observed.get(lists.list(query).query()).copied();
+            learner.neighbourhood(Target { observed, features: targets[query].as_ref() })
         })
         .collect::<Result<_>>()?;
+    // Queries that have the function of all share it.
+    let is_uniform = |query: &usize| matches!(nears[*query], Neighbourhood::Uniform(_));
+    let mut tasks: Vec<Vec<usize>> =
+        (0..nears.len()).filter(|query| !is_uniform(query)).map(|query| vec![query]).collect();
+    let shared: Vec<usize> = (0..nears.len()).filter(is_uniform).collect();
+    if learner.params().weights == Weights::Individual && shared.len() == nears.len() {
+        progress.note(
+            "no validation query is among the training queries, so lambda is chosen by the function of all queries",
+        );
+    }
+    if !shared.is_empty() {
+        tasks.push(shared);
+    }
+    progress.begin("learning", Some(tasks.len() as u64), "functions");
+    let paths: Vec<Vec<OfLambda>> = tasks
+        .par_iter()
+        .map(|queries| {
+            let mut path = Vec::with_capacity(lambdas.len());
+            learner.fit_path(&nears[queries[0]], &lambdas, |function| {
+                let scores = queries.iter().map(|&query| {
+                    let mut scores = Vec::new();
+                    learner.score(&function, &lists.list(query), &mut scores);
+                    scores
+                });
+                path.push((scores.collect(), relative_gap(&function)));
+            });
+            progress.advance(1);
+            path
+        })
+        .collect();
     for (at, trial) in trials.iter_mut().enumerate() {
-        let scores: Vec<f64> = paths.iter().flat_map(|(scores, _)| scores[at].iter().copied()).collect();
-        trial.validation = Some(validation.of_scores(&scores)?);
-        trial.gap = Some(paths.iter().map(|(_, gaps)| gaps[at]).fold(0.0, f64::max));
+        let mut by_query: Vec<&[f64]> = vec![&[]; lists.n_queries()];
+        for (queries, path) in tasks.iter().zip(&paths) {
+            queries.iter().zip(&path[at].0).for_each(|(&query, scores)| by_query[query] = scores);
+        }
+        trial.validation = Some(validation.of_scores(&by_query.concat())?);
+        trial.gap = paths.iter().map(|path| path[at].1).try_fold(0.0, |gap: f64, next| Some(gap.max(next?)));
     }
     Ok(())
 }
 
-fn relative_gap(function: &Function) -> f64 {
-    let bound = function.lower_bound.unwrap_or(function.objective);
-    (function.objective - bound) / function.objective.max(f64::MIN_POSITIVE)
+/// None where nothing bounds the objective from below.
+fn relative_gap(function: &Function) -> Option<f64> {
+    Some((function.objective - function.lower_bound?) / function.objective.max(f64::MIN_POSITIVE))
 }
