@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`comparison`] | models trained, tuned and measured side by side; the folder `compare` writes |
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
 //! | [`features`] | queries and documents as sparse vectors of words and clicks |
@@ -18,6 +19,7 @@
 //! | [`training`] | from a dataset to a model |
 //! | [`validation`] | how good a model is on the validation judgments |
 
+pub mod comparison;
 pub mod dataset;
 pub mod doctor;
 pub mod features;
