@@ -34,15 +34,17 @@ pub(super) struct Sources<'a> {
     pub(super) documents: &'a [ShownDocument],
 }
 
-/// Explains the first result of every model for each of the queries. Models are read one at a time; one whose file is
+/// Explains the first result of every model for the most telling queries, at most `most` of them. Models are read one at a time; one whose file is
 /// not there any more is left out, with a note.
 pub(super) fn explain(
     sources: &Sources<'_>,
     opened: &[Opened],
+    most: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Explained>> {
+    let chosen = choose(sources.queries, opened, most);
     let names: Vec<&str> = sources.comparison.models.iter().map(|model| model.name.as_str()).collect();
-    progress.begin("explaining", Some((names.len() * opened.len()) as u64), "results");
+    progress.begin("explaining", Some((names.len() * chosen.len()) as u64), "results");
     let mut explained = Vec::new();
     for (number, name) in names.iter().enumerate() {
         let path = Comparison::model(sources.folder, name);
@@ -51,7 +53,7 @@ pub(super) fn explain(
             continue;
         }
         let (model, _) = model_file::load(&path)?;
-        let first = opened.iter().enumerate().filter_map(|(i, query)| Some((i, query.top[number].first()?.0)));
+        let first = chosen.iter().filter_map(|&i| Some((i, opened[i].top[number].first()?.0)));
         let first: Vec<(usize, usize)> =
             first.filter(|(_, document)| sources.documents[*document].row != u32::MAX).collect();
         let rows = wanted(&model, sources, first.iter().map(|(_, document)| *document))?;
@@ -69,6 +71,16 @@ pub(super) fn explain(
         }
     }
     Ok(explained)
+}
+
+/// The queries whose results are explained, of those that can be opened: such of a few words first, whose pairs of
+/// words can be seen in a heat map.
+fn choose(queries: &[TestQuery], opened: &[Opened], most: usize) -> Vec<usize> {
+    let few = |i: &usize| (2..=5).contains(&queries[opened[*i].query].n_words);
+    let (mut chosen, others): (Vec<usize>, Vec<usize>) = (0..opened.len()).partition(few);
+    chosen.extend(others);
+    chosen.truncate(most);
+    chosen
 }
 
 /// The rows that a model must be bound to. Combinations and stacks compare with all documents that were ranked; for

@@ -67,7 +67,7 @@ pub fn prepare(
     let (opened, documents) = open(&entries, &queries, &comparison.split.measures[0], params.open, dataset)?;
     let sources =
         Sources { folder, dataset, comparison: &comparison, queries: &queries, documents: &documents };
-    let explained = explain(&sources, &opened[..opened.len().min(params.explain)], progress)?;
+    let explained = explain(&sources, &opened, params.explain, progress)?;
     let findings = doctor::examine(&[dataset.folder()], None, progress)?;
     let values = entries.into_iter().map(|entry| entry.per_query).collect();
     let split = dataset.manifest.split.clone();

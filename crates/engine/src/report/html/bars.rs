@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{figure, measure, rounded};
+use super::numbers::{figure, measure, others, rounded};
 use crate::report::Page;
 
 pub(super) fn section(page: &Page) -> Markup {
@@ -15,8 +15,10 @@ pub(super) fn section(page: &Page) -> Markup {
                 "Models are compared query by query, so intervals that overlap may still belong to models of which one is "
                 "significantly better; the letters of the table say so." }
             (chart(page, &measures[0]))
-            @for name in &measures[1..] {
-                details.block { summary { (measure(name)) } (chart(page, name)) }
+            @if measures.len() > 1 {
+                details.block { summary { "The same by " (others(measures)) }
+                    @for name in &measures[1..] { h4 { (measure(name)) } (chart(page, name)) }
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::bars::nice;
-use super::numbers::{counted, figure, measure};
+use super::numbers::{counted, figure, measure, others};
 use crate::comparison::BinFigures;
 use crate::report::Page;
 
@@ -68,10 +68,6 @@ fn group(page: &Page, kind: &str) -> Markup {
             }
         }
     }
-}
-
-fn others(measures: &[String]) -> String {
-    measures[1..].iter().map(|name| measure(name)).collect::<Vec<_>>().join(", ")
 }
 
 fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {

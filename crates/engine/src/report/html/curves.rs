@@ -67,8 +67,7 @@ fn chart(model: &str, curve: &Curve) -> Markup {
         figure.curve {
             figcaption { strong { (model) } " " (y_label) " by " (curve.x) }
             div.plot {
-                span.high { (short(y[1])) }
-                span.low { (short(y[0])) }
+                div.y aria-hidden="true" { span { (short(y[1])) } span { (short(y[0])) } }
                 svg viewBox="0 0 400 200" preserveAspectRatio="none" role="img"
                     aria-label={ (model) ": " (said) "; from " (short(y[0])) " to " (short(y[1])) } {
                     path.line d=(path(&line, 'M', 'L')) {}

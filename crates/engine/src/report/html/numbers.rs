@@ -12,6 +12,12 @@ pub(super) fn measure(name: &str) -> String {
     }
 }
 
+/// All measures but the first, in words.
+pub(super) fn others(measures: &[String]) -> String {
+    let names: Vec<String> = measures.iter().skip(1).map(|name| measure(name)).collect();
+    listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// A figure of a measure in a table.
 pub(super) fn figure(value: f64) -> String {
     fixed(value, 4)

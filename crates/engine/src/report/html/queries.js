@@ -50,15 +50,19 @@ const shares = (by, a, b) => {
 const draw = (figure, sorted, open) => {
   const plot = figure.querySelector('.plot');
   const note = figure.querySelector('figcaption');
-  const most = Math.max(0.0001, ...sorted.map(({ d }) => Math.abs(d)));
   const n = sorted.length;
-  const bars = keep => sorted.map(({ d }, i) => keep(d) ? `M${i} 0V${-(100 * d / most).toFixed(1)}h1V0z` : '').join('');
+  const high = Math.max(0, ...sorted.map(({ d }) => d)), low = Math.min(0, ...sorted.map(({ d }) => d));
+  const scale = 200 / Math.max(0.0001, high - low);
+  const y = d => (scale * (high - d)).toFixed(1);
+  const bars = keep => sorted.map(({ d }, i) => keep(d) ? `M${i} ${y(0)}V${y(d)}h1V${y(0)}z` : '').join('');
   const cursor = shape('path', { class: 'cursor', d: '' });
-  const drawing = shape('svg', { viewBox: `0 -104 ${Math.max(1, n)} 208`, preserveAspectRatio: 'none', role: 'img',
-    'aria-label': 'Differences of all queries, sorted; the lists below name the largest' },
+  const drawing = shape('svg', { viewBox: `0 0 ${Math.max(1, n)} 200`, preserveAspectRatio: 'none', role: 'img',
+    'aria-label': `Differences of ${counted(n, 'query', 'queries')}, sorted, from ${signed(high)} to ${signed(low)}; the lists below name the largest` },
     shape('path', { class: 'won', d: bars(d => d > 0) }), shape('path', { class: 'lost', d: bars(d => d < 0) }),
-    shape('path', { class: 'zero', d: `M0 0H${n}` }), cursor);
-  plot.replaceChildren(drawing, element('span', { class: 'high' }, signed(most)), element('span', { class: 'low' }, signed(-most)));
+    shape('path', { class: 'zero', d: `M0 ${y(0)}H${n}` }), cursor);
+  const ticks = [high, 0, low].filter((value, i) => i === 1 || Math.abs(value) * scale > 16);
+  plot.replaceChildren(element('div', { class: 'y', 'aria-hidden': 'true' },
+    ticks.map(value => element('span', { style: `top:${y(value) / 2}%` }, value === 0 ? '0' : signed(value)))), drawing);
   const rest = 'Every query a bar, sorted by difference. Touch one to name it.';
   note.textContent = rest;
   const at = event => {
@@ -69,7 +73,7 @@ const draw = (figure, sorted, open) => {
     const found = at(event);
     if (!found) return;
     const i = sorted.indexOf(found);
-    cursor.setAttribute('d', `M${i + 0.5} -104V104`);
+    cursor.setAttribute('d', `M${i + 0.5} 0V200`);
     note.textContent = `${signed(found.d)} on “${data.queries[found.q][0]}”` + (openedOf.has(found.q) ? ' (click to open)' : '');
   });
   drawing.addEventListener('pointerleave', () => { note.textContent = rest; cursor.setAttribute('d', ''); });

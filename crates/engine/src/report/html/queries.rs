@@ -67,14 +67,7 @@ fn left_out(page: &Page) -> String {
             counted(embedded, "query", "queries")
         ));
     }
-    let whys = page.explained.iter().map(|explained| explained.opened).max().map_or(0, |last| last + 1);
-    if whys > 0 {
-        said.push_str(&format!(
-            " The first results of the {} most telling are explained.",
-            if whys == opened { "".to_owned() } else { whys.to_string() }
-        ));
-    }
-    said.replace("  ", " ")
+    said
 }
 
 fn counts(page: &Page) -> Markup {

@@ -24,7 +24,7 @@ pub(super) fn section(page: &Page) -> Markup {
                         @for name in &split.measures { th.number scope="col" { (measure(name)) } }
                         th.number scope="col" { "validation" }
                         th.number scope="col" title="Training with the parameters that were chosen" { "training" }
-                        th.number scope="col" title="Trying others on the validation queries" { "tuning" }
+                        th.number scope="col" title="Settings tried on the validation queries, and the time it took" { "tuning" }
                         th.number scope="col" title="The most memory the process had meanwhile" { "memory" }
                         th.number scope="col" title="Ranking one query: half of them took less" { "a query" }
                         th.number scope="col" title="19 of 20 took less" { "95 %" }
@@ -59,7 +59,7 @@ fn row(page: &Page, i: usize, model: &Compared) -> Markup {
             td.number data-v=(chosen) { (figure(chosen)) }
             td.number data-v=(model.seconds) { (seconds(model.seconds)) }
             td.number data-v=(model.tuning_seconds) {
-                @if model.trials > 0 { (seconds(model.tuning_seconds)) span.faint { " · " (model.trials) " trials" } }
+                @if model.trials > 0 { span.faint { (model.trials) " in " } (seconds(model.tuning_seconds)) }
                 @else { span.faint { "–" } }
             }
             td.number data-v=(model.peak_mib.unwrap_or(f64::NAN)) {

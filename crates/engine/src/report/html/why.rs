@@ -90,7 +90,7 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
     let Some(score) = explanation.score else {
         return html! { p.note { strong { (model) } " says nothing about this document." } };
     };
-    let score = short(f64::from(score));
+    let (total, score) = (f64::from(score), short(f64::from(score)));
     match &explanation.why {
         Why::Terms { terms } => html! {
             p.formula { strong { (model) } ", score " (score) ": the sum over shared words" }
@@ -102,7 +102,7 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
         },
         Why::Pairs { pairs, others } => html! {
             p.formula { strong { (model) } ", score " (score) ": the sum over pairs of words" }
-            (heat_map(pairs, *others))
+            (heat_map(pairs, *others, total))
         },
         Why::Words { words, .. } => html! {
             p.formula { strong { (model) } ", score " (score) ": how likely the query is, given the document and its topics" }
