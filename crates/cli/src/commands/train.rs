@@ -430,7 +430,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             (place, MatchingModel::Stack(Box::new(model)), dataset, true)
         }
     };
-    model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;
+    model_file::save(&place.out, &model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
     terminal.finish();
     summary::print(&model, &dataset, &place, &terminal, started)?;
     Ok(outcome)
@@ -477,16 +477,5 @@ fn former(path: &std::path::Path) -> anyhow::Result<LatentModel> {
             path.display(),
             other.kind()
         ),
-    }
-}
-
-/// Where a model comes from, for its file.
-pub(crate) fn provenance(dataset: &Dataset, seed: Option<u64>) -> Provenance {
-    let statistics = serde_json::to_value(&dataset.manifest.statistics).expect("statistics are plain data");
-    let hash = Value::String(dataset.manifest.content_hash.clone());
-    Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed,
-        data: [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into(),
     }
 }
