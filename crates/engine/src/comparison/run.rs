@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use indexmap::IndexMap;
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
@@ -236,6 +236,7 @@ impl Run<'_> {
     fn make(&self, planned: &Planned) -> Result<Made> {
         let Self { dataset, seed, progress, .. } = *self;
         let name = &planned.name;
+        let training = &WithoutNotes(progress);
         match &planned.what {
             What::Single { kind, settings } => {
                 let how = self.search(planned, kind);
@@ -255,9 +256,8 @@ impl Run<'_> {
                     (Recipe::new(kind, settings)?, Vec::new())
                 };
                 let tuning_seconds = begun.elapsed().as_secs_f64();
-                progress.note(&format!("{name}: training"));
                 self.timed(recipe.params(), trials, tuning_seconds, || {
-                    recipe.train(dataset, seed, progress).map_err(|e| of(name, e))
+                    recipe.train(dataset, seed, training).map_err(|e| of(name, e))
                 })
             }
             What::Combination(parts) => {
@@ -265,7 +265,7 @@ impl Run<'_> {
                 let [first, second] = parts.each_ref().map(|part| self.load(part));
                 let (first, second) = (first?, second?);
                 let mut made = self.timed(Value::Null, Vec::new(), 0.0, || {
-                    let combination = Combination::tune(first, second, dataset, &self.validation, progress)?;
+                    let combination = Combination::tune(first, second, dataset, &self.validation, training)?;
                     Ok(MatchingModel::Combination(Box::new(combination)))
                 })?;
                 if let MatchingModel::Combination(model) = &made.model {
@@ -279,7 +279,7 @@ impl Run<'_> {
                     parts.iter().map(|part| Ok((part.clone(), self.load(part)?))).collect::<Result<_>>()?;
                 let mut made = self.timed(Value::Null, Vec::new(), 0.0, || {
                     let stack =
-                        Stack::train(models, dataset, params, seed, progress).map_err(|e| of(name, e))?;
+                        Stack::train(models, dataset, params, seed, training).map_err(|e| of(name, e))?;
                     Ok(MatchingModel::Stack(Box::new(stack)))
                 })?;
                 if let MatchingModel::Stack(stack) = &made.model {
