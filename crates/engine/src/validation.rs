@@ -36,6 +36,17 @@ pub enum Ranked {
 }
 
 impl Ranked {
+    /// What suits judgments, given by the grades of every query: the judged documents where most queries have
+    /// irrelevant ones among them.
+    pub(crate) fn suiting(lists: impl Iterator<Item: Iterator<Item = f32>>) -> Self {
+        let (mut n_lists, mut n_mixed) = (0_usize, 0_usize);
+        for mut grades in lists {
+            n_lists += 1;
+            n_mixed += usize::from(grades.any(|grade| grade <= 0.0));
+        }
+        if 2 * n_mixed > n_lists { Self::Judged } else { Self::All }
+    }
+
     /// In words.
     pub fn describe(self) -> &'static str {
         match self {
@@ -80,9 +91,8 @@ impl Validation {
         if lists.is_empty() {
             return Ok(None);
         }
-        let mixed = lists.iter().filter(|list| list.iter().any(|judged| judged.grade <= 0.0)).count();
-        let suitable = if 2 * mixed > lists.len() { Ranked::Judged } else { Ranked::All };
-        let ranked = ranked.unwrap_or(suitable);
+        let grades = lists.iter().map(|list| list.iter().map(|judged| judged.grade));
+        let ranked = ranked.unwrap_or_else(|| Ranked::suiting(grades));
         let rank_judged = ranked == Ranked::Judged;
         let n_documents = dataset.manifest.statistics.n_documents;
         let most = if rank_judged {

@@ -42,13 +42,13 @@ pub(crate) struct Args {
     /// Folder for models, results and runs
     #[arg(long, default_value = "comparison", value_name = "DIR")]
     out: PathBuf,
-    /// Settings that are tried of every model, its defaults included; 1 for the defaults alone [default: 8]
+    /// Settings that are tried of every model, its defaults included; 1 for the defaults alone [default: 9]
     #[arg(long, value_name = "N")]
     trials: Option<usize>,
     /// Seconds for the tuning of every model; the trial that has begun is finished [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
-    /// How settings are searched [default: random]
+    /// How settings are searched [default: halving]
     #[arg(long, value_enum, value_name = "HOW")]
     strategy: Option<StrategyName>,
     /// What is measured on the test queries, separated by commas; the first decides who beats whom
@@ -78,7 +78,7 @@ Examples:
 A plan:
   models = [\"bm25\", \"rmls\", \"rmls+bm25\", \"mart\"]
   trials = 16
-  strategy = \"halving\"            # or random, grid
+  strategy = \"random\"             # or halving, grid
   measures = [\"ndcg@10\", \"map\"]
 
   [[model]]
@@ -94,7 +94,7 @@ pub(crate) enum StrategyName {
     Grid,
     /// The defaults, then combinations drawn at random
     Random,
-    /// The same, most of them with less effort: the best third goes on with three times as much
+    /// The same, most of them with less effort: the best third, and the defaults, go on with three times as much
     Halving,
 }
 

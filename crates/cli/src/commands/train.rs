@@ -282,6 +282,8 @@ enum DatasetModel {
     /// Parameters for --set:
     ///   ranker=auto          auto (the best of listnet and lambdamart), listnet, mart, lambdamart
     ///   depth=100            best documents of every model that are candidates
+    ///   candidates=auto      which documents of a query are learned from: judged, all (the candidates), auto (judged
+    ///                        where most queries have irrelevant ones among them)
     ///   queries=2000         validation queries that are learned from, at most
     ///   folds=5              folds of the validation queries
     ///   trees=200            trees at most

@@ -26,6 +26,9 @@ pub struct Comparison {
     pub split: Protocol,
     /// The models, in the order they were asked for.
     pub models: Vec<Compared>,
+    /// Models that could not be trained or measured, and why.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub left_out: IndexMap<String, String>,
 }
 
 /// The dataset of a comparison.

@@ -14,12 +14,12 @@ use super::plan::{Plan, Planned, What};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, Protocol, file_name, write};
 use super::significance;
 use crate::dataset::Dataset;
-use crate::matching::{Combination, MatchingModel, Stack};
+use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackParams};
 use crate::memory;
 use crate::model_file::{self, Provenance};
 use crate::training::Recipe;
 use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
-use crate::validation::Validation;
+use crate::validation::{Ranked, Validation};
 
 /// Version of the results' format; a new one makes all results anew.
 const FORMAT: u32 = 1;
@@ -71,6 +71,7 @@ pub fn compare(
     write(&folder.join("queries.json"), &test.queries())?;
     let run = Run { plan, dataset, folder, validation, test, seed, progress };
     let mut entries: IndexMap<String, Entry> = IndexMap::new();
+    let mut left_out: IndexMap<String, String> = IndexMap::new();
     for (number, planned) in plan.models.iter().enumerate() {
         if stop() {
             progress.note(&format!(
@@ -79,8 +80,22 @@ pub fn compare(
             ));
             break;
         }
-        let entry = run.entry(planned, &entries)?;
-        entries.insert(planned.name.clone(), entry);
+        let missing = planned.parts().into_iter().find(|part| !entries.contains_key(*part));
+        let result = match missing {
+            Some(part) => Err(Error::Params(format!("{part}, which it is made of, is missing"))),
+            None => run.entry(planned, &entries),
+        };
+        match result {
+            Ok(entry) => {
+                entries.insert(planned.name.clone(), entry);
+            }
+            // What is wrong with one model says nothing about the others.
+            Err(e @ (Error::Params(_) | Error::Shape(_) | Error::Diverged(_))) => {
+                progress.note(&format!("{}: left out: {e}", planned.name));
+                left_out.insert(planned.name.clone(), e.to_string());
+            }
+            Err(e) => return Err(e),
+        }
     }
     let mut models: Vec<Compared> = entries.values().map(|entry| entry.row.clone()).collect();
     significance::mark(&mut models, &entries, plan, seed);
@@ -104,6 +119,7 @@ pub fn compare(
             threads: rayon::current_num_threads(),
         },
         models,
+        left_out,
     };
     write(&folder.join("comparison.json"), &comparison)?;
     Ok(comparison)
@@ -249,16 +265,13 @@ impl Run<'_> {
                     let trace = self.folder.join("traces").join(format!("{}.jsonl", file_name(name)));
                     let (validation, trace) = (&self.validation, Some(trace.as_path()));
                     let tuner = Tuner { dataset, validation, seed, trace, replace: true };
-                    let (recipe, tuned) =
-                        tuner.tune(kind, settings, &how, progress).map_err(|e| of(name, e))?;
+                    let (recipe, tuned) = tuner.tune(kind, settings, &how, progress)?;
                     (recipe, tuned.trials)
                 } else {
                     (Recipe::new(kind, settings)?, Vec::new())
                 };
                 let tuning_seconds = begun.elapsed().as_secs_f64();
-                self.timed(recipe.params(), trials, tuning_seconds, || {
-                    recipe.train(dataset, seed, training).map_err(|e| of(name, e))
-                })
+                self.timed(recipe.params(), trials, tuning_seconds, || recipe.train(dataset, seed, training))
             }
             What::Combination(parts) => {
                 progress.note(&format!("{name}: finding the weight on the validation queries"));
@@ -277,9 +290,13 @@ impl Run<'_> {
                 progress.note(&format!("{name}: stacking {} models on the validation queries", parts.len()));
                 let models: Vec<(String, MatchingModel)> =
                     parts.iter().map(|part| Ok((part.clone(), self.load(part)?))).collect::<Result<_>>()?;
+                let candidates = match self.validation.ranked() {
+                    Ranked::Judged => StackCandidates::Judged,
+                    Ranked::All => StackCandidates::All,
+                };
+                let params = &StackParams { candidates, ..*params };
                 let mut made = self.timed(Value::Null, Vec::new(), 0.0, || {
-                    let stack =
-                        Stack::train(models, dataset, params, seed, training).map_err(|e| of(name, e))?;
+                    let stack = Stack::train(models, dataset, params, seed, training)?;
                     Ok(MatchingModel::Stack(Box::new(stack)))
                 })?;
                 if let MatchingModel::Stack(stack) = &made.model {
@@ -315,15 +332,6 @@ impl Run<'_> {
 
     fn load(&self, name: &str) -> Result<MatchingModel> {
         Ok(model_file::load(&Comparison::model(self.folder, name))?.0)
-    }
-}
-
-/// An error that says which model it is about.
-fn of(name: &str, error: Error) -> Error {
-    match error {
-        Error::Params(message) => Error::Params(format!("{name}: {message}")),
-        Error::Diverged(message) => Error::Diverged(format!("{name}: {message}")),
-        other => other,
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | grid | all combinations, in order |
 //! | random | the settings as they are, then combinations drawn at random |
-//! | halving | the same, with a share of the full effort first; the best third goes on with three times the effort |
+//! | halving | the same, with a share of the full effort first; the best third goes on with three times the effort, and the settings as they are always do |
 //!
 //! The effort is what training takes most of: dimensions, tuples, iterations ([`effort_of`]). Test judgments are never
 //! looked at. The same seed tries the same; a budget of time ends the sequence earlier or later.
@@ -159,8 +159,10 @@ fn search(
         let mut order: Vec<usize> = (0..made.len()).collect();
         order.sort_by(|&a, &b| value(&made[b]).total_cmp(&value(&made[a])).then(a.cmp(&b)));
         let go_on = left.len().div_ceil(ETA);
-        left = order.into_iter().take(go_on).map(|place| left[place]).collect();
+        // What the search started from always goes on: nothing that is worse than it is chosen.
+        left = order.into_iter().take(go_on).map(|place| left[place]).chain([0]).collect();
         left.sort_unstable();
+        left.dedup();
     }
     let most = tuned.trials.iter().filter(|trial| trial.validation.is_some()).map(|trial| trial.share);
     let most = most.fold(0.0, f64::max);

@@ -198,11 +198,13 @@ fn legend(comparison: &Comparison) -> String {
         Ranked::Judged => "the judged documents of each query are ranked",
         Ranked::All => "the whole collection is ranked, documents that nobody judged count as irrelevant",
     };
+    let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
+    let left_out: String = left_out.collect();
     format!(
         "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {} test queries, measured once; {ranked}\n\
          validation: {} over {} queries, on which parameters were chosen; seconds: one training; MiB: most memory \
-         of the process meanwhile; ms/query: the ten best of the collection, median",
+         of the process meanwhile; ms/query: the ten best of the collection, median{left_out}",
         split.level, split.test_queries, split.tuned_by, split.validation_queries
     )
 }
