@@ -10,6 +10,7 @@
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
+//! | [`memory`] | how much memory the process has held |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
@@ -18,6 +19,7 @@
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 //! | [`training`] | from a dataset to a model |
+//! | [`tuning`] | the parameters that are best on the validation judgments, within a budget |
 //! | [`validation`] | how good a model is on the validation judgments |
 
 pub mod comparison;
@@ -29,6 +31,7 @@ pub mod ingest;
 pub mod inspect;
 mod lines;
 pub mod matching;
+pub mod memory;
 pub mod model_file;
 pub mod rankers;
 pub mod ranking;
@@ -37,6 +40,7 @@ pub mod reproduce;
 pub mod retrieval;
 pub mod text;
 pub mod training;
+pub mod tuning;
 pub mod validation;
 
 pub use matchrank_core::{Error, Result};

@@ -14,8 +14,15 @@
 //! A result is kept by a hash of all that it depends on (the content of the dataset, the model and its settings, what
 //! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
 
+mod curves;
+mod measuring;
+mod plan;
 mod results;
+mod run;
+mod significance;
 
+pub use plan::{Plan, Planned, What};
 pub use results::{
     BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, Protocol, TestQuery,
 };
+pub use run::compare;

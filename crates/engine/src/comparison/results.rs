@@ -26,6 +26,9 @@ pub struct Comparison {
     pub split: Protocol,
     /// The models, in the order they were asked for.
     pub models: Vec<Compared>,
+    /// Models that could not be trained or measured, and why.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub left_out: IndexMap<String, String>,
 }
 
 /// The dataset of a comparison.
@@ -33,6 +36,8 @@ pub struct Comparison {
 pub struct DataSummary {
     /// Name of its folder.
     pub name: String,
+    /// Where it was.
+    pub folder: Option<PathBuf>,
     /// BLAKE3 of its content.
     pub content_hash: String,
     /// Its sizes.
@@ -155,6 +160,8 @@ pub struct TestQuery {
 pub struct Entry {
     /// Hash of all that the result depends on.
     pub key: String,
+    /// Hash of all that the model depends on.
+    pub trained_key: String,
     /// Its row of the table; what it beats is known only beside the others.
     pub row: Compared,
     /// For every measure of the test, the value of every test query, in the order of `queries.json`; none for a query
@@ -183,13 +190,33 @@ impl Comparison {
 
     /// One model of a comparison's folder.
     pub fn entry(folder: &Path, name: &str) -> Result<Entry> {
-        read(&folder.join("results").join(format!("{name}.json")))
+        read(&Self::entry_path(folder, name))
+    }
+
+    pub(super) fn entry_path(folder: &Path, name: &str) -> PathBuf {
+        folder.join("results").join(format!("{}.json", file_name(name)))
     }
 
     /// The file of a model.
     pub fn model(folder: &Path, name: &str) -> PathBuf {
-        folder.join("models").join(format!("{name}.model"))
+        folder.join("models").join(format!("{}.model", file_name(name)))
     }
+}
+
+/// The name of a model as part of a file's name.
+pub(super) fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "+-._".contains(c) { c } else { '_' };
+    name.chars().map(plain).collect()
+}
+
+/// Writes a value as JSON, whole or not at all.
+pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    files::write_atomically(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(|e| Error::io(files::name_of(path), e))
+    })
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
