@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::numbers::{counted, listed, measure, p, rounded, signed};
 use crate::comparison::Compared;
+use crate::doctor::thousands;
 use crate::report::Page;
 
 pub(super) fn section(page: &Page) -> Markup {
@@ -25,8 +26,8 @@ pub(super) fn section(page: &Page) -> Markup {
                 @if page.baseline > 1 { (lead(page, page.baseline, "the baseline")) }
             }
             div.tile {
-                b { (counted(page.comparison.split.test_queries, "query", "queries")) }
-                span { "of the test data, " (page.comparison.split.ranked.describe()) "; measured once" }
+                b { (thousands(page.comparison.split.test_queries as u64)) }
+                span { "test queries, " (page.comparison.split.ranked.describe()) "; measured once" }
             }
         }
         @for paragraph in paragraphs(page) { p.lead { (paragraph) } }

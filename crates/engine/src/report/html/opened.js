@@ -1,7 +1,7 @@
 // Queries that can be opened: the results of two models side by side.
 const state = { by: 0, a: 0, b: 0 };
 
-const documentItem = (number, value, elsewhere, why) => {
+const documentItem = (number, value, elsewhere) => {
   const [id, title, text] = data.documents[number];
   const place = elsewhere < 0 ? 'not in the other list' : `${elsewhere + 1}. in the other list`;
   const inside = [element('p', {}, text || 'No more text.'), element('p', { class: 'faint' }, id + ' · ' + place)];
@@ -9,16 +9,6 @@ const documentItem = (number, value, elsewhere, why) => {
     element('summary', {}, gradeChip(value), element('span', { class: 'title' }, title || id),
       element('span', { class: 'move', title: place }, elsewhere < 0 ? 'only here' : '#' + (elsewhere + 1))),
     ...inside);
-  if (why !== null) {
-    item.append(element('details', { class: 'because', ontoggle: event => {
-      const target = event.currentTarget;
-      if (target.open && target.childElementCount === 1) {
-        const article = byId('why-' + why).content.cloneNode(true);
-        article.querySelector('header').remove();
-        target.append(article);
-      }
-    } }, element('summary', {}, 'Why it is first')));
-  }
   return element('li', {}, item);
 };
 
@@ -27,11 +17,20 @@ const resultList = (opened, model, other) => {
   const others = opened.top[other].filter((_, i) => i % 2 === 0);
   const items = [];
   for (let i = 0; i < list.length; i += 2) {
-    items.push(documentItem(list[i], list[i + 1], others.indexOf(list[i]), i === 0 ? opened.why[model] : null));
+    items.push(documentItem(list[i], list[i + 1], others.indexOf(list[i])));
   }
   return element('div', {}, element('h5', {}, data.models[model]),
     items.length ? element('ol', {}, items) : element('p', { class: 'note' }, 'Nothing found.'));
 };
+
+// Why a model has its first result, where the page explains it.
+const becauseOf = (opened, model) => opened.why[model] === null ? null : element('details', { class: 'because', ontoggle: event => {
+  const target = event.currentTarget;
+  if (!target.open || target.childElementCount > 1) return;
+  const article = byId('why-' + opened.why[model]).content.cloneNode(true);
+  article.querySelector('.query').remove();
+  target.append(article);
+} }, element('summary', {}, `Why ${data.models[model]} has its first result there`));
 
 const judgedLine = judged => {
   const relevant = judged.filter(([value]) => value > 0);
@@ -50,7 +49,8 @@ const openedPanel = ({ q }) => {
   const seen = clicks > 0 ? `seen in training with ${counted(Math.round(clicks), 'click', 'clicks')}` : 'not seen in training';
   return element('div', { class: 'panel' },
     element('p', { class: 'note' }, `${id}: ${seen}. ${judgedLine(opened.judged)} ${figures.join('; ')}.`),
-    element('div', { class: 'sides' }, resultList(opened, state.a, state.b), resultList(opened, state.b, state.a)));
+    element('div', { class: 'sides' }, resultList(opened, state.a, state.b), resultList(opened, state.b, state.a)),
+    element('div', { class: 'becauses' }, becauseOf(opened, state.a), becauseOf(opened, state.b)));
 };
 
 // A query of a list, with the difference as a bar.
