@@ -21,7 +21,9 @@ fn compared() -> Folder {
         "ingest --clicks log.csv --documents docs.csv --queries queries.tsv --judgments validation=dev.qrels \
          --judgments test=dev.qrels --out odd --format json --quiet",
     );
-    folder.text("compare --data odd --models bm25,random-walk,pls,rmls,rmls+bm25 --trials 2 --out models --quiet");
+    folder.text(
+        "compare --data odd --models bm25,random-walk,pls,rmls,rmls+bm25 --trials 2 --out models --quiet",
+    );
     folder
 }
 
@@ -33,7 +35,10 @@ fn a_comparison_becomes_one_page() {
     let page = folder.read("models/report.html");
     assert!(page.starts_with("<!DOCTYPE html>"));
     for name in ["bm25", "random-walk", "pls", "rmls", "rmls+bm25"] {
-        assert!(page.contains(&format!("<option value=\"0\">{name}</option>")) || page.contains(name), "{name}");
+        assert!(
+            page.contains(&format!("<option value=\"0\">{name}</option>")) || page.contains(name),
+            "{name}"
+        );
     }
     assert_eq!(page.matches("<script").count(), 2);
     assert!(page.contains("Warning") || page.contains("Note"), "what doctor says");
@@ -71,7 +76,14 @@ fn the_page_works_in_a_browser() {
 
     let seen = browser.read(&page);
     assert_eq!(seen.errors, Vec::<String>::new());
-    for text in ["The models", "How sure the figures are", "Query by query", "Won by most", "Lost by most", "How it was made"] {
+    for text in [
+        "The models",
+        "How sure the figures are",
+        "Query by query",
+        "Won by most",
+        "Lost by most",
+        "How it was made",
+    ] {
         assert!(seen.dom.contains(text), "{text}");
     }
     assert!(seen.dom.contains("significantly"), "the script wrote its verdict");
@@ -81,7 +93,10 @@ fn the_page_works_in_a_browser() {
     let tried = browser.read(&with_script(&page, &folder.path().join("tried.html"), TRY));
     assert_eq!(tried.errors, Vec::<String>::new());
     let figure = |name: &str| {
-        let at = tried.dom.find(&format!("data-{name}=\"")).unwrap_or_else(|| panic!("{name}: {}", &tried.dom[..300]));
+        let at = tried
+            .dom
+            .find(&format!("data-{name}=\""))
+            .unwrap_or_else(|| panic!("{name}: {}", &tried.dom[..300]));
         let value = &tried.dom[at + name.len() + 7..];
         value[..value.find('"').unwrap()].parse::<i64>().unwrap()
     };
@@ -99,7 +114,8 @@ fn the_page_fits_phones_and_desks() {
     let folder = compared();
     folder.text("report models --out page.html --quiet");
     let page = with_script(&folder.path().join("page.html"), &folder.path().join("open.html"), TRY);
-    for (width, height, dark) in [(390, 844, false), (390, 844, true), (1280, 900, false), (1280, 900, true)] {
+    for (width, height, dark) in [(390, 844, false), (390, 844, true), (1280, 900, false), (1280, 900, true)]
+    {
         let picture = browser.picture(&page, width, height, dark);
         let Picture { width: wide, height: high, .. } = picture;
         assert_eq!((wide, high), (width, height));

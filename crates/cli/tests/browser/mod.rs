@@ -35,7 +35,8 @@ impl Browser {
     /// The browser that MATCHRANK_CHROMIUM names, or an installed one; without any, says so.
     pub fn find() -> Option<Self> {
         let named = std::env::var_os("MATCHRANK_CHROMIUM").map(PathBuf::from);
-        let usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].map(PathBuf::from);
+        let usual =
+            ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].map(PathBuf::from);
         let found = named.into_iter().chain(usual).find(|path| path.is_file());
         if found.is_none() {
             eprintln!("skipped: there is no Chromium; install it, or name it with MATCHRANK_CHROMIUM");
@@ -74,7 +75,8 @@ impl Browser {
         let output = self.run(page, &["--dump-dom".to_owned()]);
         let console = String::from_utf8_lossy(&output.stderr);
         let bad = |line: &&str| {
-            line.contains("CONSOLE") && ["Uncaught", "Error", "Refused", "violates"].iter().any(|word| line.contains(word))
+            line.contains("CONSOLE")
+                && ["Uncaught", "Error", "Refused", "violates"].iter().any(|word| line.contains(word))
         };
         Seen {
             dom: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -85,13 +87,15 @@ impl Browser {
     /// Takes a screenshot of what a window of this size shows.
     pub fn picture(&self, page: &Path, width: u32, height: u32, dark: bool) -> Picture {
         let file = page.with_extension("png");
-        let mut args = vec![format!("--window-size={width},{height}"), format!("--screenshot={}", file.display())];
+        let mut args =
+            vec![format!("--window-size={width},{height}"), format!("--screenshot={}", file.display())];
         if dark {
             args.push("--force-dark-mode".to_owned());
         }
         let output = self.run(page, &args);
         let console = String::from_utf8_lossy(&output.stderr);
-        let overflow = console.split("overflow ").nth(1).and_then(|rest| rest.split('"').next()?.parse().ok());
+        let overflow =
+            console.split("overflow ").nth(1).and_then(|rest| rest.split('"').next()?.parse().ok());
         let mut picture = decode(&std::fs::read(&file).unwrap());
         picture.overflow = overflow;
         picture

@@ -65,10 +65,8 @@ mod tests {
     #[test]
     fn what_each_model_wins_by_most_comes_first() {
         let values = |list: [f64; 5]| list.map(Some).to_vec();
-        let entries = [
-            entry("a", values([0.1, 0.9, 0.5, 0.5, 0.3])),
-            entry("b", values([0.8, 0.1, 0.5, 0.4, 0.3])),
-        ];
+        let entries =
+            [entry("a", values([0.1, 0.9, 0.5, 0.5, 0.3])), entry("b", values([0.8, 0.1, 0.5, 0.4, 0.3]))];
         assert_eq!(order(&entries, "ndcg@10"), [1, 0, 3, 2, 4]);
         let with_gap = entry("c", vec![Some(0.0), None, Some(0.0), Some(0.0), Some(0.0)]);
         assert!(!order(&[entries[0].clone(), with_gap], "ndcg@10").contains(&1));

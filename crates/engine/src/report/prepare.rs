@@ -112,7 +112,10 @@ fn complete(entry: &Entry, queries: &[TestQuery], folder: &Path) -> Result<()> {
         if count != queries.len() {
             return Err(Error::format(
                 files::name_of(&folder.join("results").join(format!("{}.json", entry.row.name))),
-                format!("is about {count} queries, and queries.json has {}; run `compare` again", queries.len()),
+                format!(
+                    "is about {count} queries, and queries.json has {}; run `compare` again",
+                    queries.len()
+                ),
             ));
         }
     }
@@ -126,7 +129,10 @@ fn baseline(comparison: &Comparison, named: Option<&str>) -> Result<usize> {
     };
     models.iter().position(|model| model.name == named).ok_or_else(|| {
         let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-        Error::Params(format!("the baseline '{named}' is not in the comparison, which has {}", names.join(", ")))
+        Error::Params(format!(
+            "the baseline '{named}' is not in the comparison, which has {}",
+            names.join(", ")
+        ))
     })
 }
 

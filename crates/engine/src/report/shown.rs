@@ -14,7 +14,7 @@ const TEXT: usize = 220;
 pub struct ShownDocument {
     /// Its row in the dataset.
     pub row: u32,
-    /// Its id.
+    /// Its id, shortened.
     pub id: String,
     /// What it is called: its title or name, else the beginning of its first field.
     pub title: String,
@@ -43,11 +43,9 @@ impl<'a> Numbers<'a> {
 
     /// The documents with their texts; one that is not in the dataset has none.
     pub(super) fn read(&self, dataset: &Dataset) -> Result<Vec<ShownDocument>> {
-        let nothing = |id: &&str| ShownDocument {
-            row: u32::MAX,
-            id: (*id).to_owned(),
-            title: (*id).to_owned(),
-            text: String::new(),
+        let nothing = |id: &&str| {
+            let id = shortened(id, TITLE);
+            ShownDocument { row: u32::MAX, title: id.clone(), id, text: String::new() }
         };
         let mut shown: Vec<ShownDocument> = self.ids.iter().map(nothing).collect();
         let names: Vec<&str> = dataset.manifest.fields.iter().map(|(name, _)| name).collect();
@@ -58,7 +56,8 @@ impl<'a> Numbers<'a> {
                 if let Some(&number) = self.numbers.get(batch.id(i)) {
                     let texts: Vec<&str> = (0..names.len()).map(|field| batch.text(i, field)).collect();
                     let (title, text) = shorten(&texts, title);
-                    shown[number] = ShownDocument { row: first + i as u32, id: batch.id(i).into(), title, text };
+                    shown[number] =
+                        ShownDocument { row: first + i as u32, title, text, ..shown[number].clone() };
                 }
             }
             first += batch.len() as u32;
@@ -75,10 +74,16 @@ fn shorten(fields: &[&str], title: usize) -> (String, String) {
     let others = fields.iter().enumerate().filter(|(field, _)| *field != title);
     let rest: Vec<String> = others.map(|(_, text)| squeezed(text)).filter(|text| !text.is_empty()).collect();
     let rest = rest.join(" · ");
-    let (title, more) = cut(&name, TITLE);
-    let (text, left) = cut(if more.is_empty() { &rest } else { more }, TEXT);
-    let mark = |cut: &str, left: &str| if left.is_empty() { cut.to_owned() } else { format!("{cut} …") };
-    (mark(title, more), mark(text, left))
+    let (_, more) = cut(&name, TITLE);
+    (shortened(&name, TITLE), shortened(if more.is_empty() { &rest } else { more }, TEXT))
+}
+
+/// At most so many characters, with a mark where something is missing.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match cut(text, most) {
+        (all, "") => all.to_owned(),
+        (beginning, _) => format!("{beginning} …"),
+    }
 }
 
 /// At most so many characters, cut at a blank where there is one near the end, and what is left.

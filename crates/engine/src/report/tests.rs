@@ -34,7 +34,12 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
         peak_mib: None,
         model_mib: 1.0,
         latency: Latency { p50_ms: 1.0, p95_ms: 2.0, queries: 1 },
-        curves: vec![Curve { x: "iteration".into(), y: name.into(), points: vec![[1.0, 0.1], [2.0, 0.3]], kept: Some(2.0) }],
+        curves: vec![Curve {
+            x: "iteration".into(),
+            y: name.into(),
+            points: vec![[1.0, 0.1], [2.0, 0.3]],
+            kept: Some(2.0),
+        }],
         beats: Vec::new(),
         beats_by: IndexMap::new(),
     };
@@ -102,11 +107,25 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
         baseline: entries.len() - 1,
         pairs,
         queries: (0..n).map(query).collect(),
-        opened: vec![Opened { query: 0, top: vec![vec![(0, Some(2.0))]; entries.len()], judged: vec![(2.0, 1)] }],
-        documents: vec![ShownDocument { row: 0, id: text.to_owned(), title: text.to_owned(), text: text.to_owned() }],
+        opened: vec![Opened {
+            query: 0,
+            top: vec![vec![(0, Some(2.0))]; entries.len()],
+            judged: vec![(2.0, 1)],
+        }],
+        documents: vec![ShownDocument {
+            row: 0,
+            id: text.to_owned(),
+            title: text.to_owned(),
+            text: text.to_owned(),
+        }],
         explained: vec![Explained { opened: 0, model: 0, document: 0, explanation }],
         split: Split::None,
-        findings: vec![Report { file: text.to_owned(), kind: None, summary: text.to_owned(), findings: vec![finding] }],
+        findings: vec![Report {
+            file: text.to_owned(),
+            kind: None,
+            summary: text.to_owned(),
+            findings: vec![finding],
+        }],
         comparison: Comparison {
             version: "0.1.0".into(),
             data,
@@ -129,14 +148,17 @@ fn data(page: &str) -> Value {
 
 #[test]
 fn the_headline_says_what_is_known() {
-    let models = |a: f64, b: f64, c: f64| vec![entry("a", values(a)), entry("b", values(b)), entry("c", values(c))];
+    let models =
+        |a: f64, b: f64, c: f64| vec![entry("a", values(a)), entry("b", values(b)), entry("c", values(c))];
     let clear = html(&page(models(0.5, 0.4, 0.3), &["b", "c"], "shop"));
     assert!(clear.contains("<h1>a is the best model on shop</h1>"));
     assert!(clear.contains("a is significantly better than every other model."));
     assert!(clear.contains("By the validation queries alone one would choose a, too"));
     let near = html(&page(models(0.5, 0.499, 0.3), &["c"], "shop"));
     assert!(near.contains("<h1>a is ahead on shop, though its lead over b may be chance</h1>"));
-    assert!(near.contains("These test queries cannot tell a from b; it is significantly better than the other."));
+    assert!(
+        near.contains("These test queries cannot tell a from b; it is significantly better than the other.")
+    );
     let none = html(&page(models(0.5, 0.499, 0.498), &[], "shop"));
     assert!(none.contains("<h1>No clear winner on shop: the lead of a may be chance</h1>"));
     let mut baseline = page(models(0.5, 0.4, 0.3), &["b"], "shop");
@@ -195,4 +217,15 @@ fn the_script_gets_every_pair_and_value() {
     assert_eq!(data["values"][0][2][1], 3100, "ten-thousandths");
     assert_eq!(data["opened"][0]["why"], serde_json::json!([0, null, null]));
     assert_eq!(data["higher"], serde_json::json!([true]));
+}
+
+#[test]
+fn long_texts_do_not_swell_the_page() {
+    let mut long = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &["b"], "shop");
+    let usual = html(&long).len();
+    let text = "very long ".repeat(100_000);
+    long.queries.iter_mut().for_each(|query| query.text.clone_from(&text));
+    let Why::Pairs { pairs, .. } = &mut long.explained[0].explanation.why else { unreachable!() };
+    pairs[0].document_feature = format!("query:{text}");
+    assert!(html(&long).len() < usual + 20_000);
 }

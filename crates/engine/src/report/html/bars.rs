@@ -52,7 +52,8 @@ fn chart(page: &Page, name: &str) -> Markup {
 
 /// One bar; 1000 units wide, 20 high.
 fn bar(mean: f64, [low, high]: [f64; 2], most: f64, ticks: i32) -> Markup {
-    let x = |value: f64| if value.is_finite() { (1000.0 * value / most).clamp(0.0, 1000.0).round() } else { 0.0 };
+    let x =
+        |value: f64| if value.is_finite() { (1000.0 * value / most).clamp(0.0, 1000.0).round() } else { 0.0 };
     let label = format!("{}, interval {} to {}", rounded(mean), rounded(low), rounded(high));
     html! {
         svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label=(label) {

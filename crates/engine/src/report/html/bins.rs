@@ -78,8 +78,10 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
     };
     let all = || (0..models.len()).flat_map(|model| bins.iter().filter_map(move |bin| value(model, bin)));
     let most = nice(all().fold(0.0, f64::max));
-    let best: Vec<f64> =
-        bins.iter().map(|bin| (0..models.len()).filter_map(|model| value(model, bin)).fold(f64::MIN, f64::max)).collect();
+    let best: Vec<f64> = bins
+        .iter()
+        .map(|bin| (0..models.len()).filter_map(|model| value(model, bin)).fold(f64::MIN, f64::max))
+        .collect();
     html! {
         div.scroll tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
             table.bins {

@@ -56,7 +56,15 @@ fn chart(model: &str, curve: &Curve) -> Markup {
         steps.collect::<String>()
     };
     // A line of no length with round ends is a dot that stays round however the chart is stretched.
-    let dots = |points: &[[f64; 2]]| points.iter().map(|p| { let (x, y) = at(p); format!("M{x} {y}h0") }).collect::<String>();
+    let dots = |points: &[[f64; 2]]| {
+        points
+            .iter()
+            .map(|p| {
+                let (x, y) = at(p);
+                format!("M{x} {y}h0")
+            })
+            .collect::<String>()
+    };
     let kept = curve.kept.and_then(|kept| points.iter().find(|p| p[0] == kept)).copied();
     let y_label = label(&curve.y);
     let said = match kept {
@@ -86,12 +94,16 @@ fn chart(model: &str, curve: &Curve) -> Markup {
 
 /// Names of measures inside a label as everywhere.
 fn label(text: &str) -> String {
-    text.split(' ').map(|word| if word.contains('@') || word == "map" { measure(word) } else { word.to_owned() }).collect::<Vec<_>>().join(" ")
+    text.split(' ')
+        .map(|word| if word.contains('@') || word == "map" { measure(word) } else { word.to_owned() })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Finite points by x, no more than are worth drawing; the ends and what was kept stay.
 fn thinned(curve: &Curve) -> Vec<[f64; 2]> {
-    let mut points: Vec<[f64; 2]> = curve.points.iter().copied().filter(|p| p.iter().all(|v| v.is_finite())).collect();
+    let mut points: Vec<[f64; 2]> =
+        curve.points.iter().copied().filter(|p| p.iter().all(|v| v.is_finite())).collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let (n, step) = (points.len(), points.len().div_ceil(POINTS).max(1));
     let stays = |i: usize, p: &[f64; 2]| i.is_multiple_of(step) || i + 1 == n || Some(p[0]) == curve.kept;
@@ -137,6 +149,9 @@ mod tests {
         let one = chart("m", &curve(vec![[3.0, 0.25]], Some(3.0))).into_string();
         assert!(one.contains("kept: iteration 3, 0.25") && one.contains("validation NDCG@10"));
         assert!(!one.contains("NaN") && !one.contains("inf"));
-        assert_eq!(best_so_far(&[[1.0, 0.2], [2.0, 0.1], [3.0, 0.4]]), [[1.0, 0.2], [2.0, 0.2], [2.0, 0.2], [3.0, 0.2], [3.0, 0.4]]);
+        assert_eq!(
+            best_so_far(&[[1.0, 0.2], [2.0, 0.1], [3.0, 0.4]]),
+            [[1.0, 0.2], [2.0, 0.2], [2.0, 0.2], [3.0, 0.2], [3.0, 0.4]]
+        );
     }
 }

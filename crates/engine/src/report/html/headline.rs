@@ -84,8 +84,13 @@ fn paragraphs(page: &Page) -> Vec<String> {
     let split = &page.comparison.split;
     let models = &page.comparison.models;
     let mut paragraphs = Vec::new();
-    let near: Vec<&str> =
-        models.iter().enumerate().skip(1).filter(|(i, _)| !beats(page, *i)).map(|(_, model)| model.name.as_str()).collect();
+    let near: Vec<&str> = models
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(i, _)| !beats(page, *i))
+        .map(|(_, model)| model.name.as_str())
+        .collect();
     if models.len() > 1 {
         let best = &models[0].name;
         paragraphs.push(match near.len() {
@@ -114,16 +119,21 @@ fn paragraphs(page: &Page) -> Vec<String> {
 fn by_validation(page: &Page) -> String {
     let models = &page.comparison.models;
     let known = models.iter().enumerate().filter_map(|(i, model)| {
-        Some((i, *model.validation.get(&page.comparison.split.tuned_by)?)).filter(|(_, value)| value.is_finite())
+        Some((i, *model.validation.get(&page.comparison.split.tuned_by)?))
+            .filter(|(_, value)| value.is_finite())
     });
     // Of equally good ones the one that stands higher in the table.
-    let Some((chosen, value)) = known.reduce(|best, other| if other.1 > best.1 { other } else { best }) else {
+    let Some((chosen, value)) = known.reduce(|best, other| if other.1 > best.1 { other } else { best })
+    else {
         return String::new();
     };
     let (name, label) = (&models[chosen].name, measure(&page.comparison.split.tuned_by));
     match chosen {
         0 if models.len() == 1 => format!("On the validation queries its {label} is {}.", rounded(value)),
-        0 => format!("By the validation queries alone one would choose {name}, too ({label} {}).", rounded(value)),
+        0 => format!(
+            "By the validation queries alone one would choose {name}, too ({label} {}).",
+            rounded(value)
+        ),
         _ => format!(
             "By the validation queries alone one would choose {name} ({label} {}), which reaches {} on the test queries.",
             rounded(value),

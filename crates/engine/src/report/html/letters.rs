@@ -2,8 +2,8 @@
 
 /// There is no q, as in the tables of `eval`, where it does not exist as a superscript.
 const LETTERS: [char; 25] = [
-    'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'r', 's', 't', 'u', 'v', 'w',
-    'x', 'y', 'z',
+    'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'r', 's', 't', 'u', 'v',
+    'w', 'x', 'y', 'z',
 ];
 
 /// The letter of the i-th model: a to z, then aa, bb and so on.

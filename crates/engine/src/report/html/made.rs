@@ -12,7 +12,9 @@ pub(super) fn section(page: &Page) -> Markup {
     let split = &page.comparison.split;
     let ranked = match split.ranked {
         Ranked::Judged => "For each query its judged documents are ranked, the papers' protocol.",
-        Ranked::All => "For each query the whole collection is ranked; documents that nobody judged count as irrelevant.",
+        Ranked::All => {
+            "For each query the whole collection is ranked; documents that nobody judged count as irrelevant."
+        }
     };
     html! {
         section #made aria-labelledby="made-title" {
@@ -46,7 +48,9 @@ pub(super) fn section(page: &Page) -> Markup {
 fn divided(split: &Split) -> String {
     let share = |value: f64| format!("{} %", super::numbers::short(100.0 * value));
     match split {
-        Split::None => "Validation and test judgments came with the data; they are no training data.".to_owned(),
+        Split::None => {
+            "Validation and test judgments came with the data; they are no training data.".to_owned()
+        }
         Split::Query { validation, test, .. } => format!(
             "Whole queries were held out, chosen by a hash of their text: {} for validation, {} for test. Their clicks \
              are in no training data.",

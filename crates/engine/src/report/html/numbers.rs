@@ -31,7 +31,11 @@ pub(super) fn rounded(value: f64) -> String {
 /// A difference: always with its sign.
 pub(super) fn signed(value: f64) -> String {
     let text = rounded(value);
-    if text.starts_with('−') || text.trim_matches(['0', '.']).is_empty() { text } else { format!("+{text}") }
+    if text.starts_with('−') || text.trim_matches(['0', '.']).is_empty() {
+        text
+    } else {
+        format!("+{text}")
+    }
 }
 
 /// So many decimals, with a minus sign rather than a hyphen, and never -0.
@@ -113,14 +117,26 @@ mod tests {
         assert_eq!(measure("ndcg@10"), "NDCG@10");
         assert_eq!(measure("map"), "MAP");
         assert_eq!(measure("ndcg(gain=linear)@5"), "NDCG(gain=linear)@5");
-        assert_eq!((signed(0.0123), signed(-0.5), signed(0.0001)), ("+0.012".into(), "−0.500".into(), "0.000".into()));
+        assert_eq!(
+            (signed(0.0123), signed(-0.5), signed(0.0001)),
+            ("+0.012".into(), "−0.500".into(), "0.000".into())
+        );
         assert_eq!(fixed(-0.00001, 3), "0.000");
         assert_eq!((p(0.0002), p(0.0312), p(1.0)), ("p < 0.001".into(), "p = 0.0312".into(), "p = 1".into()));
-        assert_eq!((short(0.75), short(138_795.0), short(56.65), short(-2.0)), ("0.75".into(), "138,795".into(), "56.6".into(), "−2".into()));
+        assert_eq!(
+            (short(0.75), short(138_795.0), short(56.65), short(-2.0)),
+            ("0.75".into(), "138,795".into(), "56.6".into(), "−2".into())
+        );
         assert_eq!((short(1.5e-5), short(0.0)), ("1.50e−5".into(), "0".into()));
-        assert_eq!((seconds(0.042), seconds(3.21), seconds(200.0)), ("42 ms".into(), "3.2 s".into(), "3 min 20 s".into()));
+        assert_eq!(
+            (seconds(0.042), seconds(3.21), seconds(200.0)),
+            ("42 ms".into(), "3.2 s".into(), "3 min 20 s".into())
+        );
         assert_eq!((grade(2.0), grade(0.5)), ("2".into(), "0.5".into()));
-        assert_eq!((counted(1, "query", "queries"), counted(1200, "query", "queries")), ("1 query".into(), "1,200 queries".into()));
+        assert_eq!(
+            (counted(1, "query", "queries"), counted(1200, "query", "queries")),
+            ("1 query".into(), "1,200 queries".into())
+        );
         assert_eq!((listed(&["a"]), listed(&["a", "b", "c"])), ("a".into(), "a, b and c".into()));
         assert_eq!(fixed(f64::NAN, 3), "–");
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::numbers::measure;
 use super::why::places;
 use crate::report::Page;
+use crate::report::shown::shortened;
 
 /// The script.
 pub(super) const SCRIPT: &str = concat!(
@@ -15,6 +16,9 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("opened.js"),
     "})();\n"
 );
+
+/// Characters of a query that are shown.
+pub(super) const QUERY: usize = 160;
 
 /// Most queries whose values are in a page.
 const QUERIES: usize = 3000;
@@ -38,7 +42,10 @@ pub(super) fn data(page: &Page) -> String {
     let values = split.measures.iter().map(|name| {
         let of = |model: usize| {
             let values = page.values[model].get(name);
-            queries.iter().map(|&q| values.and_then(|values| values[q]).map(ten_thousandths)).collect::<Vec<_>>()
+            queries
+                .iter()
+                .map(|&q| values.and_then(|values| values[q]).map(ten_thousandths))
+                .collect::<Vec<_>>()
         };
         (0..models.len()).map(of).collect::<Vec<_>>()
     });
@@ -46,7 +53,15 @@ pub(super) fn data(page: &Page) -> String {
         let all = (0..models.len()).flat_map(|a| (a + 1..models.len()).map(move |b| (a, b)));
         let pair = |(a, b)| {
             let pair = page.pairs.get(m, a, b);
-            json!([fine(pair.difference), fine(pair.interval[0]), fine(pair.interval[1]), fine(pair.p), pair.won, pair.tied, pair.lost])
+            json!([
+                fine(pair.difference),
+                fine(pair.interval[0]),
+                fine(pair.interval[1]),
+                fine(pair.p),
+                pair.won,
+                pair.tied,
+                pair.lost
+            ])
         };
         all.map(pair).collect::<Vec<Value>>()
     });
@@ -64,7 +79,7 @@ pub(super) fn data(page: &Page) -> String {
         "measures": split.measures.iter().map(|name| measure(name)).collect::<Vec<_>>(),
         "higher": split.measures.iter().map(higher).collect::<Vec<_>>(),
         "level": split.level,
-        "queries": queries.iter().map(|&q| &page.queries[q]).map(|query| json!([query.text, query.clicks, query.id])).collect::<Vec<_>>(),
+        "queries": queries.iter().map(|&q| &page.queries[q]).map(|query| json!([shortened(&query.text, QUERY), query.clicks, shortened(&query.id, QUERY)])).collect::<Vec<_>>(),
         "values": values.collect::<Vec<_>>(),
         "pairs": pairs.collect::<Vec<_>>(),
         "opened": opened.collect::<Vec<_>>(),

@@ -9,13 +9,17 @@ use maud::{Markup, html};
 use self::heat::heat_map;
 use self::strips::{Strip, strips};
 use super::numbers::{grade, listed, short};
+use super::script::QUERY;
 use crate::matching::{Explanation, Why};
+use crate::report::shown::shortened;
 use crate::report::{Explained, Page};
 
 /// Results that are explained without the script.
 const SHOWN: usize = 2;
 /// Words, paths and terms that are listed.
 const LISTED: usize = 8;
+/// Characters of a query or document on a way over clicks.
+const STEP: usize = 60;
 /// Models of a stack that are explained themselves.
 const INNER: usize = 2;
 
@@ -49,7 +53,8 @@ pub(super) fn section(page: &Page) -> Markup {
 /// Relevant documents that the best model has first, else whatever it has first.
 fn shown(page: &Page) -> Vec<&Explained> {
     let best = page.explained.iter().map(|explained| explained.model).min().unwrap_or(0);
-    let mut own: Vec<&Explained> = page.explained.iter().filter(|explained| explained.model == best).collect();
+    let mut own: Vec<&Explained> =
+        page.explained.iter().filter(|explained| explained.model == best).collect();
     own.sort_by_key(|explained| grade_of(page, explained).is_none_or(|grade| grade <= 0.0));
     own.truncate(SHOWN);
     own
@@ -65,7 +70,7 @@ fn article(page: &Page, explained: &Explained) -> Markup {
     html! {
         article.why {
             header {
-                p.query { (query.text) }
+                p.query { (shortened(&query.text, QUERY)) }
                 p.document {
                     (grade_chip(grade_of(page, explained))) " " strong { (document.title) } " " span.faint { (document.id) }
                 }
@@ -118,7 +123,7 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
         Why::Paths { paths, steps, .. } => html! {
             p.formula { strong { (model) } ", score " (score) ": " (steps) " steps over clicks; the likeliest ways from the document to the query" }
             (strips(paths.iter().take(LISTED).map(|path| Strip {
-                name: if path.over.is_empty() { "a click on the document".to_owned() } else { path.over.join(" → ") },
+                name: if path.over.is_empty() { "a click on the document".to_owned() } else { path.over.iter().map(|step| shortened(step, STEP)).collect::<Vec<_>>().join(" → ") },
                 value: path.probability,
                 detail: String::new(),
             }), paths.len().saturating_sub(LISTED)))

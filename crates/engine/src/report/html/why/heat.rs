@@ -5,17 +5,22 @@ use maud::{Markup, html};
 
 use crate::matching::Pair;
 use crate::report::html::numbers::{fixed, short};
+use crate::report::shown::shortened;
 
 /// Features of the query (across) and of the document (down) that are shown.
 const ACROSS: usize = 5;
 const DOWN: usize = 8;
+/// Characters of a feature.
+const LONG: usize = 60;
 
 /// Cells are shares of the score, where it is large enough for that to say something.
 pub(super) fn heat_map(pairs: &[Pair], others: f64, score: f64) -> Markup {
     let across = strongest(pairs, |pair| &pair.query_feature, ACROSS);
     let down = strongest(pairs, |pair| &pair.document_feature, DOWN);
-    let cells: HashMap<(&str, &str), f32> =
-        pairs.iter().map(|pair| ((pair.query_feature.as_str(), pair.document_feature.as_str()), pair.score)).collect();
+    let cells: HashMap<(&str, &str), f32> = pairs
+        .iter()
+        .map(|pair| ((pair.query_feature.as_str(), pair.document_feature.as_str()), pair.score))
+        .collect();
     let value = |q: &str, d: &str| cells.get(&(q, d)).copied().unwrap_or(0.0);
     let shown: f64 = down.iter().flat_map(|d| across.iter().map(move |q| f64::from(value(q, d)))).sum();
     let all = others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>();
@@ -74,9 +79,13 @@ fn strongest<'a>(pairs: &'a [Pair], name: impl Fn(&'a Pair) -> &'a String, most:
 /// A word, or a click.
 fn feature(name: &str) -> Markup {
     match name.split_once(':') {
-        Some(("document", id)) => html! { span.click title="a document this query led to a click on" { "clicked " (id) } },
-        Some(("query", text)) => html! { span.click title="a query that led to a click on this document" { "“" (text) "”" } },
-        _ => html! { (name) },
+        Some(("document", id)) => {
+            html! { span.click title="a document this query led to a click on" { "clicked " (shortened(id, LONG)) } }
+        }
+        Some(("query", text)) => {
+            html! { span.click title="a query that led to a click on this document" { "“" (shortened(text, LONG)) "”" } }
+        }
+        _ => html! { (shortened(name, LONG)) },
     }
 }
 
@@ -90,7 +99,8 @@ mod tests {
 
     #[test]
     fn strong_pairs_are_strong_cells() {
-        let pairs = [pair("cheap", "sale", 0.5), pair("cheap", "query:hat <b>", -0.1), pair("shoe", "sale", 0.001)];
+        let pairs =
+            [pair("cheap", "sale", 0.5), pair("cheap", "query:hat <b>", -0.1), pair("shoe", "sale", 0.001)];
         let map = heat_map(&pairs, 0.25, 0.0).into_string();
         assert!(map.contains(r#"<td class="plus strong" style="--s:100%">0.5</td>"#), "{map}");
         assert!(map.contains(r#"<td class="minus" style="--s:20%">−0.1</td>"#), "{map}");
@@ -101,7 +111,8 @@ mod tests {
 
     #[test]
     fn only_the_strongest_features_are_shown() {
-        let pairs: Vec<Pair> = (0..40).map(|i| pair(&format!("q{}", i % 10), &format!("d{i}"), i as f32)).collect();
+        let pairs: Vec<Pair> =
+            (0..40).map(|i| pair(&format!("q{}", i % 10), &format!("d{i}"), i as f32)).collect();
         let map = heat_map(&pairs, 0.0, 780.0).into_string();
         assert_eq!(map.matches("scope=\"col\"").count(), ACROSS);
         assert_eq!(map.matches("scope=\"row\"").count(), DOWN);
