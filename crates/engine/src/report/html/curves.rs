@@ -86,8 +86,8 @@ fn chart(model: &str, curve: &Curve) -> Markup {
                     }
                 }
             }
-            div.x { span { (short(x[0])) } span { (curve.x) } span { (short(x[1])) } }
-            @if let Some(kept) = kept { p.kept { "kept: " (curve.x) " " (short(kept[0])) ", " (short(kept[1])) } }
+            div.x { span { (short(x[0])) } @if curve.x.len() < 12 { span { (curve.x) } } span { (short(x[1])) } }
+            p.kept { @if let Some(kept) = kept { "kept at " (short(kept[0])) ": " (short(kept[1])) } }
         }
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     fn odd_curves_are_drawn() {
         assert_eq!(chart("m", &curve(vec![[1.0, f64::NAN]], None)).into_string(), "");
         let one = chart("m", &curve(vec![[3.0, 0.25]], Some(3.0))).into_string();
-        assert!(one.contains("kept: iteration 3, 0.25") && one.contains("validation NDCG@10"));
+        assert!(one.contains("kept at 3: 0.25") && one.contains("validation NDCG@10"));
         assert!(!one.contains("NaN") && !one.contains("inf"));
         assert_eq!(
             best_so_far(&[[1.0, 0.2], [2.0, 0.1], [3.0, 0.4]]),

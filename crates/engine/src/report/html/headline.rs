@@ -48,19 +48,19 @@ fn beats(page: &Page, other: usize) -> bool {
 }
 
 fn title(page: &Page) -> String {
-    let (models, data) = (&page.comparison.models, &page.comparison.data.name);
+    let models = &page.comparison.models;
     let best = &models[0].name;
     match models.len() {
-        1 => format!("{best} is the only model compared on {data}"),
+        1 => format!("{best} is the only model"),
         _ if page.baseline == 0 && models.iter().enumerate().skip(1).all(|(i, _)| beats(page, i)) => {
-            format!("No model comes near the baseline {best} on {data}")
+            format!("No model comes near the baseline {best}")
         }
-        _ if page.baseline == 0 => format!("No model beats the baseline {best} on {data}"),
-        _ if beats(page, 1) => format!("{best} is the best model on {data}"),
+        _ if page.baseline == 0 => format!("No model beats the baseline {best}"),
+        _ if beats(page, 1) => format!("{best} is the best model"),
         _ if beats(page, page.baseline) => {
-            format!("{best} is ahead on {data}, though its lead over {} may be chance", models[1].name)
+            format!("{best} is ahead, though its lead over {} may be chance", models[1].name)
         }
-        _ => format!("No clear winner on {data}: the lead of {best} may be chance"),
+        _ => format!("No clear winner: the lead of {best} may be chance"),
     }
 }
 

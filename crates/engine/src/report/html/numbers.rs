@@ -81,9 +81,9 @@ pub(super) fn short(value: f64) -> String {
 /// A time.
 pub(super) fn seconds(value: f64) -> String {
     match value {
-        s if s < 0.001 => format!("{} µs", short(s * 1e6)),
-        s if s < 1.0 => format!("{} ms", short((s * 1e3 * 10.0).round() / 10.0)),
-        s if s < 60.0 => format!("{s:.1} s"),
+        s if s < 0.001 => "< 1 ms".to_owned(),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 59.95 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{} min {} s", (s / 60.0) as u64, (s % 60.0) as u64),
         s => format!("{} h {} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
     }

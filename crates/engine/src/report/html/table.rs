@@ -25,15 +25,15 @@ pub(super) fn section(page: &Page) -> Markup {
                         th.number scope="col" { "validation" }
                         th.number scope="col" title="Training with the parameters that were chosen" { "training" }
                         th.number scope="col" title="Settings tried on the validation queries, and the time it took" { "tuning" }
-                        th.number scope="col" title="The most memory the process had meanwhile" { "memory" }
-                        th.number scope="col" title="Ranking one query: half of them took less" { "a query" }
-                        th.number scope="col" title="19 of 20 took less" { "95 %" }
-                        th.number scope="col" { "file" }
+                        th.number scope="col" title="The most memory the process had meanwhile" { "memory, MiB" }
+                        th.number scope="col" title="Time to rank one query: half of them take less; 19 of 20 take less" { "query, ms" }
+                        th.number scope="col" title="Size of the model file" { "file, MiB" }
                     } }
                     tbody { @for (i, model) in models.iter().enumerate() { (row(page, i, model)) } }
                 }
             }
-            p.note { "Bold: the best of a column. Times and memory are those of the machine and the " (counted(split.threads, "thread", "threads"))
+            p.note { "Bold: the best of a measure. Tuning: settings tried, and how long that took. Query: half of the queries take less; 19 of "
+                "20 take less. Times and memory are those of the machine and the " (counted(split.threads, "thread", "threads"))
                 " of the comparison; a query is ranked by one thread." }
             (parameters(models))
         }
@@ -63,11 +63,12 @@ fn row(page: &Page, i: usize, model: &Compared) -> Markup {
                 @else { span.faint { "–" } }
             }
             td.number data-v=(model.peak_mib.unwrap_or(f64::NAN)) {
-                (model.peak_mib.map_or("–".to_owned(), |mib| format!("{} MiB", fixed(mib, 0))))
+                (model.peak_mib.map_or("–".to_owned(), |mib| fixed(mib, 0)))
             }
-            td.number data-v=(model.latency.p50_ms) { (short(model.latency.p50_ms)) " ms" }
-            td.number data-v=(model.latency.p95_ms) { (short(model.latency.p95_ms)) " ms" }
-            td.number data-v=(model.model_mib) { (short(model.model_mib)) " MiB" }
+            td.number data-v=(model.latency.p50_ms) {
+                (short(model.latency.p50_ms)) span.faint { " · " (short(model.latency.p95_ms)) }
+            }
+            td.number data-v=(model.model_mib) { (short(model.model_mib)) }
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn heat_map(pairs: &[Pair], others: f64, score: f64) -> Markup {
                 } }
             }
         }
-        p.note { "All other pairs together: " (number(all - shown)) @if as_share { " of the score" } "." }
+        @if (all - shown).abs() > 5e-4 * all.abs() { p.note { "All other pairs together: " (number(all - shown)) @if as_share { " of the score" } "." } }
     }
 }
 
@@ -50,8 +50,8 @@ fn cell(value: f32, most: f32, number: &dyn Fn(f64) -> String) -> Markup {
     let share = if most > 0.0 { (100.0 * value.abs() / most).round() as u32 } else { 0 };
     html! {
         @if share == 0 { td.nothing { "·" } }
-        @else if value > 0.0 { td.plus.strong[share > 55] style={ "--s:" (share) "%" } { (number(f64::from(value))) } }
-        @else { td.minus.strong[share > 55] style={ "--s:" (share) "%" } { (number(f64::from(value))) } }
+        @else if value > 0.0 { td.plus style={ "--s:" (share) "%" } { (number(f64::from(value))) } }
+        @else { td.minus style={ "--s:" (share) "%" } { (number(f64::from(value))) } }
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let pairs =
             [pair("cheap", "sale", 0.5), pair("cheap", "query:hat <b>", -0.1), pair("shoe", "sale", 0.001)];
         let map = heat_map(&pairs, 0.25, 0.0).into_string();
-        assert!(map.contains(r#"<td class="plus strong" style="--s:100%">0.5</td>"#), "{map}");
+        assert!(map.contains(r#"<td class="plus" style="--s:100%">0.5</td>"#), "{map}");
         assert!(map.contains(r#"<td class="minus" style="--s:20%">−0.1</td>"#), "{map}");
         assert!(map.contains("“hat &lt;b&gt;”") && map.contains("<td class=\"nothing\">·</td>"), "{map}");
         assert!(map.contains("All other pairs together: 0.25."), "{map}");
