@@ -9,11 +9,14 @@ use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
-use matchrank_engine::comparison::{self, Plan};
+use matchrank_engine::comparison::{self, Comparison, Folds, Plan, Rankers};
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::files;
 use matchrank_engine::tuning::Strategy;
 use matchrank_engine::validation::Ranked;
 
+use super::rankers::cross_validate::recipes;
+use super::rankers::{ScalingName, read_lists};
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome, interrupt};
 
@@ -31,8 +34,15 @@ use crate::{Global, Outcome, interrupt};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Dataset folder made by `ingest`, with judgments for validation and test
-    #[arg(long, value_name = "DATASET")]
-    data: PathBuf,
+    #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
+    data: Option<PathBuf>,
+    /// Compare rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart, query-dependent) on these folds of LETOR
+    /// lists instead, at least three; each is tested on once, and the one before it chooses epochs, lambdas and trees
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "plan", "trials", "seconds", "strategy", "candidates"])]
+    letor: Vec<PathBuf>,
+    /// How the features of --letor are scaled
+    #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
+    scaling: ScalingName,
     /// Models, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     models: Vec<String>,
@@ -74,6 +84,7 @@ Examples:
   matchrank compare --data shop --models bm25,rw,rw+bm25,lsi-qd,lsi-dt,pls,rmls,rmls+bm25,stack --out shop-models
   matchrank compare --data shop --models bm25,rmls --trials 1 --format markdown
   matchrank compare --data shop --plan plan.toml --format latex
+  matchrank compare --letor Fold*/test.txt --models ranksvm,listnet,lambdamart --out letor-models
 
 A plan:
   models = [\"bm25\", \"rmls\", \"rmls+bm25\", \"mart\"]
@@ -142,18 +153,49 @@ pub(crate) enum Format {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let plan = plan(&args)?;
-    let dataset = Dataset::open(&args.data)?;
-    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     interrupt::listen();
-    let comparison =
-        comparison::compare(&plan, &dataset, &args.out, global.seed, &interrupt::asked, &terminal)?;
+    let (comparison, n_asked) = match &args.data {
+        Some(data) => {
+            let plan = plan(&args)?.finish()?;
+            let dataset = Dataset::open(data)?;
+            let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
+            (comparison::compare(&plan, &dataset, out, seed, stop, &terminal)?, plan.models.len())
+        }
+        None => folds(&args, global, &terminal)?,
+    };
     terminal.finish();
     terminal::print(&tables::render(&comparison, args.format)?)?;
     if args.format == Format::Table {
         terminal.done(&format!("compared; models and results are in {}", args.out.display()), started);
     }
-    Ok(if comparison.models.len() < plan.models.len() { Outcome::Problems } else { Outcome::Clean })
+    Ok(if comparison.models.len() < n_asked { Outcome::Problems } else { Outcome::Clean })
+}
+
+/// Rankers over folds.
+fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(Comparison, usize)> {
+    let rankers = Rankers { recipes: recipes(&args.models, &[])?, scalings: args.scaling.kinds().to_vec() };
+    let mut plan = Plan::default();
+    set_measures(&mut plan, args)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut lists = Vec::new();
+    for path in &args.letor {
+        hasher.update(&files::read_all(path)?);
+        lists.push(read_lists(path, terminal)?);
+    }
+    let names: Vec<String> = args.letor.iter().map(|path| files::name_of(path)).collect();
+    let folds = Folds { lists, name: names.join(", "), content_hash: hasher.finalize().to_hex().to_string() };
+    let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
+    let comparison = comparison::compare_folds(&folds, &rankers, &plan, out, seed, stop, terminal)?;
+    Ok((comparison, rankers.recipes.len()))
+}
+
+fn set_measures(plan: &mut Plan, args: &Args) -> anyhow::Result<()> {
+    plan.tuned_by = args.tuned_by.unwrap_or(plan.tuned_by);
+    plan.test = args.significance.unwrap_or(plan.test);
+    if let Some(measures) = &args.measures {
+        plan.measures = Measure::parse_list(measures)?;
+    }
+    Ok(())
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
@@ -168,11 +210,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.trials = args.trials.unwrap_or(plan.trials);
     plan.seconds = args.seconds.or(plan.seconds);
     plan.strategy = args.strategy.map_or(plan.strategy, Strategy::from);
-    plan.tuned_by = args.tuned_by.unwrap_or(plan.tuned_by);
     plan.ranked = args.candidates.map(Ranked::from).or(plan.ranked);
-    plan.test = args.significance.unwrap_or(plan.test);
-    if let Some(measures) = &args.measures {
-        plan.measures = Measure::parse_list(measures)?;
-    }
-    Ok(plan.finish()?)
+    set_measures(&mut plan, args)?;
+    Ok(plan)
 }

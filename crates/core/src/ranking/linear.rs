@@ -22,6 +22,12 @@ pub trait Ranker: Sync {
     }
 }
 
+impl<R: Ranker + ?Sized> Ranker for Box<R> {
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+        (**self).score(list, scores);
+    }
+}
+
 /// s = sum over features of weight * factor * value.
 ///
 /// ```

@@ -122,14 +122,12 @@ impl TestSet {
                 break;
             }
         }
-        times.sort_by(f64::total_cmp);
-        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
-        Ok(Latency { p50_ms: at(0.5), p95_ms: at(0.95), queries: times.len() })
+        Ok(Latency::of(&mut times))
     }
 }
 
 /// The 95 % interval of a mean: the middle of the means of samples of the queries, drawn with repetition.
-fn interval(values: &[Option<f64>], seed: u64) -> [f64; 2] {
+pub(super) fn interval(values: &[Option<f64>], seed: u64) -> [f64; 2] {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
     if values.is_empty() {
         return [0.0, 0.0];

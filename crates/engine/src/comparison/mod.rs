@@ -15,12 +15,14 @@
 //! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
 
 mod curves;
+mod folds;
 mod measuring;
 mod plan;
 mod results;
 mod run;
 mod significance;
 
+pub use folds::{Folds, Rankers, compare_folds};
 pub use plan::{Plan, Planned, What};
 pub use results::{
     BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, Protocol, TestQuery,

@@ -40,8 +40,8 @@ pub struct DataSummary {
     pub folder: Option<PathBuf>,
     /// BLAKE3 of its content.
     pub content_hash: String,
-    /// Its sizes.
-    pub statistics: Statistics,
+    /// Its sizes; none for lists of feature vectors.
+    pub statistics: Option<Statistics>,
 }
 
 /// What was measured, and how.
@@ -125,6 +125,15 @@ pub struct Latency {
     pub p95_ms: f64,
     /// Queries that were timed.
     pub queries: usize,
+}
+
+impl Latency {
+    /// From the times of single queries, at least one, in milliseconds.
+    pub(super) fn of(times: &mut [f64]) -> Self {
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+        Self { p50_ms: at(0.5), p95_ms: at(0.95), queries: times.len() }
+    }
 }
 
 /// A figure of training or tuning against its course.

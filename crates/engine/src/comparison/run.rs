@@ -14,6 +14,7 @@ use super::plan::{Plan, Planned, What};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, Protocol, file_name, write};
 use super::significance;
 use crate::dataset::Dataset;
+use crate::files;
 use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackParams};
 use crate::memory;
 use crate::model_file::{self, Provenance};
@@ -64,10 +65,7 @@ pub fn compare(
     if test.n_queries() == 0 {
         return Err(missing(dataset, "test"));
     }
-    for part in ["results", "models", "runs", "traces"] {
-        let path = folder.join(part);
-        std::fs::create_dir_all(&path).map_err(|e| Error::io(files_name(&path), e))?;
-    }
+    make_folders(folder)?;
     write(&folder.join("queries.json"), &test.queries())?;
     let run = Run { plan, dataset, folder, validation, test, seed, progress };
     let mut entries: IndexMap<String, Entry> = IndexMap::new();
@@ -105,7 +103,7 @@ pub fn compare(
             name: dataset.folder().file_name().unwrap_or_default().to_string_lossy().into_owned(),
             folder: std::path::absolute(dataset.folder()).ok(),
             content_hash: dataset.manifest.content_hash.clone(),
-            statistics: dataset.manifest.statistics.clone(),
+            statistics: Some(dataset.manifest.statistics.clone()),
         },
         split: Protocol {
             validation_queries: run.validation.n_queries(),
@@ -125,8 +123,11 @@ pub fn compare(
     Ok(comparison)
 }
 
-fn files_name(path: &Path) -> String {
-    crate::files::name_of(path)
+pub(super) fn make_folders(folder: &Path) -> Result<()> {
+    ["results", "models", "runs", "traces"].iter().try_for_each(|part| {
+        let path = folder.join(part);
+        std::fs::create_dir_all(&path).map_err(|e| Error::io(files::name_of(&path), e))
+    })
 }
 
 fn missing(dataset: &Dataset, which: &str) -> Error {
@@ -335,6 +336,6 @@ impl Run<'_> {
     }
 }
 
-fn hash(value: &Value) -> String {
+pub(super) fn hash(value: &Value) -> String {
     blake3::hash(value.to_string().as_bytes()).to_hex()[..32].to_owned()
 }

@@ -4,7 +4,7 @@
 //! on. The figure of a measure is the mean of its means on the folds.
 
 use matchrank_core::data::FeatureLists;
-use matchrank_core::measure::Measure;
+use matchrank_core::measure::{Evaluation, Measure};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
 use matchrank_core::{Error, Result};
@@ -13,12 +13,14 @@ use super::training::train_ranker;
 use super::{RankerModel, RankerParams};
 
 /// What came of one fold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct FoldFigures<M = RankerModel> {
     /// The means of the measures on its queries.
     pub means: Vec<f64>,
     /// Queries that count in them.
     pub queries: u64,
+    /// The values of its queries.
+    pub evaluation: Evaluation,
     /// The model that was tested.
     pub model: M,
 }
@@ -60,6 +62,7 @@ pub fn cross_validate_with<M: Ranker>(
             Ok(FoldFigures {
                 means: (0..measures.len()).map(|measure| evaluation.mean(measure)).collect(),
                 queries: evaluation.audit.queries_in_mean,
+                evaluation,
                 model,
             })
         })

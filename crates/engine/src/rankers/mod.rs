@@ -3,6 +3,7 @@
 //! | question | where |
 //! |---|---|
 //! | from lists to a model | [`train_ranker`] |
+//! | any ranker by name and settings | [`RankerRecipe`] |
 //! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
 //! | boosted trees | [`boosted`] |
 //! | go on learning, one list at a time | [`online`] |
@@ -14,6 +15,7 @@ mod cross_validation;
 pub mod elasticsearch;
 pub mod online;
 pub mod query_dependent;
+mod recipe;
 #[cfg(test)]
 mod tests;
 mod training;
@@ -28,6 +30,7 @@ use matchrank_core::ranking::{LinearRanker, PathPoint, Ranker, ScalingKind};
 use serde::{Deserialize, Serialize};
 
 pub use cross_validation::{FoldFigures, cross_validate, cross_validate_with};
+pub use recipe::RankerRecipe;
 pub use training::train_ranker;
 
 /// The parameters of a ranker, and so its kind.

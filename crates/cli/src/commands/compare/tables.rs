@@ -15,14 +15,14 @@ pub(super) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<
         Format::Csv => csv(comparison)?,
         Format::Table | Format::Markdown => {
             let mut text = text_table(&main(comparison, Marks::Superscripts), format);
-            for bins in ["seen", "clicks"] {
+            for bins in bins(comparison) {
                 let _ = write!(text, "\n{}", text_table(&binned(comparison, bins), format));
             }
             text + "\n" + &legend(comparison)
         }
         Format::Latex => {
             let mut text = latex(&main(comparison, Marks::Latex));
-            for bins in ["seen", "clicks"] {
+            for bins in bins(comparison) {
                 let _ = write!(text, "\n{}", latex(&binned(comparison, bins)));
             }
             for line in legend(comparison).lines() {
@@ -31,6 +31,12 @@ pub(super) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<
             text
         }
     })
+}
+
+/// The groups of queries that are printed: by length is in the files.
+fn bins(comparison: &Comparison) -> Vec<&'static str> {
+    let known = |by: &&str| comparison.models.first().is_some_and(|model| model.bins.contains_key(*by));
+    ["seen", "clicks", "fold"].into_iter().filter(known).collect()
 }
 
 /// A header and rows; the first `left` columns are texts.
@@ -195,16 +201,23 @@ fn legend(comparison: &Comparison) -> String {
         _ => "Wilcoxon's signed-rank test",
     };
     let ranked = match split.ranked {
+        _ if comparison.data.statistics.is_none() => {
+            "each by a ranker that was trained and chosen on other folds"
+        }
         Ranked::Judged => "the judged documents of each query are ranked",
         Ranked::All => "the whole collection is ranked, documents that nobody judged count as irrelevant",
+    };
+    let (trained, timed) = match &comparison.data.statistics {
+        Some(_) => ("one training", "the ten best of the collection"),
+        None => ("training on all folds", "the scores of a list"),
     };
     let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
     let left_out: String = left_out.collect();
     format!(
         "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {} test queries, measured once; {ranked}\n\
-         validation: {} over {} queries, on which parameters were chosen; seconds: one training; MiB: most memory \
-         of the process meanwhile; ms/query: the ten best of the collection, median{left_out}",
+         validation: {} over {} queries, on which parameters were chosen; seconds: {trained}; MiB: most memory \
+         of the process meanwhile; ms/query: {timed}, median{left_out}",
         split.level, split.test_queries, split.tuned_by, split.validation_queries
     )
 }

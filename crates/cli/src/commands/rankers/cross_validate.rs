@@ -4,17 +4,13 @@ use std::time::Instant;
 use anyhow::{bail, ensure};
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
-use matchrank_core::ranking::query_dependent::QueryDependentParams;
-use matchrank_engine::model_file::QUERY_DEPENDENT;
-use matchrank_engine::rankers::boosted::{BoostedParams, Objective, train_boosted};
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput, train_query_dependent};
-use matchrank_engine::rankers::{FoldFigures, RankerParams, cross_validate, cross_validate_with};
+use matchrank_engine::rankers::{FoldFigures, RankerRecipe, cross_validate_with};
 use serde_json::{Value, json};
 
-use super::query_dependent::{self, read_table};
-use super::train::params_of;
+use super::query_dependent::read_table;
 use super::{ScalingName, parse_columns, read_lists};
-use crate::commands::train::settings::{params_from, parse_setting};
+use crate::commands::train::settings::parse_setting;
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
@@ -68,9 +64,7 @@ Examples:
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let models: Vec<Trainee> =
-        args.models.iter().map(|name| Trainee::new(name, &args.settings)).collect::<Result<_, _>>()?;
-    ensure!(!models.is_empty(), "--models names no ranker; there are {}", RankerParams::KINDS.join(", "));
+    let models = recipes(&args.models, &args.settings)?;
     let query_file = args.query_features.as_deref().map(read_table).transpose()?;
     let query_columns = args.query_columns.unwrap_or_default();
     let input = query_file.as_ref().map_or(QueryInput::Columns(&query_columns), QueryInput::Table);
@@ -78,24 +72,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let folds: Vec<FeatureLists> =
         args.letor.iter().map(|path| read_lists(path, &terminal)).collect::<Result<_, _>>()?;
     let mut results: Vec<(String, Vec<Fold>)> = Vec::new();
-    for (trainee, name) in models.iter().zip(&args.models) {
-        let figures = match trainee {
-            Trainee::Linear(params) => {
-                let scalings = args.scaling.kinds();
-                let (validated, seed) = (args.measure, global.seed);
-                let figures =
-                    cross_validate(params, scalings, &folds, validated, &measures, seed, &terminal)?;
-                figures.into_iter().map(Fold::of).collect()
-            }
-            Trainee::Boosted(objective, params) => {
-                let figures = cross_validate_with(&folds, &measures, |train, validation| {
-                    let validation = Some((&validation, args.measure));
-                    train_boosted(*objective, params, &train, validation, global.seed, &terminal)
-                })?;
-                figures.into_iter().map(Fold::of).collect()
-            }
-            Trainee::QueryDependent(params) => {
-                let &[scaling] = args.scaling.kinds() else {
+    for (name, recipe) in &models {
+        let scalings = args.scaling.kinds();
+        let figures = match recipe {
+            RankerRecipe::QueryDependent(params) => {
+                let &[scaling] = scalings else {
                     bail!("--scaling auto is for rankers with one function; name one scaling");
                 };
                 let figures = cross_validate_with(&folds, &measures, |train, validation| {
@@ -109,6 +90,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                         model.know(table, queries.map(|list| list.query().to_owned()))?;
                     }
                     Ok(model)
+                })?;
+                figures.into_iter().map(Fold::of).collect()
+            }
+            recipe => {
+                let figures = cross_validate_with(&folds, &measures, |train, validation| {
+                    recipe.train(scalings, train, (validation, args.measure), global.seed, &terminal)
                 })?;
                 figures.into_iter().map(Fold::of).collect()
             }
@@ -162,32 +149,21 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// A ranker to train.
-enum Trainee {
-    Linear(RankerParams),
-    QueryDependent(QueryDependentParams),
-    Boosted(Objective, BoostedParams),
-}
-
-impl Trainee {
-    fn new(name: &str, settings: &[(String, Value)]) -> anyhow::Result<Self> {
-        match name.split_once('/') {
-            None if name == QUERY_DEPENDENT => {
-                Ok(Self::QueryDependent(query_dependent::params_of(None, settings)?))
-            }
-            Some((QUERY_DEPENDENT, weights)) => {
-                Ok(Self::QueryDependent(query_dependent::params_of(Some(weights), settings)?))
-            }
-            _ => match Objective::ALL.into_iter().find(|objective| objective.name() == name) {
-                Some(objective) => {
-                    let params: BoostedParams = params_from(settings)?;
-                    params.validate()?;
-                    Ok(Self::Boosted(objective, params))
-                }
-                None => Ok(Self::Linear(params_of(name, settings)?)),
-            },
+/// Rankers by name, all with the same settings.
+pub(crate) fn recipes(
+    names: &[String],
+    settings: &[(String, Value)],
+) -> anyhow::Result<Vec<(String, RankerRecipe)>> {
+    let mut recipes: Vec<(String, RankerRecipe)> = Vec::new();
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        let recipe = RankerRecipe::new(name, settings)?;
+        recipe.validate()?;
+        if recipes.iter().all(|(other, _)| other != name) {
+            recipes.push((name.to_owned(), recipe));
         }
     }
+    ensure!(!recipes.is_empty(), "--models names no ranker; there are {}", RankerRecipe::KINDS.join(", "));
+    Ok(recipes)
 }
 
 /// The figures of a fold, without its model.
