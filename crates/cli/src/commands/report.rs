@@ -48,19 +48,18 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     let comparison = Comparison::open(&args.comparison)?;
-    let Some(data) = args.data.or(comparison.data.folder) else {
-        bail!("{}: does not say where its dataset is; name it with --data", args.comparison.display());
-    };
-    if !data.exists() {
+    // Folds of feature lists have no dataset.
+    let folder = args.data.or(comparison.data.folder);
+    if let Some(folder) = folder.as_ref().filter(|folder| !folder.exists()) {
         bail!(
-            "{}: the dataset of this comparison is not there any more; say where it is with --data",
-            data.display()
+            "{}: the dataset of this comparison is not there; say where it is with --data",
+            folder.display()
         );
     }
-    let dataset = Dataset::open(&data)?;
+    let dataset = folder.map(|folder| Dataset::open(&folder)).transpose()?;
     let out = args.out.unwrap_or_else(|| args.comparison.join("report.html"));
     let params = ReportParams { baseline: args.baseline, open: args.open, explain: args.explain };
-    let bytes = report::write(&args.comparison, &dataset, &out, &params, &terminal)?;
+    let bytes = report::write(&args.comparison, dataset.as_ref(), &out, &params, &terminal)?;
     terminal.finish();
     terminal::print(&format!("{} ({:.1} MB)", out.display(), bytes as f64 / 1e6))?;
     terminal.done("report", started);

@@ -64,10 +64,11 @@ impl Default for ReportParams {
     }
 }
 
-/// Writes the report of a comparison's folder; `dataset` must be what was compared on. Returns the size of the file.
+/// Writes the report of a comparison's folder; `dataset` must be what was compared on, and is none for rankers over folds
+/// of feature lists. Returns the size of the file.
 pub fn write(
     folder: &Path,
-    dataset: &Dataset,
+    dataset: Option<&Dataset>,
     out: &Path,
     params: &ReportParams,
     progress: &dyn Progress,

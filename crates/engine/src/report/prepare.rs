@@ -8,7 +8,7 @@ use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-use super::explained::{Sources, explain};
+use super::explained::explain;
 use super::openable::{grades, order};
 use super::shown::Numbers;
 use super::{Explained, Opened, Pairs, ReportParams, ShownDocument};
@@ -39,16 +39,17 @@ pub struct Page {
     pub documents: Vec<ShownDocument>,
     /// Why the first results of some of them have their scores.
     pub explained: Vec<Explained>,
-    /// How the data was divided.
-    pub split: Split,
+    /// How the data was divided; none for folds of feature lists.
+    pub split: Option<Split>,
     /// What `doctor` says of the data.
     pub findings: Vec<doctor::Report>,
 }
 
-/// Reads a comparison's folder and computes what its page needs; `dataset` must be what was compared on.
+/// Reads a comparison's folder and computes what its page needs; `dataset` must be what was compared on, and is none
+/// for rankers over folds of feature lists, whose results cannot be opened.
 pub fn prepare(
     folder: &Path,
-    dataset: &Dataset,
+    dataset: Option<&Dataset>,
     params: &ReportParams,
     progress: &dyn Progress,
 ) -> Result<Page> {
@@ -59,27 +60,55 @@ pub fn prepare(
     let mut entries = Vec::with_capacity(comparison.models.len());
     for model in &comparison.models {
         let entry = Comparison::entry(folder, &model.name)?;
-        complete(&entry, &queries, folder)?;
+        complete(&entry, &queries, dataset.is_some(), folder)?;
         entries.push(entry);
     }
     let baseline = baseline(&comparison, params.baseline.as_deref())?;
     let pairs = Pairs::of(&entries, &comparison.split, progress)?;
-    let (opened, documents) = open(&entries, &queries, &comparison.split.measures[0], params.open, dataset)?;
-    let sources =
-        Sources { folder, dataset, comparison: &comparison, queries: &queries, documents: &documents };
-    let explained = explain(&sources, &opened, params.explain, progress)?;
-    let findings = doctor::examine(&[dataset.folder()], None, progress)?;
-    let values = entries.into_iter().map(|entry| entry.per_query).collect();
-    let split = dataset.manifest.split.clone();
-    Ok(Page { comparison, values, baseline, pairs, queries, opened, documents, explained, split, findings })
+    let mut page = Page {
+        values: Vec::new(),
+        baseline,
+        pairs,
+        queries,
+        opened: Vec::new(),
+        documents: Vec::new(),
+        explained: Vec::new(),
+        split: None,
+        findings: Vec::new(),
+        comparison,
+    };
+    if let Some(dataset) = dataset {
+        (page.opened, page.documents) = open(&entries, &page, params.open, dataset)?;
+        page.explained = explain(folder, dataset, &page, params.explain, progress)?;
+        page.findings = doctor::examine(&[dataset.folder()], None, progress)?;
+        page.split = Some(dataset.manifest.split.clone());
+    }
+    page.values = entries.into_iter().map(|entry| entry.per_query).collect();
+    Ok(page)
 }
 
 /// Refuses a dataset that is not what was compared on, and a comparison without a model or a measure.
-fn check(folder: &Path, comparison: &Comparison, dataset: &Dataset) -> Result<()> {
+fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> Result<()> {
     let name = files::name_of(&folder.join("comparison.json"));
     if comparison.models.is_empty() || comparison.split.measures.is_empty() {
         return Err(Error::format(name, "has no model or no measure; there is nothing to report"));
     }
+    let dataset = match (dataset, comparison.data.statistics.is_some()) {
+        (Some(dataset), true) => dataset,
+        (None, false) => return Ok(()),
+        (None, true) => {
+            return Err(Error::format(
+                name,
+                "was made on a dataset, which the report needs: name it with --data",
+            ));
+        }
+        (Some(_), false) => {
+            return Err(Error::format(
+                name,
+                "was made on folds of feature lists, not on a dataset; leave --data away",
+            ));
+        }
+    };
     if comparison.data.content_hash != dataset.manifest.content_hash {
         let short = |hash: &str| hash.chars().take(12).collect::<String>();
         return Err(Error::format(
@@ -105,10 +134,10 @@ fn sort(comparison: &mut Comparison) -> Result<()> {
     Ok(())
 }
 
-/// Every test query must have a value (or none, said so) and a ranking.
-fn complete(entry: &Entry, queries: &[TestQuery], folder: &Path) -> Result<()> {
-    let counts = entry.per_query.values().map(Vec::len).chain([entry.top.len()]);
-    for count in counts {
+/// Every test query must have a value (or none, said so) and, where documents were ranked, a ranking.
+fn complete(entry: &Entry, queries: &[TestQuery], ranked: bool, folder: &Path) -> Result<()> {
+    let counts = entry.per_query.values().map(Vec::len);
+    for count in counts.chain(ranked.then_some(entry.top.len())) {
         if count != queries.len() {
             return Err(Error::format(
                 files::name_of(&folder.join("results").join(format!("{}.json", entry.row.name))),
@@ -139,14 +168,14 @@ fn baseline(comparison: &Comparison, named: Option<&str>) -> Result<usize> {
 /// The queries that can be opened: the most telling, as long as their documents fit into the page.
 fn open(
     entries: &[Entry],
-    queries: &[TestQuery],
-    measure: &str,
+    page: &Page,
     most: usize,
     dataset: &Dataset,
 ) -> Result<(Vec<Opened>, Vec<ShownDocument>)> {
+    let queries = &page.queries;
     let mut numbers = Numbers::default();
     let mut opened = Vec::new();
-    for query in order(entries, measure) {
+    for query in order(entries, &page.comparison.split.measures[0]) {
         if opened.len() >= most || numbers.len() >= DOCUMENTS {
             break;
         }

@@ -68,8 +68,9 @@ fn protocol() -> Protocol {
 
 /// A page about models with a value for every query; the first beats those named.
 fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
-    entries[0].row.beats = beaten.iter().map(|&name| name.to_owned()).collect();
-    entries[0].row.beats_by.insert("ndcg@10".into(), entries[0].row.beats.clone());
+    let row = &mut entries[0].row;
+    row.beats = beaten.iter().map(|&name| name.to_owned()).collect();
+    row.beats_by.insert("ndcg@10".into(), row.beats.clone());
     let n = entries[0].per_query["ndcg@10"].len();
     let pairs = Pairs::of(&entries, &protocol(), &Silent).unwrap();
     let query = |i: usize| TestQuery {
@@ -100,7 +101,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
         name: text.to_owned(),
         folder: None,
         content_hash: "c0ffee".into(),
-        statistics: Statistics::default(),
+        statistics: Some(Statistics::default()),
     };
     Page {
         values: entries.iter().map(|entry| entry.per_query.clone()).collect(),
@@ -119,7 +120,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
             text: text.to_owned(),
         }],
         explained: vec![Explained { opened: 0, model: 0, document: 0, explanation }],
-        split: Split::None,
+        split: Some(Split::None),
         findings: vec![Report {
             file: text.to_owned(),
             kind: None,
@@ -131,6 +132,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
             data,
             split: protocol(),
             models: entries.into_iter().map(|entry| entry.row).collect(),
+            left_out: IndexMap::from([("ssi".to_owned(), text.to_owned())]),
         },
     }
 }
@@ -175,6 +177,7 @@ fn marks_bins_and_curves_are_in_the_page_without_a_script() {
     assert!(made.contains("0.5200") && made.contains("0.4200"));
     assert!(made.contains("kept at 2: 0.3"));
     assert!(made.contains("test was measured once"));
+    assert!(made.contains("<strong>ssi</strong> could not be compared: shop"));
     let (before, _) = made.split_once(r#"<script type="application/json""#).unwrap();
     assert!(before.contains("unseen") && before.contains("text.stemmer"));
 }
@@ -228,4 +231,18 @@ fn long_texts_do_not_swell_the_page() {
     let Why::Pairs { pairs, .. } = &mut long.explained[0].explanation.why else { unreachable!() };
     pairs[0].document_feature = format!("query:{text}");
     assert!(html(&long).len() < usual + 20_000);
+}
+
+#[test]
+fn folds_of_lists_have_a_page_too() {
+    let mut folds = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &["b"], "");
+    folds.comparison.data.statistics = None;
+    folds.split = None;
+    folds.opened.clear();
+    folds.explained.clear();
+    folds.documents.clear();
+    let made = html(&folds);
+    assert!(made.contains("Each fold was tested on once") && !made.contains("<template"));
+    assert!(made.contains("No results are kept for these queries, so none can be opened."));
+    assert_eq!(data(&made)["queries"][3][0], "q3", "a query without a text goes by its id");
 }

@@ -3,11 +3,26 @@
 use maud::{Markup, html};
 
 use super::numbers::{counted, short};
-use crate::doctor::{Severity, thousands};
+use crate::dataset::Statistics;
+use crate::doctor::{Finding, Severity, thousands};
 use crate::report::Page;
 
 pub(super) fn section(page: &Page) -> Markup {
-    let s = &page.comparison.data.statistics;
+    html! {
+        section #data aria-labelledby="data-title" {
+            h2 #data-title { "The data" }
+            @match &page.comparison.data.statistics {
+                Some(known) => { (statistics(known)) (findings(page)) }
+                None => p {
+                    "Lists of feature vectors with grades, in folds: " (page.comparison.data.name) ", "
+                    (counted(page.queries.len(), "query", "queries")) " in all."
+                }
+            }
+        }
+    }
+}
+
+fn statistics(s: &Statistics) -> Markup {
     let whole = |n: u64| thousands(n);
     let rows: [(&str, &str, String); 15] = [
         ("documents", "of the collection", whole(s.n_documents)),
@@ -28,26 +43,28 @@ pub(super) fn section(page: &Page) -> Markup {
     ];
     let judged = ["validation", "test"].into_iter().zip(s.n_judgments.iter().zip(&s.n_judged_queries));
     html! {
-        section #data aria-labelledby="data-title" {
-            h2 #data-title { "The data" }
-            h3 { "Statistics" }
-            dl.statistics {
-                @for (name, what, value) in rows { div { dt { (symbol(name)) span { (what) } } dd { (value) } } }
-                @for (split, (pairs, queries)) in judged {
-                    div { dt { "judged for " (split) span { (counted(*queries as usize, "query", "queries")) } }
-                        dd { (counted(*pairs as usize, "pair", "pairs")) } }
-                }
+        h3 { "Statistics" }
+        dl.statistics {
+            @for (name, what, value) in rows { div { dt { (symbol(name)) span { (what) } } dd { (value) } } }
+            @for (split, (pairs, queries)) in judged {
+                div { dt { "judged for " (split) span { (counted(*queries as usize, "query", "queries")) } }
+                    dd { (counted(*pairs as usize, "pair", "pairs")) } }
             }
-            h3 { "What the doctor says" }
-            @let findings: Vec<_> = page.findings.iter().flat_map(|report| &report.findings).collect();
-            @if findings.is_empty() { p { "Nothing: no damage, no empty texts, no test data in training." } }
-            ul.findings { @for finding in findings {
-                li class=(class(finding.severity)) {
-                    p { span.severity { (name(finding.severity)) } " " (finding.message) }
-                    @if !finding.fix.is_empty() { p.fix { (finding.fix) } }
-                }
-            } }
         }
+    }
+}
+
+fn findings(page: &Page) -> Markup {
+    let findings: Vec<&Finding> = page.findings.iter().flat_map(|report| &report.findings).collect();
+    html! {
+        h3 { "What the doctor says" }
+        @if findings.is_empty() { p { "Nothing: no damage, no empty texts, no test data in training." } }
+        ul.findings { @for finding in findings {
+            li class=(class(finding.severity)) {
+                p { span.severity { (name(finding.severity)) } " " (finding.message) }
+                @if !finding.fix.is_empty() { p.fix { (finding.fix) } }
+            }
+        } }
     }
 }
 

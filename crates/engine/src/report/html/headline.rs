@@ -106,12 +106,19 @@ fn paragraphs(page: &Page) -> Vec<String> {
             ),
         });
     }
-    paragraphs.push(format!(
-        "All choices were made on {} by {}; the test queries were ranked once. {}",
-        counted(split.validation_queries, "validation query", "validation queries"),
-        measure(&split.tuned_by),
-        by_validation(page)
-    ));
+    let tuned_by = measure(&split.tuned_by);
+    paragraphs.push(match page.split {
+        Some(_) => format!(
+            "All choices were made on {} by {tuned_by}; the test queries were ranked once. {}",
+            counted(split.validation_queries, "validation query", "validation queries"),
+            by_validation(page)
+        ),
+        None => format!(
+            "Each fold was tested on once, by rankers trained on other folds; the fold before it chose their parameters \
+             by {tuned_by}. {}",
+            by_validation(page)
+        ),
+    });
     paragraphs
 }
 

@@ -20,10 +20,16 @@ pub(super) fn section(page: &Page) -> Markup {
         section #made aria-labelledby="made-title" {
             h2 #made-title { "How it was made" }
             ol.steps {
-                li { (divided(&page.split)) }
-                li { "The models learned from the training data. Iterations, weights, parameters and the rankers of stacks come from "
-                    (counted(split.validation_queries, "validation query", "validation queries")) ", chosen by "
-                    (measure(&split.tuned_by)) "." }
+                @match &page.split {
+                    Some(divided) => {
+                        li { (in_words(divided)) }
+                        li { "The models learned from the training data. Iterations, weights, parameters and the rankers of stacks come "
+                            "from " (counted(split.validation_queries, "validation query", "validation queries")) ", chosen by "
+                            (measure(&split.tuned_by)) "." }
+                    }
+                    None => li { "Each fold was tested on once, by rankers trained on the others but the one before it, which "
+                        "chose epochs, lambdas and numbers of trees by " (measure(&split.tuned_by)) ". Means are over folds." }
+                }
                 li { "Then, and only then, every model ranked " (counted(split.test_queries, "test query", "test queries"))
                     ", once: test was measured once. " (ranked) }
                 li { "The gain of a grade r is 2" sup { "r" } " − 1 unless a measure says otherwise. Queries without a relevant document are left out of the "
@@ -45,7 +51,7 @@ pub(super) fn section(page: &Page) -> Markup {
     }
 }
 
-fn divided(split: &Split) -> String {
+fn in_words(split: &Split) -> String {
     let share = |value: f64| format!("{} %", super::numbers::short(100.0 * value));
     match split {
         Split::None => {

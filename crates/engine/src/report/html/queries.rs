@@ -50,7 +50,9 @@ fn select(page: &Page, id: &str, name: &str, chosen: usize) -> Markup {
 fn left_out(page: &Page) -> String {
     let (opened, queries) = (page.opened.len(), page.queries.len());
     let embedded = script::embedded(page).len();
-    let mut said = if opened == queries {
+    let mut said = if opened == 0 {
+        "No results are kept for these queries, so none can be opened.".to_owned()
+    } else if opened == queries {
         "Every query can be opened.".to_owned()
     } else {
         format!(

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::numbers::measure;
 use super::why::places;
+use crate::comparison::TestQuery;
 use crate::report::Page;
 use crate::report::shown::shortened;
 
@@ -18,7 +19,7 @@ pub(super) const SCRIPT: &str = concat!(
 );
 
 /// Characters of a query that are shown.
-pub(super) const QUERY: usize = 160;
+const QUERY: usize = 160;
 
 /// Most queries whose values are in a page.
 const QUERIES: usize = 3000;
@@ -79,13 +80,18 @@ pub(super) fn data(page: &Page) -> String {
         "measures": split.measures.iter().map(|name| measure(name)).collect::<Vec<_>>(),
         "higher": split.measures.iter().map(higher).collect::<Vec<_>>(),
         "level": split.level,
-        "queries": queries.iter().map(|&q| &page.queries[q]).map(|query| json!([shortened(&query.text, QUERY), query.clicks, shortened(&query.id, QUERY)])).collect::<Vec<_>>(),
+        "queries": queries.iter().map(|&q| &page.queries[q]).map(|query| json!([shown_query(query), query.clicks, shortened(&query.id, QUERY)])).collect::<Vec<_>>(),
         "values": values.collect::<Vec<_>>(),
         "pairs": pairs.collect::<Vec<_>>(),
         "opened": opened.collect::<Vec<_>>(),
         "documents": page.documents.iter().map(|document| json!([document.id, document.title, document.text])).collect::<Vec<_>>(),
     });
     embeddable(&data.to_string())
+}
+
+/// A query as it is shown: its text, else its id.
+pub(super) fn shown_query(query: &TestQuery) -> String {
+    shortened(if query.text.is_empty() { &query.id } else { &query.text }, QUERY)
 }
 
 /// A value of a query in ten-thousandths: short, and finer than anything that is drawn.

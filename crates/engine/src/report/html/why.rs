@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use self::heat::heat_map;
 use self::strips::{Strip, strips};
 use super::numbers::{grade, listed, short};
-use super::script::QUERY;
+use super::script::shown_query;
 use crate::matching::{Explanation, Why};
 use crate::report::shown::shortened;
 use crate::report::{Explained, Page};
@@ -70,7 +70,7 @@ fn article(page: &Page, explained: &Explained) -> Markup {
     html! {
         article.why {
             header {
-                p.query { (shortened(&query.text, QUERY)) }
+                p.query { (shown_query(query)) }
                 p.document {
                     (grade_chip(grade_of(page, explained))) " " strong { (document.title) } " " span.faint { (document.id) }
                 }
