@@ -53,6 +53,7 @@ enum Command {
     Inspect(commands::inspect::Args),
     Export(commands::export::Args),
     Eval(commands::eval::Args),
+    Report(commands::report::Args),
     Reproduce(commands::reproduce::Args),
     Completions(commands::completions::Args),
 }
@@ -104,6 +105,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Inspect(args) => commands::inspect::run(args, &cli.global),
         Command::Export(args) => commands::export::run(args, &cli.global),
         Command::Eval(args) => commands::eval::run(args, &cli.global),
+        Command::Report(args) => commands::report::run(args, &cli.global),
         Command::Reproduce(args) => commands::reproduce::run(args, &cli.global),
         Command::Completions(args) => commands::completions::run(args),
     }

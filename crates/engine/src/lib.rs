@@ -14,6 +14,7 @@
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
+//! | [`report`] | a comparison as one self-contained HTML page |
 //! | [`reproduce`] | tables and figures of the papers, made anew |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
@@ -34,6 +35,7 @@ pub mod memory;
 pub mod model_file;
 pub mod rankers;
 pub mod ranking;
+pub mod report;
 pub mod reproduce;
 pub mod retrieval;
 pub mod text;

@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod rank;
 pub(crate) mod rankers;
 pub(crate) mod related;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod train;

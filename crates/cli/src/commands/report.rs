@@ -1,0 +1,68 @@
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::bail;
+use matchrank_engine::comparison::Comparison;
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::report::{self, ReportParams};
+
+use crate::terminal::{self, Terminal};
+use crate::{Global, Outcome};
+
+/// Write a comparison as one HTML page
+///
+/// The page says which model is best on the data, by how much, whether that is real, and why: the table, bars with
+/// confidence intervals, kinds of queries, wins and losses query by query with the results of two models side by side,
+/// explanations, training and tuning curves, statistics of the data and what `doctor` says of it, and how everything was
+/// made. It is one file that loads nothing: send it, open it on a phone, print it.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Folder that `compare` wrote
+    #[arg(value_name = "COMPARISON")]
+    comparison: PathBuf,
+    /// Dataset folder that the models were compared on [default: where `compare` found it]
+    #[arg(long, value_name = "DATASET")]
+    data: Option<PathBuf>,
+    /// HTML file to write [default: report.html in the comparison's folder]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Model that others are measured against at first; the reader may pick another [default: the BM25 model, else the worst]
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Most queries that can be opened, and whose results are in the page
+    #[arg(long, default_value_t = ReportParams::default().open, value_name = "N")]
+    open: usize,
+    /// Most of these queries whose first results are explained
+    #[arg(long, default_value_t = ReportParams::default().explain, value_name = "N")]
+    explain: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank compare --data shop --models bm25,pls,rmls,rmls+bm25 --out shop-models
+  matchrank report shop-models
+  matchrank report shop-models --baseline pls --out shop.html";
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    let comparison = Comparison::open(&args.comparison)?;
+    let Some(data) = args.data.or(comparison.data.folder) else {
+        bail!("{}: does not say where its dataset is; name it with --data", args.comparison.display());
+    };
+    if !data.exists() {
+        bail!(
+            "{}: the dataset of this comparison is not there any more; say where it is with --data",
+            data.display()
+        );
+    }
+    let dataset = Dataset::open(&data)?;
+    let out = args.out.unwrap_or_else(|| args.comparison.join("report.html"));
+    let params = ReportParams { baseline: args.baseline, open: args.open, explain: args.explain };
+    let bytes = report::write(&args.comparison, &dataset, &out, &params, &terminal)?;
+    terminal.finish();
+    terminal::print(&format!("{} ({:.1} MB)", out.display(), bytes as f64 / 1e6))?;
+    terminal.done("report", started);
+    Ok(Outcome::Clean)
+}

@@ -1,0 +1,109 @@
+//! Means by kind of query: seen or not, how many clicks (Tables 6 and 7 of the papers), how many words. Each column is
+//! a small chart of its own: bars stand behind the numbers.
+
+use maud::{Markup, html};
+
+use super::bars::nice;
+use super::numbers::{counted, figure, measure, others};
+use crate::comparison::BinFigures;
+use crate::report::Page;
+
+/// Below this many queries a column says little.
+const FEW: usize = 30;
+
+/// Whether there is any kind of query to tell apart.
+pub(super) fn any(page: &Page) -> bool {
+    page.comparison.models.iter().any(|model| model.bins.values().any(|bins| !bins.is_empty()))
+}
+
+pub(super) fn section(page: &Page) -> Markup {
+    if !any(page) {
+        return html! {};
+    }
+    let first = &page.comparison.split.measures[0];
+    html! {
+        section #kinds aria-labelledby="kinds-title" {
+            h2 #kinds-title { "Which queries a model is good at" }
+            p { (measure(first)) " by kind of query; the best of each column is bold. Columns with fewer than " (FEW)
+                " queries are pale: their differences are mostly chance." }
+            @for kind in kinds(page) { (group(page, kind)) }
+        }
+    }
+}
+
+/// The kinds that any model was measured by, in the order of the first.
+fn kinds(page: &Page) -> Vec<&str> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for kind in page.comparison.models.iter().flat_map(|model| model.bins.keys()) {
+        if !kinds.contains(&kind.as_str()) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+fn title(kind: &str) -> String {
+    match kind {
+        "seen" => "Seen in training, or not".to_owned(),
+        "clicks" => "By clicks in training".to_owned(),
+        "length" => "By number of words".to_owned(),
+        other => format!("By {other}"),
+    }
+}
+
+fn group(page: &Page, kind: &str) -> Markup {
+    let first: &[BinFigures] =
+        page.comparison.models.iter().find_map(|model| model.bins.get(kind)).map_or(&[], Vec::as_slice);
+    let measures = &page.comparison.split.measures;
+    html! {
+        h3 { (title(kind)) }
+        @if let [only] = first {
+            p { "All " (counted(only.queries, "test query is", "test queries are")) " of one kind: " (only.bin) "." }
+        } @else {
+            (table(page, kind, first, &measures[0]))
+            @if measures.len() > 1 {
+                details.block { summary { "The same by " (others(measures)) }
+                    @for name in &measures[1..] { h4 { (measure(name)) } (table(page, kind, first, name)) }
+                }
+            }
+        }
+    }
+}
+
+fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
+    let models = &page.comparison.models;
+    let value = |model: usize, bin: &BinFigures| {
+        let own = models[model].bins.get(kind)?.iter().find(|own| own.bin == bin.bin)?;
+        own.figures.get(name).copied().filter(|value| value.is_finite())
+    };
+    let all = || (0..models.len()).flat_map(|model| bins.iter().filter_map(move |bin| value(model, bin)));
+    let most = nice(all().fold(0.0, f64::max));
+    let best: Vec<f64> = bins
+        .iter()
+        .map(|bin| (0..models.len()).filter_map(|model| value(model, bin)).fold(f64::MIN, f64::max))
+        .collect();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
+            table.bins {
+                thead { tr {
+                    th scope="col" { "Model" }
+                    @for bin in bins { th.number scope="col" { (bin.bin) span.count { (counted(bin.queries, "query", "queries")) } } }
+                } }
+                tbody { @for (i, model) in models.iter().enumerate() {
+                    tr.baseline[i == page.baseline] {
+                        th scope="row" { (model.name) }
+                        @for (bin, best) in bins.iter().zip(&best) {
+                            @match value(i, bin) {
+                                Some(value) => {
+                                    td.number.best[value == *best].few[bin.queries < FEW]
+                                        style={ "--share:" (format!("{:.1}%", 100.0 * (value / most).clamp(0.0, 1.0))) } { (figure(value)) }
+                                }
+                                None => { td.number { "–" } }
+                            }
+                        }
+                    }
+                } }
+            }
+        }
+    }
+}

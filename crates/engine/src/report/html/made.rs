@@ -1,0 +1,66 @@
+//! How the comparison was made, so that it can be made again and believed.
+
+use maud::{Markup, html};
+
+use super::numbers::{counted, measure};
+use super::table::test;
+use crate::dataset::Split;
+use crate::report::Page;
+use crate::validation::Ranked;
+
+pub(super) fn section(page: &Page) -> Markup {
+    let split = &page.comparison.split;
+    let ranked = match split.ranked {
+        Ranked::Judged => "For each query its judged documents are ranked, the papers' protocol.",
+        Ranked::All => {
+            "For each query the whole collection is ranked; documents that nobody judged count as irrelevant."
+        }
+    };
+    html! {
+        section #made aria-labelledby="made-title" {
+            h2 #made-title { "How it was made" }
+            ol.steps {
+                li { (divided(&page.split)) }
+                li { "The models learned from the training data. Iterations, weights, parameters and the rankers of stacks come from "
+                    (counted(split.validation_queries, "validation query", "validation queries")) ", chosen by "
+                    (measure(&split.tuned_by)) "." }
+                li { "Then, and only then, every model ranked " (counted(split.test_queries, "test query", "test queries"))
+                    ", once: test was measured once. " (ranked) }
+                li { "The gain of a grade r is 2" sup { "r" } " − 1 unless a measure says otherwise. Queries without a relevant document are left out of the "
+                    "means; equal scores are ordered by a hash of the ids, so the order of a file never helps a model." }
+                li { "Every pair of models was compared by the " (test(&split.test)) " over queries; p-values are "
+                    "corrected for the number of pairs (Holm), and a difference counts as real below " (split.level) ". "
+                    "Intervals are the middle 95 % of means over resampled queries." }
+            }
+            dl.facts {
+                dt { "matchrank" } dd { (page.comparison.version) }
+                dt { "dataset" } dd { (page.comparison.data.name) }
+                dt { "its content (BLAKE3)" } dd.hash { (page.comparison.data.content_hash) }
+                dt { "seed" } dd { (split.seed) }
+                dt { "threads" } dd { (split.threads) }
+                dt { "measures" } dd { (split.measures.iter().map(|name| measure(name)).collect::<Vec<_>>().join(", ")) }
+            }
+            p.note { "The same data, version and seed give the same figures, whatever the number of threads." }
+        }
+    }
+}
+
+fn divided(split: &Split) -> String {
+    let share = |value: f64| format!("{} %", super::numbers::short(100.0 * value));
+    match split {
+        Split::None => {
+            "Validation and test judgments came with the data; they are no training data.".to_owned()
+        }
+        Split::Query { validation, test, .. } => format!(
+            "Whole queries were held out, chosen by a hash of their text: {} for validation, {} for test. Their clicks \
+             are in no training data.",
+            share(*validation),
+            share(*test)
+        ),
+        Split::Time { validation, test, .. } => format!(
+            "The last clicks were held out: {} for test, and {} before them for validation. They are in no training data.",
+            share(*test),
+            share(*validation)
+        ),
+    }
+}

@@ -1,0 +1,163 @@
+//! From a comparison's folder to what a page shows.
+
+use std::path::Path;
+
+use foldhash::HashMap;
+use indexmap::IndexMap;
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+
+use super::explained::{Sources, explain};
+use super::openable::{grades, order};
+use super::shown::Numbers;
+use super::{Explained, Opened, Pairs, ReportParams, ShownDocument};
+use crate::comparison::{Compared, Comparison, Entry, TestQuery};
+use crate::dataset::{Dataset, Split};
+use crate::doctor;
+use crate::files;
+
+/// Most documents whose texts are in a page: about 1.3 MB.
+const DOCUMENTS: usize = 4000;
+
+/// Everything that a page shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The comparison, its models by the first measure on the test queries, the best first.
+    pub comparison: Comparison,
+    /// Values of every model by measure and query, in the order of the models.
+    pub values: Vec<IndexMap<String, Vec<Option<f64>>>>,
+    /// Number of the model that others are measured against at first.
+    pub baseline: usize,
+    /// Every model against every other.
+    pub pairs: Pairs,
+    /// The test queries.
+    pub queries: Vec<TestQuery>,
+    /// Those that can be opened.
+    pub opened: Vec<Opened>,
+    /// The documents of their results.
+    pub documents: Vec<ShownDocument>,
+    /// Why the first results of some of them have their scores.
+    pub explained: Vec<Explained>,
+    /// How the data was divided.
+    pub split: Split,
+    /// What `doctor` says of the data.
+    pub findings: Vec<doctor::Report>,
+}
+
+/// Reads a comparison's folder and computes what its page needs; `dataset` must be what was compared on.
+pub fn prepare(
+    folder: &Path,
+    dataset: &Dataset,
+    params: &ReportParams,
+    progress: &dyn Progress,
+) -> Result<Page> {
+    let mut comparison = Comparison::open(folder)?;
+    check(folder, &comparison, dataset)?;
+    let queries = Comparison::queries(folder)?;
+    sort(&mut comparison)?;
+    let mut entries = Vec::with_capacity(comparison.models.len());
+    for model in &comparison.models {
+        let entry = Comparison::entry(folder, &model.name)?;
+        complete(&entry, &queries, folder)?;
+        entries.push(entry);
+    }
+    let baseline = baseline(&comparison, params.baseline.as_deref())?;
+    let pairs = Pairs::of(&entries, &comparison.split, progress)?;
+    let (opened, documents) = open(&entries, &queries, &comparison.split.measures[0], params.open, dataset)?;
+    let sources =
+        Sources { folder, dataset, comparison: &comparison, queries: &queries, documents: &documents };
+    let explained = explain(&sources, &opened, params.explain, progress)?;
+    let findings = doctor::examine(&[dataset.folder()], None, progress)?;
+    let values = entries.into_iter().map(|entry| entry.per_query).collect();
+    let split = dataset.manifest.split.clone();
+    Ok(Page { comparison, values, baseline, pairs, queries, opened, documents, explained, split, findings })
+}
+
+/// Refuses a dataset that is not what was compared on, and a comparison without a model or a measure.
+fn check(folder: &Path, comparison: &Comparison, dataset: &Dataset) -> Result<()> {
+    let name = files::name_of(&folder.join("comparison.json"));
+    if comparison.models.is_empty() || comparison.split.measures.is_empty() {
+        return Err(Error::format(name, "has no model or no measure; there is nothing to report"));
+    }
+    if comparison.data.content_hash != dataset.manifest.content_hash {
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        return Err(Error::format(
+            files::name_of(dataset.folder()),
+            format!(
+                "is not the dataset of this comparison: its content is {}, and the models were compared on {} ({}); \
+                 name that one with --data, or compare again",
+                short(&dataset.manifest.content_hash),
+                comparison.data.name,
+                short(&comparison.data.content_hash)
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// The best model by the first measure first; equally good ones stay in their order.
+fn sort(comparison: &mut Comparison) -> Result<()> {
+    let measure = &comparison.split.measures[0];
+    let sign = if measure.parse::<Measure>()?.higher_is_better() { -1.0 } else { 1.0 };
+    let figure = |row: &Compared| row.test.get(measure).map_or(f64::INFINITY, |figure| sign * figure);
+    comparison.models.sort_by(|a, b| figure(a).total_cmp(&figure(b)));
+    Ok(())
+}
+
+/// Every test query must have a value (or none, said so) and a ranking.
+fn complete(entry: &Entry, queries: &[TestQuery], folder: &Path) -> Result<()> {
+    let counts = entry.per_query.values().map(Vec::len).chain([entry.top.len()]);
+    for count in counts {
+        if count != queries.len() {
+            return Err(Error::format(
+                files::name_of(&folder.join("results").join(format!("{}.json", entry.row.name))),
+                format!(
+                    "is about {count} queries, and queries.json has {}; run `compare` again",
+                    queries.len()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn baseline(comparison: &Comparison, named: Option<&str>) -> Result<usize> {
+    let models = &comparison.models;
+    let Some(named) = named else {
+        return Ok(models.iter().position(|model| model.kind == "bm25").unwrap_or(models.len() - 1));
+    };
+    models.iter().position(|model| model.name == named).ok_or_else(|| {
+        let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+        Error::Params(format!(
+            "the baseline '{named}' is not in the comparison, which has {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The queries that can be opened: the most telling, as long as their documents fit into the page.
+fn open(
+    entries: &[Entry],
+    queries: &[TestQuery],
+    measure: &str,
+    most: usize,
+    dataset: &Dataset,
+) -> Result<(Vec<Opened>, Vec<ShownDocument>)> {
+    let mut numbers = Numbers::default();
+    let mut opened = Vec::new();
+    for query in order(entries, measure) {
+        if opened.len() >= most || numbers.len() >= DOCUMENTS {
+            break;
+        }
+        let known: HashMap<&str, f32> =
+            queries[query].judged.iter().map(|(id, grade)| (id.as_str(), *grade)).collect();
+        let mut top = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let list = entry.top[query].iter();
+            top.push(list.map(|(id, _)| (numbers.number(id), known.get(id.as_str()).copied())).collect());
+        }
+        opened.push(Opened { query, top, judged: grades(&queries[query]) });
+    }
+    Ok((opened, numbers.read(dataset)?))
+}

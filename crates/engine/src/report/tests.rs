@@ -1,0 +1,231 @@
+//! Pages of comparisons that were made up: what they say, and that no text gets out of its place.
+
+use indexmap::IndexMap;
+use matchrank_core::progress::Silent;
+use serde_json::Value;
+
+use super::{Explained, Opened, Page, Pairs, ShownDocument, html};
+use crate::comparison::{
+    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Latency, Protocol, TestQuery,
+};
+use crate::dataset::{Split, Statistics};
+use crate::doctor::{Finding, Report, Severity};
+use crate::matching::{Explanation, Pair, Why};
+use crate::validation::Ranked;
+
+const HOSTILE: &str = r#"</script><script>alert(1)</script><img src=x onerror=alert(2)>'"&amp;--><!--"#;
+
+/// A model with values of one measure.
+pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    let figures: IndexMap<String, f64> = [("ndcg@10".to_owned(), mean)].into_iter().collect();
+    let row = Compared {
+        name: name.to_owned(),
+        kind: name.to_owned(),
+        params: serde_json::json!({ "d": 100, "text": { "stemmer": name } }),
+        validation: figures.clone(),
+        test: figures.clone(),
+        intervals: [("ndcg@10".to_owned(), [mean - 0.1, mean + 0.1])].into_iter().collect(),
+        bins: [("seen".to_owned(), bins(figures))].into_iter().collect(),
+        seconds: 1.0,
+        tuning_seconds: 0.0,
+        trials: 0,
+        peak_mib: None,
+        model_mib: 1.0,
+        latency: Latency { p50_ms: 1.0, p95_ms: 2.0, queries: 1 },
+        curves: vec![Curve {
+            x: "iteration".into(),
+            y: name.into(),
+            points: vec![[1.0, 0.1], [2.0, 0.3]],
+            kept: Some(2.0),
+        }],
+        beats: Vec::new(),
+        beats_by: IndexMap::new(),
+    };
+    let top = vec![Vec::new(); values.len()];
+    let per_query = [("ndcg@10".to_owned(), values)].into_iter().collect();
+    Entry { key: String::new(), trained_key: String::new(), row, per_query, top }
+}
+
+fn bins(figures: IndexMap<String, f64>) -> Vec<BinFigures> {
+    ["seen", "unseen"].map(|bin| BinFigures { bin: bin.into(), queries: 40, figures: figures.clone() }).into()
+}
+
+fn protocol() -> Protocol {
+    Protocol {
+        validation_queries: 7,
+        test_queries: 40,
+        ranked: Ranked::All,
+        measures: vec!["ndcg@10".into()],
+        tuned_by: "ndcg@10".into(),
+        test: "t".into(),
+        level: 0.05,
+        seed: 1,
+        threads: 2,
+    }
+}
+
+/// A page about models with a value for every query; the first beats those named.
+fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
+    entries[0].row.beats = beaten.iter().map(|&name| name.to_owned()).collect();
+    entries[0].row.beats_by.insert("ndcg@10".into(), entries[0].row.beats.clone());
+    let n = entries[0].per_query["ndcg@10"].len();
+    let pairs = Pairs::of(&entries, &protocol(), &Silent).unwrap();
+    let query = |i: usize| TestQuery {
+        id: format!("q{i}"),
+        text: text.to_owned(),
+        clicks: 0.0,
+        n_words: 2,
+        judged: vec![("d".into(), 2.0)],
+    };
+    let pair = Pair {
+        query_feature: text.to_owned(),
+        document_feature: format!("query:{text}"),
+        x: 1.0,
+        affinity: 1.0,
+        y: 1.0,
+        score: 1.0,
+    };
+    let explanation = Explanation { score: Some(1.0), why: Why::Pairs { pairs: vec![pair], others: 0.0 } };
+    let finding = Finding {
+        severity: Severity::Warning,
+        code: "empty",
+        message: text.to_owned(),
+        count: 1,
+        lines: Vec::new(),
+        fix: text.to_owned(),
+    };
+    let data = DataSummary {
+        name: text.to_owned(),
+        folder: None,
+        content_hash: "c0ffee".into(),
+        statistics: Statistics::default(),
+    };
+    Page {
+        values: entries.iter().map(|entry| entry.per_query.clone()).collect(),
+        baseline: entries.len() - 1,
+        pairs,
+        queries: (0..n).map(query).collect(),
+        opened: vec![Opened {
+            query: 0,
+            top: vec![vec![(0, Some(2.0))]; entries.len()],
+            judged: vec![(2.0, 1)],
+        }],
+        documents: vec![ShownDocument {
+            row: 0,
+            id: text.to_owned(),
+            title: text.to_owned(),
+            text: text.to_owned(),
+        }],
+        explained: vec![Explained { opened: 0, model: 0, document: 0, explanation }],
+        split: Split::None,
+        findings: vec![Report {
+            file: text.to_owned(),
+            kind: None,
+            summary: text.to_owned(),
+            findings: vec![finding],
+        }],
+        comparison: Comparison {
+            version: "0.1.0".into(),
+            data,
+            split: protocol(),
+            models: entries.into_iter().map(|entry| entry.row).collect(),
+        },
+    }
+}
+
+fn values(mean: f64) -> Vec<Option<f64>> {
+    (0..40).map(|i| Some(mean + 0.01 * f64::from(i % 5))).collect()
+}
+
+/// The data that the script gets.
+fn data(page: &str) -> Value {
+    let start = page.find(r#"id="page-data">"#).unwrap() + r#"id="page-data">"#.len();
+    let end = start + page[start..].find("</script>").unwrap();
+    serde_json::from_str(&page[start..end]).unwrap()
+}
+
+#[test]
+fn the_headline_says_what_is_known() {
+    let models =
+        |a: f64, b: f64, c: f64| vec![entry("a", values(a)), entry("b", values(b)), entry("c", values(c))];
+    let clear = html(&page(models(0.5, 0.4, 0.3), &["b", "c"], "shop"));
+    assert!(clear.contains("<h1>a is the best model</h1>"));
+    assert!(clear.contains("a is significantly better than every other model."));
+    assert!(clear.contains("By the validation queries alone one would choose a, too"));
+    let near = html(&page(models(0.5, 0.499, 0.3), &["c"], "shop"));
+    assert!(near.contains("<h1>a is ahead, though its lead over b may be chance</h1>"));
+    assert!(
+        near.contains("These test queries cannot tell a from b; it is significantly better than the other.")
+    );
+    let none = html(&page(models(0.5, 0.499, 0.498), &[], "shop"));
+    assert!(none.contains("<h1>No clear winner: the lead of a may be chance</h1>"));
+    let mut baseline = page(models(0.5, 0.4, 0.3), &["b"], "shop");
+    baseline.baseline = 0;
+    assert!(html(&baseline).contains("<h1>No model beats the baseline a</h1>"));
+    let one = html(&page(vec![entry("a", values(0.5))], &[], "shop"));
+    assert!(one.contains("<h1>a is the only model</h1>"));
+}
+
+#[test]
+fn marks_bins_and_curves_are_in_the_page_without_a_script() {
+    let made = html(&page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &["b"], "shop"));
+    assert!(made.contains("<sup>b</sup>"), "the mark of a significant difference");
+    assert!(made.contains("0.5200") && made.contains("0.4200"));
+    assert!(made.contains("kept at 2: 0.3"));
+    assert!(made.contains("test was measured once"));
+    let (before, _) = made.split_once(r#"<script type="application/json""#).unwrap();
+    assert!(before.contains("unseen") && before.contains("text.stemmer"));
+}
+
+#[test]
+fn no_text_gets_out_of_its_place() {
+    let made = html(&page(vec![entry(HOSTILE, values(0.5)), entry("b", values(0.4))], &["b"], HOSTILE));
+    assert_eq!(made.matches("<script").count(), 2, "the data and our own script");
+    assert_eq!(made.matches("</script>").count(), 2);
+    assert_eq!(made.matches("<img").count(), 0);
+    assert_eq!(made.matches("<!--").count(), 0);
+    assert_eq!(made.matches("<!").count(), 1, "the document type");
+    assert!(made.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+    let data = data(&made);
+    assert_eq!(data["models"][0], HOSTILE);
+    assert_eq!(data["documents"][0][1], HOSTILE);
+    assert_eq!(data["queries"][0][0], HOSTILE);
+}
+
+#[test]
+fn nothing_is_loaded_and_only_our_script_runs() {
+    let made = html(&page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &[], "shop"));
+    assert!(made.contains("default-src &#39;none&#39;") || made.contains("default-src 'none'"));
+    let nonce = made.split("<script nonce=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(nonce.len(), 64);
+    assert!(made.contains(&format!("nonce-{nonce}")));
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        let without_namespace = made.replace("http://www.w3.org/2000/svg", "");
+        assert!(!without_namespace.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn the_script_gets_every_pair_and_value() {
+    let entries = vec![entry("a", values(0.5)), entry("b", values(0.4)), entry("c", values(0.3))];
+    let data = data(&html(&page(entries, &["b"], "shop")));
+    assert_eq!(data["pairs"][0].as_array().unwrap().len(), 3);
+    assert_eq!(data["pairs"][0][0][0], 0.1);
+    assert_eq!(data["pairs"][0][0][4], 40, "queries that a wins against b");
+    assert_eq!(data["values"][0][2][1], 3100, "ten-thousandths");
+    assert_eq!(data["opened"][0]["why"], serde_json::json!([0, null, null]));
+    assert_eq!(data["higher"], serde_json::json!([true]));
+}
+
+#[test]
+fn long_texts_do_not_swell_the_page() {
+    let mut long = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &["b"], "shop");
+    let usual = html(&long).len();
+    let text = "very long ".repeat(100_000);
+    long.queries.iter_mut().for_each(|query| query.text.clone_from(&text));
+    let Why::Pairs { pairs, .. } = &mut long.explained[0].explanation.why else { unreachable!() };
+    pairs[0].document_feature = format!("query:{text}");
+    assert!(html(&long).len() < usual + 20_000);
+}
