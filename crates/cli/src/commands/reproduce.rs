@@ -1,4 +1,7 @@
+mod matching;
+mod papers;
 mod query_dependent;
+mod threads;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -7,6 +10,7 @@ use clap::{Subcommand, ValueHint};
 use matchrank_engine::reproduce::labelled;
 use matchrank_engine::reproduce::preference::{self, Reproduction, Settings};
 
+use super::simulate::Preset;
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
 
@@ -19,6 +23,30 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Study {
+    /// Matching on a log of one week: every model of Table 2
+    ///
+    /// Simulates a log with the statistics of the papers' one-week log, trains every model of Table 2 of Wu et al., JMLR
+    /// 2013, and ranks the judged documents of the test queries. The papers' figures stand beside ours; their log is not
+    /// public, so what can be compared is the order of the models.
+    #[command(name = "one-week", after_help = matching::EXAMPLES)]
+    OneWeek(matching::Args),
+    /// Matching on a log of half a year: Table 3, with millions of queries and documents
+    ///
+    /// RMLS, PLS with words alone, and BM25; --models adds others. Needs about 20 GiB of memory and half an hour on two cores.
+    #[command(name = "half-year", after_help = matching::EXAMPLES)]
+    HalfYear(matching::Args),
+    /// The models by the clicks that a query has: Tables 6 and 7
+    #[command(name = "click-bins", after_help = matching::EXAMPLES)]
+    ClickBins(matching::PresetArgs),
+    /// Models as features of boosted trees: Tables 4 and 5
+    ///
+    /// MART over the scores of all baselines (MART-baseline), with PLS, with RMLS, and with both (MART-all), trained on the
+    /// validation queries. Needs LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM).
+    #[command(name = "mart-features", after_help = matching::EXAMPLES)]
+    MartFeatures(matching::PresetArgs),
+    /// Time of training against the number of threads: Figure 2
+    #[command(name = "threads", after_help = threads::EXAMPLES)]
+    Threads(threads::Args),
     /// Sparse preference learning on 20 Newsgroups, or any folder of classes of texts
     ///
     /// Table II (MAP over all test documents as queries, error on random test tuples, entries of W), Table III
@@ -102,6 +130,11 @@ const PAPER_MNIST: Paper =
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     match args.study {
+        Study::OneWeek(args) => matching::relevance(Preset::OneWeek, &args, global),
+        Study::HalfYear(args) => matching::relevance(Preset::HalfYear, &args, global),
+        Study::ClickBins(args) => matching::bins(&args, global),
+        Study::MartFeatures(args) => matching::features(&args, global),
+        Study::Threads(args) => threads::run(&args, global),
         Study::Preference20News(args) => preference(args, Settings::texts(global.seed), &PAPER_20NG, global),
         Study::PreferenceMnist(args) => preference(args, Settings::images(global.seed), &PAPER_MNIST, global),
         Study::QueryDependentTables(args) => query_dependent::run(args, global),

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Subcommand, ValueEnum};
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, ClickStatistics, Rows, Table1};
+use matchrank_engine::dataset::{Holdout, Manifest};
 use matchrank_engine::files::write_atomically;
+use matchrank_engine::ingest::{IngestParams, ingest};
 use serde::Serialize;
 
 use crate::terminal::{self, Format, Terminal, figure};
@@ -107,7 +109,7 @@ Examples:
   matchrank simulate clicks --queries 20000 --documents 25000 --words 20000 --topics 80 --out mine";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Preset {
+pub(crate) enum Preset {
     /// 2,000 queries, 3,000 documents
     Small,
     /// 94,022 queries, 111,631 documents
@@ -240,6 +242,33 @@ pub(crate) fn write_files(
         })
     })?;
     Ok(statistics.expect("set when the files were written"))
+}
+
+/// Simulates a log into the folder `log` of a folder, and makes the folder `dataset` of it.
+pub(crate) fn log_and_dataset(
+    params: &ClickParams,
+    seed: u64,
+    folder: &Path,
+    progress: &dyn Progress,
+) -> anyhow::Result<(ClickStatistics, Manifest)> {
+    let log = folder.join("log");
+    std::fs::create_dir_all(&log).with_context(|| log.display().to_string())?;
+    let clicks = log.join("clicks.csv");
+    let simulated = write_files(params, seed, &log, &clicks, progress)?;
+    let ingested = IngestParams {
+        clicks: vec![clicks],
+        documents: vec![log.join("documents.jsonl")],
+        queries: vec![log.join("queries.tsv")],
+        judgments: vec![
+            (Holdout::Validation, log.join("validation.qrels")),
+            (Holdout::Test, log.join("test.qrels")),
+        ],
+        text: vec!["title".into(), "url".into()],
+        seed,
+        ..IngestParams::default()
+    };
+    let manifest = ingest(&ingested, &folder.join("dataset"), true, &WithoutNotes(progress))?;
+    Ok((simulated, manifest))
 }
 
 /// The folder may be absent, empty, or hold an earlier simulation, whose log and statistics go first so

@@ -121,6 +121,9 @@ fn ranker_of(name: &str) -> Option<StackKind> {
 impl Plan {
     /// Adds a model by its name, and before it what it is made of and was not named.
     pub fn add(&mut self, name: &str) -> Result<()> {
+        if self.models.iter().any(|model| model.name == name) {
+            return Ok(());
+        }
         let what = match name.split_once(':') {
             Some((ranker, parts)) => {
                 let kind = ranker_of(ranker).ok_or_else(|| {
@@ -154,6 +157,12 @@ impl Plan {
             _ => proper(name).to_owned(),
         };
         self.push(Planned { name, what, space: None, trials: None })
+    }
+
+    /// Adds a model with a name and settings of its own.
+    pub fn add_single(&mut self, name: &str, kind: &str, settings: Settings) -> Result<()> {
+        let what = What::Single { kind: proper(kind).to_owned(), settings };
+        self.push(Planned { name: name.to_owned(), what, space: None, trials: None })
     }
 
     fn add_stack(&mut self, name: &str, ranker: StackKind, of: Vec<String>) -> Result<()> {
