@@ -61,9 +61,9 @@ pub(super) fn p(value: f64) -> String {
 pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     match size {
-        s if s == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         s if !s.is_finite() => "–".to_owned(),
-        s if s >= 1e6 || s < 1e-3 => format!("{value:.2e}").replace('-', "−"),
+        s if !(1e-3..1e6).contains(&s) => format!("{value:.2e}").replace('-', "−"),
         s if s >= 1000.0 => {
             format!("{}{}", if value < 0.0 { "−" } else { "" }, thousands(size.round() as u64))
         }

@@ -68,6 +68,7 @@ if (whyModel) {
       whyQuery.append(element('option', { value: i }, data.queries[opened.q][0]));
     }
   });
+  whyQuery.value = byId('why-shown').dataset.first;
   const show = () => {
     const place = data.opened[whyQuery.value].why[whyModel.value];
     const shown = place === null

@@ -42,7 +42,8 @@ pub(super) fn section(page: &Page) -> Markup {
                 } }
                 label.wide { "Query " select #why-query {} }
             }
-            div #why-shown { @for explained in shown(page) { (article(page, explained)) } }
+            @let shown = shown(page);
+            div #why-shown data-first=(shown[0].opened) { @for explained in shown { (article(page, explained)) } }
             @for (i, explained) in page.explained.iter().enumerate() {
                 template id={ "why-" (i) } { (article(page, explained)) }
             }

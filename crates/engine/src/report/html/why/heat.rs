@@ -22,9 +22,12 @@ pub(super) fn heat_map(pairs: &[Pair], others: f64, score: f64) -> Markup {
         .map(|pair| ((pair.query_feature.as_str(), pair.document_feature.as_str()), pair.score))
         .collect();
     let value = |q: &str, d: &str| cells.get(&(q, d)).copied().unwrap_or(0.0);
+    let most = pairs.iter().map(|pair| pair.score.abs()).fold(0.0, f32::max);
+    // Rows without a cell to see are left out.
+    let down: Vec<&str> =
+        down.into_iter().filter(|d| across.iter().any(|q| share(value(q, d), most) > 0)).collect();
     let shown: f64 = down.iter().flat_map(|d| across.iter().map(move |q| f64::from(value(q, d)))).sum();
     let all = others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>();
-    let most = down.iter().flat_map(|d| across.iter().map(move |q| value(q, d).abs())).fold(0.0, f32::max);
     let as_share = score > 0.0 && f64::from(most) < 2.0 * score;
     let number = |value: f64| if as_share { percent(value / score) } else { short(value) };
     if down.is_empty() {
@@ -47,12 +50,17 @@ pub(super) fn heat_map(pairs: &[Pair], others: f64, score: f64) -> Markup {
 }
 
 fn cell(value: f32, most: f32, number: &dyn Fn(f64) -> String) -> Markup {
-    let share = if most > 0.0 { (100.0 * value.abs() / most).round() as u32 } else { 0 };
+    let share = share(value, most);
     html! {
         @if share == 0 { td.nothing { "·" } }
         @else if value > 0.0 { td.plus style={ "--s:" (share) "%" } { (number(f64::from(value))) } }
         @else { td.minus style={ "--s:" (share) "%" } { (number(f64::from(value))) } }
     }
+}
+
+/// In percent of the strongest pair.
+fn share(value: f32, most: f32) -> u32 {
+    if most > 0.0 { (100.0 * value.abs() / most).round() as u32 } else { 0 }
 }
 
 fn percent(share: f64) -> String {
