@@ -10,6 +10,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use matchrank_core::progress::Progress;
 pub(crate) use matchrank_engine::doctor::thousands as human;
+pub(crate) use matchrank_engine::memory::peak as peak_memory;
 use serde_json::Value;
 
 /// Work that takes less shows no bar.
@@ -231,11 +232,4 @@ pub(crate) fn figure(value: f64, decimals: usize) -> String {
     } else {
         format!("{sign}{whole}.{fraction}")
     }
-}
-
-/// The most memory the process has held, where the system tells.
-pub(crate) fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
 }

@@ -21,6 +21,19 @@ impl Progress for Silent {
     fn note(&self, _message: &str) {}
 }
 
+/// Passes stages on, and no notes: for work that is one of many of its kind.
+pub struct WithoutNotes<'a>(pub &'a dyn Progress);
+
+impl Progress for WithoutNotes<'_> {
+    fn begin(&self, stage: &str, total: Option<u64>, unit: &str) {
+        self.0.begin(stage, total, unit);
+    }
+    fn advance(&self, n: u64) {
+        self.0.advance(n);
+    }
+    fn note(&self, _message: &str) {}
+}
+
 /// Keeps the notes, for tests.
 #[cfg(test)]
 #[derive(Default)]

@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`comparison`] | models trained, tuned and measured side by side; the folder `compare` writes |
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
 //! | [`features`] | queries and documents as sparse vectors of words and clicks |
@@ -9,6 +10,7 @@
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
+//! | [`memory`] | how much memory the process has held |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
@@ -16,8 +18,10 @@
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 //! | [`training`] | from a dataset to a model |
+//! | [`tuning`] | the parameters that are best on the validation judgments, within a budget |
 //! | [`validation`] | how good a model is on the validation judgments |
 
+pub mod comparison;
 pub mod dataset;
 pub mod doctor;
 pub mod features;
@@ -26,6 +30,7 @@ pub mod ingest;
 pub mod inspect;
 mod lines;
 pub mod matching;
+pub mod memory;
 pub mod model_file;
 pub mod rankers;
 pub mod ranking;
@@ -33,6 +38,7 @@ pub mod reproduce;
 pub mod retrieval;
 pub mod text;
 pub mod training;
+pub mod tuning;
 pub mod validation;
 
 pub use matchrank_core::{Error, Result};

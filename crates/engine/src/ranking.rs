@@ -1,11 +1,15 @@
 //! Rankings of a dataset's documents: the best of the whole collection, or of given candidates.
 
+use std::path::Path;
+
 use foldhash::{HashMap, HashSet};
-use matchrank_core::Result;
+use matchrank_core::data::run;
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-use crate::dataset::{Dataset, Query};
+use crate::dataset::{Dataset, HeldOut, Query};
+use crate::files;
 use crate::matching::{MatchingModel, bind};
 
 /// The ranking of one query: ids of documents with their scores, best first.
@@ -94,6 +98,25 @@ pub fn rank_candidates(
     let silent = silent.iter().map(|query| query.id.as_str());
     note(silent, "no score for any candidate; theirs are all 0, in the order of their ids", progress);
     Ok(rankings)
+}
+
+/// The judged documents of every query, as candidates.
+pub fn judged_candidates(held_out: &HeldOut) -> Candidates {
+    let lists = held_out.queries.iter().zip(&held_out.judged);
+    lists
+        .map(|(query, list)| (query.id.clone(), list.iter().map(|(document, _)| document.clone()).collect()))
+        .collect()
+}
+
+/// Writes rankings as a TREC run.
+pub fn write_run(path: &Path, rankings: &[Ranking], tag: &str) -> Result<()> {
+    let tag = tag.replace(char::is_whitespace, "_");
+    files::write_atomically(path, |out| {
+        rankings
+            .iter()
+            .try_for_each(|(query, list)| run::write_query(out, query, list, &tag))
+            .map_err(|e| Error::io(files::name_of(path), e))
+    })
 }
 
 /// Says how many queries have (no) something, and names the first.

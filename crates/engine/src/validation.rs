@@ -2,7 +2,7 @@
 //!
 //! Where most queries have documents that were judged irrelevant, the judged documents are ranked (the
 //! papers' protocol); otherwise, as with held-out clicks, the whole collection, unless the caller says what
-//! to rank. The figure is NDCG@10.
+//! to rank. The figure is NDCG@10, unless another measure is asked for.
 
 use std::hash::BuildHasher;
 
@@ -36,6 +36,17 @@ pub enum Ranked {
 }
 
 impl Ranked {
+    /// What suits judgments, given by the grades of every query: the judged documents where most queries have
+    /// irrelevant ones among them.
+    pub(crate) fn suiting(lists: impl Iterator<Item: Iterator<Item = f32>>) -> Self {
+        let (mut n_lists, mut n_mixed) = (0_usize, 0_usize);
+        for mut grades in lists {
+            n_lists += 1;
+            n_mixed += usize::from(grades.any(|grade| grade <= 0.0));
+        }
+        if 2 * n_mixed > n_lists { Self::Judged } else { Self::All }
+    }
+
     /// In words.
     pub fn describe(self) -> &'static str {
         match self {
@@ -53,7 +64,13 @@ pub struct Validation {
     /// The documents that are ranked, by ascending rows; all of them if there is no list.
     wanted: Option<Vec<u32>>,
     n_documents: u32,
+    measure: Measure,
 }
+
+/// What models are measured by.
+const NDCG_10: Measure = Measure::Ndcg { cutoff: Some(10), gain: None };
+/// Documents of a ranking of the collection that are looked at, for a measure without a cutoff.
+const DEEPEST: u32 = 1000;
 
 impl Validation {
     /// The validation judgments of a dataset, if there are any; a note says what will be measured on them.
@@ -74,9 +91,8 @@ impl Validation {
         if lists.is_empty() {
             return Ok(None);
         }
-        let mixed = lists.iter().filter(|list| list.iter().any(|judged| judged.grade <= 0.0)).count();
-        let suitable = if 2 * mixed > lists.len() { Ranked::Judged } else { Ranked::All };
-        let ranked = ranked.unwrap_or(suitable);
+        let grades = lists.iter().map(|list| list.iter().map(|judged| judged.grade));
+        let ranked = ranked.unwrap_or_else(|| Ranked::suiting(grades));
         let rank_judged = ranked == Ranked::Judged;
         let n_documents = dataset.manifest.statistics.n_documents;
         let most = if rank_judged {
@@ -115,7 +131,22 @@ impl Validation {
             taken.len(),
             ranked.describe()
         ));
-        Ok(Some(Self { texts, judged, wanted, n_documents }))
+        Ok(Some(Self { texts, judged, wanted, n_documents, measure: NDCG_10 }))
+    }
+
+    /// The same by another measure.
+    pub fn by(self, measure: Measure) -> Self {
+        Self { measure, ..self }
+    }
+
+    /// What is measured.
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// Number of queries.
+    pub fn n_queries(&self) -> usize {
+        self.texts.len()
     }
 
     /// Which documents are ranked.
@@ -139,13 +170,13 @@ impl Validation {
         self.n_documents
     }
 
-    /// NDCG@10 of a scorer begun with [`Validation::queries`].
-    pub fn ndcg(&self, scorer: &mut dyn Scorer) -> Result<f64> {
-        Ok(self.ndcgs(scorer)?[0])
+    /// The measure, NDCG@10 by default, of a scorer begun with [`Validation::queries`].
+    pub fn value(&self, scorer: &mut dyn Scorer) -> Result<f64> {
+        Ok(self.values(scorer)?[0])
     }
 
     /// The same of a scorer that has all the queries several times over, once for each of its variants.
-    pub(crate) fn ndcgs(&self, scorer: &mut dyn Scorer) -> Result<Vec<f64>> {
+    pub(crate) fn values(&self, scorer: &mut dyn Scorer) -> Result<Vec<f64>> {
         let rankings: Vec<Vec<(u32, f32)>> = if self.wanted.is_some() {
             let list = |query: usize| {
                 let documents: Vec<u32> =
@@ -159,7 +190,7 @@ impl Validation {
             (0..scorer.n_queries()).into_par_iter().map(list).collect()
         } else {
             scorer.prepare();
-            let hits = top_of(scorer, self.n_documents, 10, &Silent);
+            let hits = top_of(scorer, self.n_documents, self.measure.depth().min(DEEPEST) as usize, &Silent);
             hits.iter().map(|hits| hits.iter().map(|hit| (hit.document, hit.score)).collect()).collect()
         };
         rankings.chunks(self.judged.len()).map(|variant| self.evaluate(variant)).collect()
@@ -190,8 +221,7 @@ impl Validation {
                 (query.as_str(), named.collect())
             })
             .collect();
-        let measures: Vec<Measure> = Measure::parse_list("ndcg@10")?;
         let conventions = Conventions::of(Dialect::Matchrank);
-        Ok(evaluate(&Qrels::new(&judgments)?, &rankings[..], &measures, &conventions)?.mean(0))
+        Ok(evaluate(&Qrels::new(&judgments)?, &rankings[..], &[self.measure], &conventions)?.mean(0))
     }
 }

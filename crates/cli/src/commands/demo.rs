@@ -13,8 +13,8 @@ use matchrank_engine::dataset::{BinBy, Dataset, HeldOut, Holdout};
 use matchrank_engine::features::FeatureParams;
 use matchrank_engine::ingest::{IngestParams, ingest};
 use matchrank_engine::matching::{MatchingModel, TextBm25, WalkModel};
-use matchrank_engine::model_file;
-use matchrank_engine::ranking::{Ranking, rank_candidates, rank_collection};
+use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::ranking::{Ranking, judged_candidates, rank_candidates, rank_collection, write_run};
 use matchrank_engine::training::preference::{Choice, Chosen, Course, PreferenceSettings, train_preference};
 use matchrank_engine::training::{
     SsiSettings, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls, train_ssi, train_svd_feature,
@@ -23,9 +23,9 @@ use matchrank_engine::validation::Ranked;
 use serde::Serialize;
 
 use self::look::Look;
-use super::rank::{held_out, judged_candidates, write_run};
+use super::rank::held_out;
 use super::simulate;
-use super::train::{combine, provenance};
+use super::train::combine;
 use crate::terminal::{self, Format, Terminal, human, table};
 use crate::{Global, Outcome};
 
@@ -160,7 +160,11 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     for (name, verb) in MODELS {
         let model = train(name, &models, &dataset, global)?;
         let seed = (!matches!(name, "bm25" | "random-walk")).then_some(global.seed);
-        model_file::save(&out.join(format!("{name}.model")), &model, &provenance(&dataset, seed))?;
+        model_file::save(
+            &out.join(format!("{name}.model")),
+            &model,
+            &Provenance::of_dataset(&dataset, seed),
+        )?;
         step(verb, trained(&model));
         models.push((name, model));
     }

@@ -1,7 +1,7 @@
 //! `eval`: runs against judgments.
 
 mod report;
-mod table;
+pub(crate) mod table;
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! One file per verb: its arguments, and `run`, which reads top-down.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -14,4 +15,5 @@ pub(crate) mod related;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod train;
+pub(crate) mod tune;
 pub(crate) mod update;

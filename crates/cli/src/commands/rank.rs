@@ -4,12 +4,13 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
-use matchrank_engine::Error;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::files;
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::model_file;
-use matchrank_engine::ranking::{Candidates, Ranking, rank_candidates, rank_collection};
+use matchrank_engine::ranking::{
+    Candidates, Ranking, judged_candidates, rank_candidates, rank_collection, write_run,
+};
 use serde_json::json;
 
 use crate::commands::rankers;
@@ -176,14 +177,6 @@ pub(crate) fn held_out(dataset: &Dataset, holdout: Holdout) -> anyhow::Result<He
     Ok(held_out)
 }
 
-/// The judged documents of every query.
-pub(crate) fn judged_candidates(held_out: &HeldOut) -> Candidates {
-    let lists = held_out.queries.iter().zip(&held_out.judged);
-    lists
-        .map(|(query, list)| (query.id.clone(), list.iter().map(|(document, _)| document.clone()).collect()))
-        .collect()
-}
-
 /// Documents by query from TREC qrels (four columns) or a TREC run (six).
 fn read_candidates(path: &Path) -> anyhow::Result<Candidates> {
     let name = files::name_of(path);
@@ -205,15 +198,4 @@ fn read_candidates(path: &Path) -> anyhow::Result<Candidates> {
         }
     }
     Ok(candidates)
-}
-
-pub(crate) fn write_run(path: &Path, rankings: &[Ranking], tag: &str) -> anyhow::Result<()> {
-    let tag = tag.replace(char::is_whitespace, "_");
-    files::write_atomically(path, |out| {
-        rankings
-            .iter()
-            .try_for_each(|(query, list)| run::write_query(out, query, list, &tag))
-            .map_err(|e| Error::io(files::name_of(path), e))
-    })?;
-    Ok(())
 }

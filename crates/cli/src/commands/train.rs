@@ -8,23 +8,18 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::{Subcommand, ValueEnum};
-use matchrank_core::matching::{BltmParams, Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
+use matchrank_core::matching::RmlsParams;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::features::{ClickParams, FeatureParams, WordParams};
+use matchrank_engine::features::FeatureParams;
 use matchrank_engine::files;
-use matchrank_engine::matching::{
-    Combination, LatentModel, MatchingModel, Stack, StackParams, TextBm25, WalkModel,
-};
+use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, Stack, StackParams};
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::training::{
-    SsiSettings, SvdFeatureSettings, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls,
-    train_ssi, train_svd_feature,
-};
+use matchrank_engine::training::{Recipe, train_rmls};
 use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::Value;
 
-use self::settings::{params_from, params_of_two, parse_setting};
+use self::settings::{of_set, params_from, params_of_two, parse_setting};
 pub(crate) use self::summary::{COLLAPSED, EMPTY, rule_check};
 use crate::commands::rankers;
 use crate::terminal::{Format, Terminal};
@@ -287,6 +282,8 @@ enum DatasetModel {
     /// Parameters for --set:
     ///   ranker=auto          auto (the best of listnet and lambdamart), listnet, mart, lambdamart
     ///   depth=100            best documents of every model that are candidates
+    ///   candidates=auto      which documents of a query are learned from: judged, all (the candidates), auto (judged
+    ///                        where most queries have irrelevant ones among them)
     ///   queries=2000         validation queries that are learned from, at most
     ///   folds=5              folds of the validation queries
     ///   trees=200            trees at most
@@ -370,12 +367,6 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Clean;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded) = match model {
-        DatasetModel::Bm25(Common { place, settings }) => {
-            let params: Bm25Params = params_from(&settings)?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = TextBm25::of_dataset(&params, &dataset)?;
-            (place, MatchingModel::Bm25(model.into()), dataset, false)
-        }
         DatasetModel::Rmls { common: Common { place, mut settings }, start } => {
             let start = start.as_deref().map(former).transpose()?;
             if let Some(former) = &start
@@ -397,55 +388,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let model = train_rmls(&params, &features, &dataset, start.as_ref(), seed, &terminal)?;
             (place, MatchingModel::Latent(Box::new(model)), dataset, true)
         }
-        DatasetModel::Pls(Common { place, settings }) => {
-            let (params, features): (PlsParams, FeatureParams) = params_of_two(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = train_pls(&params, &features, &dataset, seed, &terminal)?;
-            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
-        }
-        DatasetModel::LsiDt(Common { place, settings }) => {
-            let (params, words): (LsiParams, WordParams) = params_of_two(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = train_lsi_dt(&params, &words, &dataset, seed, &terminal)?;
-            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
-        }
-        DatasetModel::LsiQd(Common { place, settings }) => {
-            let (params, clicks): (LsiParams, ClickParams) = params_of_two(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = train_lsi_qd(&params, &clicks, &dataset, seed, &terminal)?;
-            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
-        }
-        DatasetModel::Ssi(Common { place, settings }) => {
-            let (params, features): (SsiSettings, FeatureParams) = params_of_two(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = train_ssi(&params, &features, &dataset, seed, &terminal)?;
-            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
-        }
-        DatasetModel::Svdfeature(Common { place, settings }) => {
-            let (params, features): (SvdFeatureSettings, FeatureParams) = params_of_two(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = train_svd_feature(&params, &features, &dataset, seed, &terminal)?;
-            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
-        }
-        DatasetModel::Bltm(Common { place, settings }) => {
-            let (params, counting): (BltmParams, ClickParams) = params_of_two(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let model = train_bltm(&params, &counting, &dataset, seed, &terminal)?;
-            (place, MatchingModel::Bltm(Box::new(model)), dataset, true)
-        }
-        DatasetModel::RandomWalk(Common { place, settings }) => {
-            let params: RandomWalkParams = params_from(&settings)?;
-            params.validate()?;
-            let dataset = Dataset::open(&place.data)?;
-            let content_hash = dataset.manifest.content_hash.clone();
-            (place, MatchingModel::RandomWalk(WalkModel { params, content_hash }), dataset, false)
-        }
+        DatasetModel::Bm25(common) => recipe("bm25", common, seed, &terminal)?,
+        DatasetModel::Pls(common) => recipe("pls", common, seed, &terminal)?,
+        DatasetModel::LsiDt(common) => recipe("lsi-dt", common, seed, &terminal)?,
+        DatasetModel::LsiQd(common) => recipe("lsi-qd", common, seed, &terminal)?,
+        DatasetModel::Ssi(common) => recipe("ssi", common, seed, &terminal)?,
+        DatasetModel::Svdfeature(common) => recipe("svdfeature", common, seed, &terminal)?,
+        DatasetModel::Bltm(common) => recipe("bltm", common, seed, &terminal)?,
+        DatasetModel::RandomWalk(common) => recipe("random-walk", common, seed, &terminal)?,
         DatasetModel::SparsePreference(args) => {
             let (trained, dataset) = preference::run(&args, global, &terminal)?;
             outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
@@ -482,10 +432,24 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             (place, MatchingModel::Stack(Box::new(model)), dataset, true)
         }
     };
-    model_file::save(&place.out, &model, &provenance(&dataset, seeded.then_some(seed)))?;
+    model_file::save(&place.out, &model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
     terminal.finish();
     summary::print(&model, &dataset, &place, &terminal, started)?;
     Ok(outcome)
+}
+
+/// A model that learns from the dataset alone.
+fn recipe(
+    kind: &str,
+    Common { place, settings }: Common,
+    seed: u64,
+    terminal: &Terminal,
+) -> anyhow::Result<(Place, MatchingModel, Dataset, bool)> {
+    let recipe = Recipe::new(kind, &settings).map_err(of_set)?;
+    recipe.validate()?;
+    let dataset = Dataset::open(&place.data)?;
+    let model = recipe.train(&dataset, seed, terminal)?;
+    Ok((place, model, dataset, recipe.is_seeded()))
 }
 
 /// A combination tuned on the validation judgments, of which there must be some.
@@ -515,16 +479,5 @@ fn former(path: &std::path::Path) -> anyhow::Result<LatentModel> {
             path.display(),
             other.kind()
         ),
-    }
-}
-
-/// Where a model comes from, for its file.
-pub(crate) fn provenance(dataset: &Dataset, seed: Option<u64>) -> Provenance {
-    let statistics = serde_json::to_value(&dataset.manifest.statistics).expect("statistics are plain data");
-    let hash = Value::String(dataset.manifest.content_hash.clone());
-    Provenance {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed,
-        data: [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into(),
     }
 }

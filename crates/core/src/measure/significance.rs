@@ -217,24 +217,39 @@ pub struct Comparison {
 /// Compares every pair of systems by one measure. All must be evaluated on the same judgments, with the
 /// same measures, under the same conventions; values of different dialects cannot be compared.
 pub fn compare(evaluations: &[Evaluation], measure: usize, test: Test, seed: u64) -> Result<Vec<Comparison>> {
+    let Some((first, others)) = evaluations.split_first() else { return Ok(Vec::new()) };
+    for other in others {
+        if first.conventions != other.conventions {
+            let (a, b) = (first.conventions.dialect, other.conventions.dialect);
+            return Err(Error::Params(format!(
+                "values of different conventions cannot be compared (dialects {a} and {b}); evaluate \
+                 both in the same one"
+            )));
+        }
+        if first.measures != other.measures || !first.queries().eq(other.queries()) {
+            return Err(Error::Shape("runs to compare need the same measures and judgments".into()));
+        }
+    }
+    let values: Vec<Vec<Option<f64>>> =
+        evaluations.iter().map(|e| (0..e.n_queries()).map(|q| e.value(q, measure)).collect()).collect();
+    let values: Vec<&[Option<f64>]> = values.iter().map(Vec::as_slice).collect();
+    Ok(compare_values(&values, first.measures[measure].higher_is_better(), test, seed))
+}
+
+/// The same from the values of the same queries by every system; none for a query that is left out.
+pub fn compare_values(
+    systems: &[&[Option<f64>]],
+    higher_is_better: bool,
+    test: Test,
+    seed: u64,
+) -> Vec<Comparison> {
     let mut comparisons = Vec::new();
-    for (i, a) in evaluations.iter().enumerate() {
-        for (j, b) in evaluations.iter().enumerate().skip(i + 1) {
-            if a.conventions != b.conventions {
-                let (a, b) = (a.conventions.dialect, b.conventions.dialect);
-                return Err(Error::Params(format!(
-                    "values of different conventions cannot be compared (dialects {a} and {b}); evaluate \
-                     both in the same one"
-                )));
-            }
-            if a.measures != b.measures || !a.queries().eq(b.queries()) {
-                return Err(Error::Shape("runs to compare need the same measures and judgments".into()));
-            }
-            let d: Vec<f64> = (0..a.n_queries())
-                .filter_map(|q| Some(a.value(q, measure)? - b.value(q, measure)?))
-                .collect();
+    for (i, a) in systems.iter().enumerate() {
+        for (j, b) in systems.iter().enumerate().skip(i + 1) {
+            assert_eq!(a.len(), b.len(), "systems are compared on the same queries");
+            let d: Vec<f64> = a.iter().zip(*b).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
             let mean = super::evaluate::mean(d.iter().copied());
-            let a_better = (mean >= 0.0) == a.measures[measure].higher_is_better();
+            let a_better = (mean >= 0.0) == higher_is_better;
             let (better, worse) = if a_better { (i, j) } else { (j, i) };
             let p = test.p_value(&d, seed);
             comparisons.push(Comparison {
@@ -251,7 +266,7 @@ pub fn compare(evaluations: &[Evaluation], measure: usize, test: Test, seed: u64
     for (comparison, p) in comparisons.iter_mut().zip(adjusted) {
         comparison.p_holm = p;
     }
-    Ok(comparisons)
+    comparisons
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl Combination {
             let parts = bind_all(&[&first, &second], dataset, validation.wanted(), progress)?;
             let parts = [&*parts[0], &*parts[1]];
             let mut scorer = CombinationScorer::new(weights.clone(), parts, &validation.queries())?;
-            validation.ndcgs(&mut scorer)?
+            validation.values(&mut scorer)?
         };
         let curve: Vec<(f32, f64)> = weights.into_iter().zip(curve).collect();
         let off = |weight: f32| (weight * 10.0).round() as i32 - 5;

@@ -67,6 +67,7 @@ use std::sync::Arc;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::Dataset;
 use crate::files;
 use crate::matching::{Combination, LatentKind, MatchingModel, WalkModel};
 use crate::rankers::boosted::{BoostedModel, Objective};
@@ -91,6 +92,17 @@ impl Default for Provenance {
     /// This version, no seed, no statistics.
     fn default() -> Self {
         Self { version: env!("CARGO_PKG_VERSION").into(), seed: None, data: BTreeMap::new() }
+    }
+}
+
+impl Provenance {
+    /// This version, and what the model was trained on.
+    pub fn of_dataset(dataset: &Dataset, seed: Option<u64>) -> Self {
+        let statistics =
+            serde_json::to_value(&dataset.manifest.statistics).expect("statistics are plain data");
+        let hash = serde_json::Value::String(dataset.manifest.content_hash.clone());
+        let data = [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into();
+        Self { seed, data, ..Self::default() }
     }
 }
 

@@ -120,6 +120,6 @@ impl Judge {
 
     fn ndcg(&mut self, model: &Bltm, params: &BltmParams) -> Result<f64> {
         self.documents.find_topics(model, params, &Silent);
-        self.validation.ndcg(&mut BltmScorer::new(model, params, &self.queries, &self.documents))
+        self.validation.value(&mut BltmScorer::new(model, params, &self.queries, &self.documents))
     }
 }

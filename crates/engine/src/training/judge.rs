@@ -36,10 +36,10 @@ impl Judge {
     pub(super) fn ndcg(&self, model: &dyn Mapping, y: &Csr) -> Result<Option<f64>> {
         let Some((validation, rows)) = &self.validation else { return Ok(None) };
         let Some(wanted) = validation.wanted() else {
-            return validation.ndcg(&mut LatentScorer::new(model, rows, y)).map(Some);
+            return validation.value(&mut LatentScorer::new(model, rows, y)).map(Some);
         };
         let mut some = CsrBuilder::new(y.n_columns());
         wanted.iter().for_each(|&document| some.push_row(y.row(document as usize)));
-        validation.ndcg(&mut LatentScorer::new(model, rows, &some.finish()?)).map(Some)
+        validation.value(&mut LatentScorer::new(model, rows, &some.finish()?)).map(Some)
     }
 }

@@ -10,6 +10,8 @@
 //! | SVDFeature | [`train_svd_feature`] |
 //! | sparse preferences | [`train_preference`](preference::train_preference), [`update_preference`](preference::update_preference) |
 //!
+//! A [`Recipe`] is any of them by name and settings.
+//!
 //! BM25 and the random walk only count ([`TextBm25::of_dataset`](crate::matching::TextBm25::of_dataset),
 //! [`WalkModel`](crate::matching::WalkModel)); combinations are
 //! [tuned](crate::matching::Combination::tune).
@@ -18,7 +20,9 @@ mod bltm;
 mod epochs;
 mod judge;
 pub mod preference;
+mod recipe;
 mod rmls;
+pub mod settings;
 mod singular;
 mod ssi;
 mod svd_feature;
@@ -26,6 +30,7 @@ mod svd_feature;
 mod tests;
 
 pub use bltm::train_bltm;
+pub use recipe::{CHOICE_BUDGET, Recipe};
 pub use rmls::train_rmls;
 pub use singular::{train_lsi_dt, train_lsi_qd, train_pls};
 pub use ssi::{SsiSettings, train_ssi};

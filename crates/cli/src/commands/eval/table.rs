@@ -17,7 +17,7 @@ const LETTERS: [(char, char); 25] = [
 ];
 
 /// The letters of the i-th run: a to z, then aa, bb and so on.
-fn letters(i: usize) -> impl Iterator<Item = (char, char)> {
+pub(crate) fn letters(i: usize) -> impl Iterator<Item = (char, char)> {
     std::iter::repeat_n(LETTERS[i % LETTERS.len()], 1 + i / LETTERS.len())
 }
 

@@ -14,8 +14,8 @@ use matchrank_engine::training::preference::{
     Checkpoint, Course, PreferenceSettings, Trained, TupleFile, train_preference,
 };
 
+use super::Common;
 use super::settings::params_of_two;
-use super::{Common, provenance};
 use crate::terminal::{Format, Terminal, table};
 use crate::{Global, interrupt};
 
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     );
     let tuples = tuples.as_deref().map(|path| tuple_file(path, *text)).transpose()?;
     let dataset = Dataset::open(&place.data)?;
-    let origin = provenance(&dataset, Some(global.seed));
+    let origin = Provenance::of_dataset(&dataset, Some(global.seed));
     let save = |model: &PreferenceModel| save(&place.out, model, &origin);
     let course = course(*density, *budget, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
     let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal)?;

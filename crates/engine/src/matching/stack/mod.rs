@@ -22,7 +22,7 @@ use matchrank_core::ranking::Ranker;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-pub use training::{StackParams, StackTrial};
+pub use training::{StackCandidates, StackParams, StackTrial};
 
 use super::{Explanation, Matcher, MatchingModel, Scorer, StackedPart, Why};
 use crate::rankers::RankerModel;

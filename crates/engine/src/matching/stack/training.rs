@@ -1,7 +1,7 @@
 //! How the ranker of a stack is trained and chosen: on the validation judgments, in folds.
 //!
 //! The candidates of every validation query are its list, with the grades of the judgments and 0 for documents nobody
-//! judged. Queries are dealt to folds; each fold is ranked by a ranker trained on the others. By the NDCG@10 of these
+//! judged; where most queries have documents that were judged irrelevant, the judged ones are. Queries are dealt to folds; each fold is ranked by a ranker trained on the others. By the NDCG@10 of these
 //! rankings, over all judged documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on
 //! all queries. Test judgments are never read.
 
@@ -22,6 +22,7 @@ use crate::matching::MatchingModel;
 use crate::matching::bind::bind_all;
 use crate::rankers::boosted::{BoostedModel, BoostedParams, BoostedReport, Objective, grow};
 use crate::rankers::{RankerParams, train_ranker};
+use crate::validation::Ranked;
 
 /// Leaves of trees that are tried.
 const LEAVES: [usize; 3] = [4, 7, 15];
@@ -36,6 +37,8 @@ pub struct StackParams {
     pub ranker: StackKind,
     /// Best documents of every model that are candidates. Default: 100.
     pub depth: usize,
+    /// Which documents of a validation query are learned from. Default: auto.
+    pub candidates: StackCandidates,
     /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.
     pub queries: usize,
     /// Folds of the validation queries. Default: 5.
@@ -48,11 +51,24 @@ pub struct StackParams {
     pub min_rows: usize,
 }
 
+/// Which documents of a validation query a ranker learns from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StackCandidates {
+    /// What suits the judgments.
+    Auto,
+    /// The judged ones: for rankings of given candidates.
+    Judged,
+    /// The best of every model: for rankings of the whole collection.
+    All,
+}
+
 impl Default for StackParams {
     fn default() -> Self {
         Self {
             ranker: StackKind::Auto,
             depth: 100,
+            candidates: StackCandidates::Auto,
             queries: 2000,
             folds: 5,
             trees: 200,
@@ -140,15 +156,22 @@ impl Stack {
                 params.folds
             )));
         }
-        progress.note(&format!(
-            "learning from {} validation queries, the best {} documents of each model",
-            held_out.queries.len(),
-            params.depth
-        ));
+        let ranked = match params.candidates {
+            StackCandidates::Judged => Ranked::Judged,
+            StackCandidates::All => Ranked::All,
+            StackCandidates::Auto => {
+                Ranked::suiting(held_out.judged.iter().map(|list| list.iter().map(|(_, grade)| *grade)))
+            }
+        };
+        let documents = match ranked {
+            Ranked::Judged => "their judged documents".to_owned(),
+            Ranked::All => format!("the best {} documents of each model", params.depth),
+        };
+        progress.note(&format!("learning from {} validation queries, {documents}", held_out.queries.len()));
         let ids = dataset.document_ids()?;
         let lists = {
             let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
-            lessons(&models, dataset, &held_out, &ids, params.depth, progress)?
+            lessons(&models, dataset, &held_out, &ids, (ranked, params.depth), progress)?
         };
         if lists.len() < params.folds {
             return Err(Error::Params(format!(
@@ -183,7 +206,7 @@ fn lessons(
     dataset: &Dataset,
     held_out: &HeldOut,
     ids: &[String],
-    depth: usize,
+    (ranked, depth): (Ranked, usize),
     progress: &dyn Progress,
 ) -> Result<Vec<Lesson>> {
     let matchers = bind_all(models, dataset, None, progress)?;
@@ -195,9 +218,11 @@ fn lessons(
     for batch in numbered.chunks(size) {
         let texts: Vec<&str> = batch.iter().map(|&query| held_out.queries[query].text.as_str()).collect();
         let scorers = matchers.iter().map(|matcher| matcher.begin(&texts)).collect::<Result<Vec<_>>>()?;
-        for ((place, &query), documents) in
-            batch.iter().enumerate().zip(candidates(&matchers, &texts, depth)?)
-        {
+        let documents = match ranked {
+            Ranked::All => candidates(&matchers, &texts, depth)?,
+            Ranked::Judged => batch.iter().map(|&query| judged(&held_out.judged[query], &rows)).collect(),
+        };
+        for ((place, &query), documents) in batch.iter().enumerate().zip(documents) {
             progress.advance(1);
             if documents.is_empty() {
                 continue;
@@ -220,6 +245,14 @@ fn lessons(
         }
     }
     Ok(lists)
+}
+
+/// The judged documents of the collection, ascending.
+fn judged(list: &[(String, f32)], rows: &HashMap<&str, u32>) -> Vec<u32> {
+    let mut documents: Vec<u32> = list.iter().filter_map(|(id, _)| rows.get(id.as_str()).copied()).collect();
+    documents.sort_unstable();
+    documents.dedup();
+    documents
 }
 
 impl Lessons<'_> {

@@ -30,6 +30,6 @@ impl Judge {
 
     /// NDCG@10 of q' W d.
     pub(super) fn ndcg(&self, w: &Csr) -> Result<f64> {
-        self.validation.ndcg(&mut PreferenceScorer::new(w, &self.queries, &self.documents))
+        self.validation.value(&mut PreferenceScorer::new(w, &self.queries, &self.documents))
     }
 }

@@ -1,0 +1,210 @@
+//! A comparison as tables for people, pages, papers and spreadsheets.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, LineStyle, Table, presets};
+use matchrank_engine::comparison::{Compared, Comparison};
+use matchrank_engine::validation::Ranked;
+
+use super::Format;
+use crate::commands::eval::table::letters;
+
+pub(super) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Json => serde_json::to_string_pretty(comparison)?,
+        Format::Csv => csv(comparison)?,
+        Format::Table | Format::Markdown => {
+            let mut text = text_table(&main(comparison, Marks::Superscripts), format);
+            for bins in ["seen", "clicks"] {
+                let _ = write!(text, "\n{}", text_table(&binned(comparison, bins), format));
+            }
+            text + "\n" + &legend(comparison)
+        }
+        Format::Latex => {
+            let mut text = latex(&main(comparison, Marks::Latex));
+            for bins in ["seen", "clicks"] {
+                let _ = write!(text, "\n{}", latex(&binned(comparison, bins)));
+            }
+            for line in legend(comparison).lines() {
+                let _ = write!(text, "\n% {line}");
+            }
+            text
+        }
+    })
+}
+
+/// A header and rows; the first `left` columns are texts.
+struct Cells {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    left: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Marks {
+    Superscripts,
+    Latex,
+}
+
+fn letter(i: usize) -> String {
+    letters(i).map(|l| l.0).collect()
+}
+
+/// The marks of the models that one beats by a measure.
+fn beaten(comparison: &Comparison, model: &Compared, measure: &str, marks: Marks) -> String {
+    let Some(beats) = model.beats_by.get(measure) else { return String::new() };
+    let places =
+        beats.iter().filter_map(|name| comparison.models.iter().position(|other| other.name == *name));
+    match marks {
+        Marks::Superscripts => places.flat_map(letters).map(|l| l.1).collect(),
+        Marks::Latex => {
+            let marks: String = places.map(letter).collect();
+            if marks.is_empty() { marks } else { format!("$^{{{marks}}}$") }
+        }
+    }
+}
+
+fn main(comparison: &Comparison, marks: Marks) -> Cells {
+    let measures = &comparison.split.measures;
+    let mut header: Vec<String> = vec![String::new(), "model".into()];
+    header.extend(measures.iter().cloned());
+    header.extend(["validation", "seconds", "tuning s", "MiB", "ms/query"].map(String::from));
+    let row = |(i, model): (usize, &Compared)| {
+        let mut row = vec![letter(i), model.name.clone()];
+        row.extend(measures.iter().map(|measure| {
+            format!("{:.4}{}", model.test[measure.as_str()], beaten(comparison, model, measure, marks))
+        }));
+        let validation = model.validation.first().map_or(String::new(), |(_, value)| format!("{value:.4}"));
+        let peak = model.peak_mib.map_or(String::new(), |mib| format!("{mib:.0}"));
+        row.extend([
+            validation,
+            format!("{:.1}", model.seconds),
+            format!("{:.1}", model.tuning_seconds),
+            peak,
+            format!("{:.2}", model.latency.p50_ms),
+        ]);
+        row
+    };
+    Cells { header, rows: comparison.models.iter().enumerate().map(row).collect(), left: 2 }
+}
+
+/// The first measure by kind of query: Tables 6 and 7 of the papers.
+fn binned(comparison: &Comparison, by: &str) -> Cells {
+    let measure = &comparison.split.measures[0];
+    let bins = comparison.models.first().and_then(|model| model.bins.get(by));
+    let mut header = vec![format!("{measure} by {by}")];
+    header.extend(bins.into_iter().flatten().map(|bin| format!("{} ({})", bin.bin, bin.queries)));
+    let row = |model: &Compared| {
+        let mut row = vec![model.name.clone()];
+        let bins = model.bins.get(by).into_iter().flatten();
+        row.extend(bins.map(|bin| format!("{:.4}", bin.figures[measure.as_str()])));
+        row
+    };
+    Cells { header, rows: comparison.models.iter().map(row).collect(), left: 1 }
+}
+
+fn text_table(cells: &Cells, format: Format) -> String {
+    let mut table = Table::new();
+    let lines = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+    table.load_style(if format == Format::Markdown { presets::ASCII_MARKDOWN } else { lines });
+    table.set_header(&cells.header);
+    table.add_rows(&cells.rows);
+    for column in table.column_iter_mut().skip(cells.left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
+}
+
+fn latex(cells: &Cells) -> String {
+    let escape = |cell: &String| if cell.contains('$') { cell.clone() } else { escaped(cell) };
+    let line = |cells: &[String]| cells.iter().map(escape).collect::<Vec<_>>().join(" & ");
+    let columns = "l".repeat(cells.left) + &"r".repeat(cells.header.len() - cells.left);
+    let mut text =
+        format!("\\begin{{tabular}}{{{columns}}}\n\\toprule\n{} \\\\\n\\midrule\n", line(&cells.header));
+    for row in &cells.rows {
+        let _ = writeln!(text, "{} \\\\", line(row));
+    }
+    text + "\\bottomrule\n\\end{tabular}\n"
+}
+
+/// Text as LaTeX prints it.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
+            '\\' => escaped.push_str("\\textbackslash{}"),
+            '~' => escaped.push_str("\\textasciitilde{}"),
+            '^' => escaped.push_str("\\textasciicircum{}"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// One line a model and a group of queries, with every figure.
+fn csv(comparison: &Comparison) -> anyhow::Result<String> {
+    let measures = &comparison.split.measures;
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let mut header: Vec<String> = ["model", "kind", "group", "bin", "queries"].map(String::from).into();
+    header.extend(measures.iter().cloned());
+    header.extend(measures.iter().flat_map(|name| [format!("{name} low"), format!("{name} high")]));
+    header.extend(
+        ["validation", "seconds", "tuning_seconds", "peak_mib", "model_mib", "p50_ms", "p95_ms", "beats"]
+            .map(String::from),
+    );
+    out.write_record(&header)?;
+    for model in &comparison.models {
+        let start = |group: &str, bin: &str, queries: usize| -> Vec<String> {
+            vec![model.name.clone(), model.kind.clone(), group.into(), bin.into(), queries.to_string()]
+        };
+        let mut row = start("all", "", comparison.split.test_queries);
+        row.extend(measures.iter().map(|name| model.test[name.as_str()].to_string()));
+        row.extend(
+            measures.iter().flat_map(|name| model.intervals[name.as_str()].map(|end| end.to_string())),
+        );
+        row.extend([
+            model.validation.first().map_or(String::new(), |(_, value)| value.to_string()),
+            model.seconds.to_string(),
+            model.tuning_seconds.to_string(),
+            model.peak_mib.map_or(String::new(), |mib| mib.to_string()),
+            model.model_mib.to_string(),
+            model.latency.p50_ms.to_string(),
+            model.latency.p95_ms.to_string(),
+            model.beats.join(" "),
+        ]);
+        out.write_record(&row)?;
+        for (group, bins) in &model.bins {
+            for bin in bins {
+                let mut row = start(group, &bin.bin, bin.queries);
+                row.extend(measures.iter().map(|name| bin.figures[name.as_str()].to_string()));
+                row.resize(header.len(), String::new());
+                out.write_record(&row)?;
+            }
+        }
+    }
+    Ok(String::from_utf8(out.into_inner()?)?.trim_end().to_owned())
+}
+
+fn legend(comparison: &Comparison) -> String {
+    let split = &comparison.split;
+    let test = match split.test.as_str() {
+        "t" => "paired t-test",
+        "sign" => "sign test",
+        "fisher" => "Fisher's randomisation test",
+        _ => "Wilcoxon's signed-rank test",
+    };
+    let ranked = match split.ranked {
+        Ranked::Judged => "the judged documents of each query are ranked",
+        Ranked::All => "the whole collection is ranked, documents that nobody judged count as irrelevant",
+    };
+    let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
+    let left_out: String = left_out.collect();
+    format!(
+        "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
+         {} test queries, measured once; {ranked}\n\
+         validation: {} over {} queries, on which parameters were chosen; seconds: one training; MiB: most memory \
+         of the process meanwhile; ms/query: the ten best of the collection, median{left_out}",
+        split.level, split.test_queries, split.tuned_by, split.validation_queries
+    )
+}

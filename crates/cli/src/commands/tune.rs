@@ -1,0 +1,191 @@
+//! `tune`: the parameters of a model that are best on the validation judgments.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+use matchrank_core::measure::Measure;
+use matchrank_engine::dataset::Dataset;
+use matchrank_engine::files;
+use matchrank_engine::matching::MatchingModel;
+use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::training::Recipe;
+use matchrank_engine::training::settings::plain;
+use matchrank_engine::tuning::{Axis, Search, Space, Strategy, Trial, Tuned, Tuner};
+use matchrank_engine::validation::{Ranked, Validation};
+use serde_json::{Value, json};
+
+use super::compare::{RankedName, StrategyName};
+use super::train::settings::parse_setting;
+use crate::terminal::{self, Format, Terminal, table};
+use crate::{Global, Outcome};
+
+/// Find the parameters of a model that are best on the validation judgments
+///
+/// Tries settings within --trials or --seconds and prints what they were worth. The test judgments are never looked
+/// at. With --trace every trial is kept in a file, and the same command, or one with more trials or another strategy,
+/// goes on from it. With --out the model is trained with the best settings and written.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Which model: bm25, random-walk, lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference
+    #[arg(value_name = "MODEL")]
+    model: String,
+    /// Dataset folder made by `ingest`, with validation judgments
+    #[arg(long, value_name = "DATASET")]
+    data: PathBuf,
+    /// What to vary: NAME=0.1,0.3,0.5 for these values, NAME=0.1..0.9 for a range (by factors where it spans 100 and
+    /// more) [default: what matters most for the model; it is printed]
+    #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis)]
+    vary: Vec<(String, Axis)>,
+    /// Set a parameter that does not vary
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, Value)>,
+    /// How settings are searched
+    #[arg(long, value_enum, default_value = "random", value_name = "HOW")]
+    strategy: StrategyName,
+    /// Settings that are tried at most
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    trials: usize,
+    /// Seconds after which no trial is begun [default: no limit]; what is reached then depends on the machine
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<f64>,
+    /// What settings are judged by
+    #[arg(long, default_value = "ndcg@10", value_name = "MEASURE")]
+    measure: Measure,
+    /// Which documents are ranked [default: the judged ones where most queries have irrelevant ones among them, else all]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    candidates: Option<RankedName>,
+    /// File for the trials, one a line, as JSON; trials it has are not made again
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Model file to write, trained with the best settings
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  matchrank tune bm25 --data shop --strategy grid --trials 100
+  matchrank tune rmls --data shop --vary beta=0.3,0.5,0.7 --vary click_weight=0.1..4 --trace rmls.jsonl --out rmls.model
+  matchrank tune ssi --data shop --strategy halving --trials 27 --seconds 600 --trace ssi.jsonl";
+
+fn parse_axis(text: &str) -> Result<(String, Axis), String> {
+    let (name, values) = text.split_once('=').ok_or("expected NAME=VALUES, for example beta=0.1,0.3,0.5")?;
+    Ok((name.trim().to_owned(), Axis::parse(values).map_err(|e| e.to_string())?))
+}
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let terminal = Terminal::new(global.quiet);
+    Recipe::new(&args.model, &args.settings)?;
+    ensure!(args.trials > 0, "--trials must be at least 1");
+    for path in args.out.iter().chain(&args.trace) {
+        files::check_writable(path)?;
+    }
+    let dataset = Dataset::open(&args.data)?;
+    let ranked = args.candidates.map(Ranked::from);
+    let Some(validation) = Validation::ranking(ranked, &dataset, global.seed, &terminal)? else {
+        bail!(
+            "{}: there are no validation judgments; ingest with --judgments validation=QRELS or --split",
+            args.data.display()
+        );
+    };
+    let validation = validation.by(args.measure);
+    let space = if args.vary.is_empty() { Space::of_kind(&args.model) } else { Space(args.vary.clone()) };
+    let strategy = Strategy::from(args.strategy);
+    let search = Search {
+        space,
+        strategy,
+        trials: args.trials,
+        seconds: args.seconds,
+        higher_is_better: args.measure.higher_is_better(),
+    };
+    let tuner = Tuner {
+        dataset: &dataset,
+        validation: &validation,
+        seed: global.seed,
+        trace: args.trace.as_deref(),
+        replace: false,
+    };
+    let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
+    if let Some(path) = &args.out {
+        let model = recipe.train(&dataset, global.seed, &terminal)?;
+        save(path, &model, &recipe, &dataset, global)?;
+    }
+    terminal.finish();
+    print(&args, &recipe, &tuned, &search)?;
+    if args.format == Format::Table {
+        let wrote = args.out.as_deref().map_or(String::new(), |path| format!("; wrote {}", path.display()));
+        terminal.done(&format!("tuned{wrote}"), started);
+    }
+    Ok(Outcome::Clean)
+}
+
+fn save(
+    path: &std::path::Path,
+    model: &MatchingModel,
+    recipe: &Recipe,
+    dataset: &Dataset,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let provenance = Provenance::of_dataset(dataset, recipe.is_seeded().then_some(global.seed));
+    model_file::save(path, model, &provenance).with_context(|| path.display().to_string())
+}
+
+fn print(args: &Args, recipe: &Recipe, tuned: &Tuned, search: &Search) -> anyhow::Result<()> {
+    let measure = args.measure.to_string();
+    if args.format == Format::Json {
+        let result = json!({
+            "model": args.model, "measure": measure, "best": tuned.best(), "params": recipe.params(),
+            "trials": tuned.trials, "out_of_time": tuned.out_of_time,
+        });
+        return terminal::print(&serde_json::to_string_pretty(&result)?);
+    }
+    let names: Vec<&str> = search.space.0.iter().map(|(name, _)| name.as_str()).collect();
+    let with_share = tuned.trials.iter().any(|trial| trial.share < 1.0);
+    let mut header = vec!["trial"];
+    header.extend(&names);
+    header.extend(with_share.then_some("effort"));
+    header.extend([measure.as_str(), "seconds", ""]);
+    let row = |(i, trial): (usize, &Trial)| {
+        let mut row = vec![(i + 1).to_string()];
+        // What a trial does not vary has the value the search started from.
+        row.extend(names.iter().map(|name| {
+            let value = trial.settings.get(*name).cloned();
+            let start =
+                || args.settings.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+            value.or_else(start).map_or("default".to_owned(), |value| plain(&value))
+        }));
+        row.extend(with_share.then(|| format!("{:.2}", trial.share)));
+        row.push(trial.validation.map_or("failed".to_owned(), |value| format!("{value:.4}")));
+        row.push(format!("{:.2}", trial.seconds));
+        row.push(match &trial.error {
+            Some(error) => error.clone(),
+            None if i == tuned.best => "best".to_owned(),
+            None => String::new(),
+        });
+        row
+    };
+    let rows = tuned.trials.iter().enumerate().map(row).collect();
+    terminal::print(&table(&header, rows, args.format))?;
+    if args.format == Format::Table {
+        let best: Vec<String> = tuned
+            .best()
+            .settings
+            .iter()
+            .map(|(name, value)| format!("--set {name}={}", plain(value)))
+            .collect();
+        let best = if best.is_empty() { "the settings it started from".to_owned() } else { best.join(" ") };
+        terminal::print(&format!("best on validation: {best}"))?;
+        if tuned.out_of_time {
+            terminal::print(
+                "time was up before all settings were tried; --seconds gives more, --trace goes on",
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! The test queries, and what a model is worth on them.
+
+use std::time::Instant;
+
+use indexmap::IndexMap;
+use matchrank_core::Result;
+use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
+use matchrank_core::progress::Silent;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
+
+use super::plan::Plan;
+use super::results::{BinFigures, Figures, Latency, TestQuery};
+use crate::dataset::{BinBy, Dataset, HeldOut, Holdout};
+use crate::matching::{MatchingModel, bind};
+use crate::ranking::{Ranking, judged_candidates, rank_candidates, rank_collection};
+use crate::validation::Ranked;
+
+/// Documents of a ranking of the whole collection.
+const DEPTH: usize = 1000;
+/// Samples of the bootstrap.
+const SAMPLES: usize = 2000;
+/// Queries whose ranking is timed at most, and the seconds after which no more are.
+const TIMED: (usize, f64) = (100, 3.0);
+
+/// The test queries.
+pub(super) struct TestSet {
+    held_out: HeldOut,
+    ranked: Ranked,
+    measures: Vec<Measure>,
+}
+
+/// What a model is worth on the test queries.
+pub(super) struct Measured {
+    pub(super) means: Figures,
+    pub(super) intervals: IndexMap<String, [f64; 2]>,
+    pub(super) bins: IndexMap<String, Vec<BinFigures>>,
+    pub(super) per_query: IndexMap<String, Vec<Option<f64>>>,
+    /// In the order of the test queries.
+    pub(super) rankings: Vec<Ranking>,
+}
+
+impl TestSet {
+    pub(super) fn of(dataset: &Dataset, plan: &Plan, ranked: Ranked) -> Result<Self> {
+        let held_out = HeldOut::of(dataset, Holdout::Test)?;
+        Ok(Self { held_out, ranked, measures: plan.measures.clone() })
+    }
+
+    pub(super) fn n_queries(&self) -> usize {
+        self.held_out.queries.len()
+    }
+
+    pub(super) fn queries(&self) -> Vec<TestQuery> {
+        let HeldOut { queries, clicks, n_words, judged } = &self.held_out;
+        (0..queries.len())
+            .map(|i| TestQuery {
+                id: queries[i].id.clone(),
+                text: queries[i].text.clone(),
+                clicks: clicks[i],
+                n_words: n_words[i],
+                judged: judged[i].clone(),
+            })
+            .collect()
+    }
+
+    /// Ranks the test queries and measures the rankings.
+    pub(super) fn measure(&self, model: &MatchingModel, dataset: &Dataset, seed: u64) -> Result<Measured> {
+        let queries = &self.held_out.queries;
+        let rankings = match self.ranked {
+            Ranked::Judged => {
+                rank_candidates(model, dataset, queries, &judged_candidates(&self.held_out), &Silent)?
+            }
+            Ranked::All => rank_collection(model, dataset, queries, DEPTH, &Silent)?,
+        };
+        let conventions = Conventions::of(Dialect::Matchrank);
+        let evaluation = evaluate(&self.held_out.qrels()?, &rankings[..], &self.measures, &conventions)?;
+        // The evaluation may have its own order.
+        let places: foldhash::HashMap<&str, usize> = evaluation.queries().zip(0..).collect();
+        let per_query: IndexMap<String, Vec<Option<f64>>> = (0..)
+            .zip(&self.measures)
+            .map(|(m, measure)| {
+                let value =
+                    |query: &crate::dataset::Query| evaluation.value(*places.get(query.id.as_str())?, m);
+                (measure.to_string(), queries.iter().map(value).collect())
+            })
+            .collect();
+        let intervals =
+            per_query.iter().map(|(name, values)| (name.clone(), interval(values, seed))).collect();
+        let mut bins = IndexMap::new();
+        for (name, by) in [("seen", BinBy::Seen), ("clicks", BinBy::Clicks), ("length", BinBy::Length)] {
+            bins.insert(name.to_owned(), self.binned(by, &evaluation)?);
+        }
+        let means = self.named((0..self.measures.len()).map(|m| evaluation.mean(m)));
+        Ok(Measured { means, intervals, bins, per_query, rankings })
+    }
+
+    fn binned(&self, by: BinBy, evaluation: &Evaluation) -> Result<Vec<BinFigures>> {
+        let bins = self.held_out.bins(by)?.means(evaluation);
+        let figures = |bin: matchrank_core::measure::bins::BinMeans| BinFigures {
+            bin: bin.label.unwrap_or_default(),
+            queries: bin.n_queries,
+            figures: self.named(bin.means.into_iter()),
+        };
+        Ok(bins.into_iter().filter(|bin| bin.n_queries > 0).map(figures).collect())
+    }
+
+    fn named(&self, values: impl Iterator<Item = f64>) -> Figures {
+        self.measures.iter().map(ToString::to_string).zip(values).collect()
+    }
+
+    /// How long it takes to find the ten best documents for one query after the other.
+    pub(super) fn latency(&self, model: &MatchingModel, dataset: &Dataset) -> Result<Latency> {
+        let matcher = bind(model, dataset, None, &Silent)?;
+        let started = Instant::now();
+        let mut times = Vec::new();
+        for query in self.held_out.queries.iter().take(TIMED.0) {
+            let begun = Instant::now();
+            matcher.top(&[&query.text], 10, &Silent)?;
+            times.push(begun.elapsed().as_secs_f64() * 1e3);
+            if started.elapsed().as_secs_f64() > TIMED.1 {
+                break;
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+        Ok(Latency { p50_ms: at(0.5), p95_ms: at(0.95), queries: times.len() })
+    }
+}
+
+/// The 95 % interval of a mean: the middle of the means of samples of the queries, drawn with repetition.
+fn interval(values: &[Option<f64>], seed: u64) -> [f64; 2] {
+    let values: Vec<f64> = values.iter().flatten().copied().collect();
+    if values.is_empty() {
+        return [0.0, 0.0];
+    }
+    let mut means: Vec<f64> = (0..SAMPLES)
+        .into_par_iter()
+        .map(|sample| {
+            let mut rng =
+                Xoshiro256PlusPlus::seed_from_u64(seed ^ (sample as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let sum: f64 = (0..values.len()).map(|_| values[rng.random_range(0..values.len())]).sum();
+            sum / values.len() as f64
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    let at = |share: f64| means[((SAMPLES - 1) as f64 * share).round() as usize];
+    [at(0.025), at(0.975)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_the_bootstrap_are_those_of_the_normal_law_for_many_values() {
+        let values: Vec<Option<f64>> = (0..1000).map(|i| Some(f64::from(i % 10) / 10.0)).collect();
+        let [low, high] = interval(&values, 1);
+        // Mean .45, standard deviation sqrt(.0825), 1.96 standard errors.
+        let half = 1.96 * (0.0825_f64 / 1000.0).sqrt();
+        assert!((low - (0.45 - half)).abs() < 0.002 && (high - (0.45 + half)).abs() < 0.002, "{low} {high}");
+        assert_eq!(interval(&values, 1), [low, high]);
+        assert_eq!(interval(&[Some(0.5), None], 1), [0.5, 0.5]);
+    }
+}

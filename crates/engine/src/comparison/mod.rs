@@ -1,0 +1,28 @@
+//! One honest table: models trained and tuned on training and validation data, measured once on the test data.
+//!
+//! A comparison is a folder:
+//!
+//! ```text
+//! comparison.json         the table: what was compared, and how it came out     Comparison
+//! queries.json            the test queries                                      TestQuery
+//! results/NAME.json       one model: its row, and its figures query by query    Entry
+//! models/NAME.model       the model that was measured
+//! runs/NAME.run           its ranking of the test queries, as a TREC run
+//! traces/NAME.jsonl       what was tried on the validation data, one trial a line
+//! ```
+//!
+//! A result is kept by a hash of all that it depends on (the content of the dataset, the model and its settings, what
+//! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
+
+mod curves;
+mod measuring;
+mod plan;
+mod results;
+mod run;
+mod significance;
+
+pub use plan::{Plan, Planned, What};
+pub use results::{
+    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, Protocol, TestQuery,
+};
+pub use run::compare;

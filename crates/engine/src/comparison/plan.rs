@@ -1,0 +1,391 @@
+//! What to compare: models by name, alone, combined and stacked, and how each is tuned.
+//!
+//! | name | model |
+//! |---|---|
+//! | `rmls` | a kind of [`Recipe`] |
+//! | `rmls+bm25` | the [combination](crate::matching::Combination) of two models |
+//! | `mart`, `lambdamart`, `listnet`, `stack` | a [`Stack`](crate::matching::Stack) over all models of the plan that are no stack and no combination |
+//! | `mart:bm25+pls` | a stack over these models |
+
+use std::path::Path;
+
+use foldhash::HashSet;
+use indexmap::IndexMap;
+use matchrank_core::measure::Measure;
+use matchrank_core::measure::significance::Test;
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::results::file_name;
+use crate::files;
+use crate::matching::{StackKind, StackParams};
+use crate::training::Recipe;
+use crate::training::settings::{Settings, params_from};
+use crate::tuning::{Axis, Space, Strategy};
+use crate::validation::Ranked;
+
+/// What to compare, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The models; what a combination or a stack is made of comes before it.
+    pub models: Vec<Planned>,
+    /// What is measured on the test queries.
+    pub measures: Vec<Measure>,
+    /// What models are tuned by.
+    pub tuned_by: Measure,
+    /// Which documents are ranked; none for what suits the judgments.
+    pub ranked: Option<Ranked>,
+    /// How parameters are searched.
+    pub strategy: Strategy,
+    /// Settings of every model that are tried; below 2 nothing is tuned.
+    pub trials: usize,
+    /// Seconds for the tuning of every model.
+    pub seconds: Option<f64>,
+    /// Test of significance.
+    pub test: Test,
+    /// The corrected p-value below which a difference counts as real.
+    pub level: f64,
+}
+
+/// One model of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// Its name in the comparison.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+    /// What varies, where that is not the default of its kind.
+    pub space: Option<Space>,
+    /// Trials, where they are others than the plan's.
+    pub trials: Option<usize>,
+}
+
+/// What a model of a plan is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// Learns from the dataset alone.
+    Single {
+        /// Kind of the [`Recipe`].
+        kind: String,
+        /// Settings over its defaults.
+        settings: Settings,
+    },
+    /// The weighted sum of two models of the plan.
+    Combination([String; 2]),
+    /// A ranker over the scores of models of the plan.
+    Stack {
+        /// Their names.
+        of: Vec<String>,
+        /// Its parameters.
+        params: StackParams,
+    },
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            models: Vec::new(),
+            measures: Measure::parse_list("ndcg@10,ndcg@1,ndcg@3,ndcg@5,map").expect("these measures exist"),
+            tuned_by: Measure::Ndcg { cutoff: Some(10), gain: None },
+            ranked: None,
+            strategy: Strategy::Halving,
+            trials: 9,
+            seconds: None,
+            test: Test::T,
+            level: 0.05,
+        }
+    }
+}
+
+/// Other names of models.
+fn proper(name: &str) -> &str {
+    match name {
+        "rw" => "random-walk",
+        "svd-feature" => "svdfeature",
+        "preference" => "sparse-preference",
+        other => other,
+    }
+}
+
+fn ranker_of(name: &str) -> Option<StackKind> {
+    match name {
+        "stack" => Some(StackKind::Auto),
+        "listnet" => Some(StackKind::ListNet),
+        "mart" => Some(StackKind::Mart),
+        "lambdamart" => Some(StackKind::LambdaMart),
+        _ => None,
+    }
+}
+
+impl Plan {
+    /// Adds a model by its name, and before it what it is made of and was not named.
+    pub fn add(&mut self, name: &str) -> Result<()> {
+        let what = match name.split_once(':') {
+            Some((ranker, parts)) => {
+                let kind = ranker_of(ranker).ok_or_else(|| {
+                    Error::Params(format!(
+                        "{name}: there is no stack called {ranker}; there are stack, listnet, mart, lambdamart"
+                    ))
+                })?;
+                let of: Vec<String> = parts.split('+').map(|part| proper(part.trim()).to_owned()).collect();
+                return self.add_stack(&format!("{ranker}:{}", of.join("+")), kind, of);
+            }
+            None => match (ranker_of(name), name.rsplit_once('+')) {
+                // Over all models, the later ones too: filled in when all are known.
+                (Some(kind), _) => return self.add_stack(name, kind, Vec::new()),
+                (None, Some((first, second))) => {
+                    let names = [self.add_named(first)?, self.add_named(second)?];
+                    What::Combination(names)
+                }
+                (None, None) => {
+                    let kind = proper(name).to_owned();
+                    Recipe::new(&kind, &[]).map_err(|e| {
+                        Error::Params(format!(
+                            "{e}; or two of them as in rmls+bm25; or stack, listnet, mart, lambdamart"
+                        ))
+                    })?;
+                    What::Single { kind, settings: Settings::new() }
+                }
+            },
+        };
+        let name = match &what {
+            What::Combination([first, second]) => format!("{first}+{second}"),
+            _ => proper(name).to_owned(),
+        };
+        self.push(Planned { name, what, space: None, trials: None })
+    }
+
+    fn add_stack(&mut self, name: &str, ranker: StackKind, of: Vec<String>) -> Result<()> {
+        let of = of.iter().map(|part| self.add_named(part)).collect::<Result<_>>()?;
+        let params = StackParams { ranker, ..Default::default() };
+        self.push(Planned {
+            name: name.to_owned(),
+            what: What::Stack { of, params },
+            space: None,
+            trials: None,
+        })
+    }
+
+    /// A part of a model; its name.
+    fn add_named(&mut self, name: &str) -> Result<String> {
+        let name = name.trim();
+        if !self.models.iter().any(|model| model.name == name || model.name == proper(name)) {
+            self.add(name)?;
+        }
+        let known = self.models.iter().rfind(|model| model.name == name || model.name == proper(name));
+        Ok(known.map_or_else(|| name.to_owned(), |model| model.name.clone()))
+    }
+
+    fn push(&mut self, planned: Planned) -> Result<()> {
+        if let Some(other) =
+            self.models.iter().find(|other| file_name(&other.name) == file_name(&planned.name))
+        {
+            if *other == planned {
+                return Ok(());
+            }
+            return Err(Error::Params(format!(
+                "two models are called {}; give them names of their own",
+                planned.name
+            )));
+        }
+        self.models.push(planned);
+        Ok(())
+    }
+
+    /// Checks the plan and puts every model behind those it is made of.
+    pub fn finish(mut self) -> Result<Self> {
+        let singles: Vec<String> = self
+            .models
+            .iter()
+            .filter(|model| matches!(model.what, What::Single { .. }))
+            .map(|model| model.name.clone())
+            .collect();
+        for model in &mut self.models {
+            if let What::Stack { of, .. } = &mut model.what
+                && of.is_empty()
+            {
+                of.clone_from(&singles);
+            }
+        }
+        let mut waiting = std::mem::take(&mut self.models);
+        let mut known: HashSet<String> = HashSet::default();
+        while !waiting.is_empty() {
+            let ready =
+                waiting.iter().position(|model| model.parts().iter().all(|part| known.contains(*part)));
+            let Some(ready) = ready else {
+                let model = &waiting[0];
+                let missing =
+                    model.parts().into_iter().find(|part| !known.contains(*part)).unwrap_or_default();
+                return Err(Error::Params(format!(
+                    "{}: {missing}, which it is made of, is not among the models, or made of it in turn",
+                    model.name
+                )));
+            };
+            let model = waiting.remove(ready);
+            model.check()?;
+            known.insert(model.name.clone());
+            self.models.push(model);
+        }
+        if self.models.is_empty() {
+            return Err(Error::Params(format!("no model is named; there are {}", Recipe::KINDS.join(", "))));
+        }
+        if !(self.level > 0.0 && self.level < 1.0) {
+            return Err(Error::Params("the level of significance is a number between 0 and 1".into()));
+        }
+        Ok(self)
+    }
+
+    /// Reads a plan from a TOML file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let name = files::name_of(path);
+        let bytes = files::read_all(path)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(&name, "is not UTF-8"))?;
+        let file: File = toml::from_str(text).map_err(|e| {
+            let line = e.span().map_or(0, |span| 1 + text[..span.start].matches('\n').count() as u64);
+            Error::parse(&name, line, e.message())
+        })?;
+        file.plan().map_err(|e| Error::format(&name, e.to_string()))
+    }
+}
+
+impl Planned {
+    /// What it is made of.
+    pub fn parts(&self) -> Vec<&str> {
+        match &self.what {
+            What::Single { .. } => Vec::new(),
+            What::Combination(of) => of.iter().map(String::as_str).collect(),
+            What::Stack { of, .. } => of.iter().map(String::as_str).collect(),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let named = |e: Error| Error::Params(format!("{}: {e}", self.name));
+        match &self.what {
+            What::Single { kind, settings } => {
+                Recipe::new(kind, settings).and_then(|recipe| recipe.validate()).map_err(named)
+            }
+            What::Combination(_) => Ok(()),
+            What::Stack { of, .. } if of.len() < 2 => {
+                Err(Error::Params(format!("{}: a stack needs at least two models", self.name)))
+            }
+            What::Stack { params, .. } => params.validate().map_err(named),
+        }
+    }
+}
+
+/// The TOML file.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    models: Vec<String>,
+    measures: Option<Vec<String>>,
+    tuned_by: Option<String>,
+    candidates: Option<Ranked>,
+    strategy: Option<Strategy>,
+    trials: Option<usize>,
+    seconds: Option<f64>,
+    test: Option<String>,
+    level: Option<f64>,
+    model: Vec<FileModel>,
+}
+
+impl Default for File {
+    fn default() -> Self {
+        let (models, model) = (Vec::new(), Vec::new());
+        let (measures, tuned_by, candidates, strategy) = (None, None, None, None);
+        Self {
+            models,
+            measures,
+            tuned_by,
+            candidates,
+            strategy,
+            trials: None,
+            seconds: None,
+            test: None,
+            level: None,
+            model,
+        }
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct FileModel {
+    name: String,
+    kind: String,
+    #[serde(default)]
+    of: Vec<String>,
+    #[serde(default)]
+    set: Map<String, Value>,
+    vary: Option<IndexMap<String, Value>>,
+    trials: Option<usize>,
+}
+
+impl File {
+    fn plan(self) -> Result<Plan> {
+        let mut plan = Plan::default();
+        if let Some(measures) = &self.measures {
+            plan.measures = Measure::parse_list(&measures.join(","))?;
+        }
+        if let Some(measure) = &self.tuned_by {
+            plan.tuned_by = measure.parse()?;
+        }
+        if let Some(test) = &self.test {
+            plan.test = test.parse()?;
+        }
+        plan.ranked = self.candidates;
+        plan.strategy = self.strategy.unwrap_or(plan.strategy);
+        plan.trials = self.trials.unwrap_or(plan.trials);
+        plan.seconds = self.seconds;
+        plan.level = self.level.unwrap_or(plan.level);
+        // Models with a table of their own first, so that names in `models` may refer to them.
+        for model in self.model {
+            plan.push(model.planned()?)?;
+        }
+        for name in &self.models {
+            plan.add(name)?;
+        }
+        Ok(plan)
+    }
+}
+
+impl FileModel {
+    fn planned(self) -> Result<Planned> {
+        let Self { name, kind, of, set, vary, trials } = self;
+        let settings: Settings = set.into_iter().collect();
+        let named = |e: Error| Error::Params(format!("model {name}: {e}"));
+        let what = if kind == "combination" {
+            let of: [String; 2] = of.try_into().map_err(|_| {
+                Error::Params(format!("model {name}: `of` names the two models of a combination"))
+            })?;
+            What::Combination(of)
+        } else if let Some(ranker) = ranker_of(&kind) {
+            let mut params: StackParams = params_from(&settings).map_err(named)?;
+            params.ranker = ranker;
+            What::Stack { of, params }
+        } else {
+            if !of.is_empty() {
+                return Err(Error::Params(format!(
+                    "model {name}: `of` is for kinds combination, stack, listnet, mart, lambdamart"
+                )));
+            }
+            What::Single { kind: proper(&kind).to_owned(), settings }
+        };
+        let axis = |(parameter, values): (String, Value)| {
+            let axis = match values {
+                Value::Array(values) if !values.is_empty() => Axis::List(values),
+                Value::String(text) => Axis::parse(&text).map_err(named)?,
+                _ => {
+                    return Err(Error::Params(format!(
+                        "model {name}: vary.{parameter} is a list of values, or a range as in \"0.1..0.9\""
+                    )));
+                }
+            };
+            Ok((parameter, axis))
+        };
+        let space =
+            vary.map(|vary| vary.into_iter().map(axis).collect::<Result<_>>()).transpose()?.map(Space);
+        Ok(Planned { name, what, space, trials })
+    }
+}

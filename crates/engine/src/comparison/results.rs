@@ -1,0 +1,227 @@
+//! What a comparison found, as its files hold it.
+
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+use matchrank_core::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::dataset::Statistics;
+use crate::files;
+use crate::validation::Ranked;
+
+/// Means of measures by their names, in the order they were asked for.
+pub type Figures = IndexMap<String, f64>;
+
+/// `comparison.json`: what was compared, and how it came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Version of the program.
+    pub version: String,
+    /// What the models learned from.
+    pub data: DataSummary,
+    /// What was measured, and how.
+    pub split: Protocol,
+    /// The models, in the order they were asked for.
+    pub models: Vec<Compared>,
+    /// Models that could not be trained or measured, and why.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub left_out: IndexMap<String, String>,
+}
+
+/// The dataset of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DataSummary {
+    /// Name of its folder.
+    pub name: String,
+    /// Where it was.
+    pub folder: Option<PathBuf>,
+    /// BLAKE3 of its content.
+    pub content_hash: String,
+    /// Its sizes.
+    pub statistics: Statistics,
+}
+
+/// What was measured, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Protocol {
+    /// Judged validation queries, on which everything was chosen.
+    pub validation_queries: usize,
+    /// Judged test queries, on which every model was measured once.
+    pub test_queries: usize,
+    /// Which documents were ranked.
+    pub ranked: Ranked,
+    /// What was measured on the test queries.
+    pub measures: Vec<String>,
+    /// The measure that models were tuned by.
+    pub tuned_by: String,
+    /// Test of significance: of every pair of models, with Holm's correction.
+    pub test: String,
+    /// The corrected p-value below which a difference counts as real.
+    pub level: f64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Threads that trained and ranked.
+    pub threads: usize,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Its name in the comparison.
+    pub name: String,
+    /// Kind of the model.
+    pub kind: String,
+    /// Its parameters, those that were tuned included.
+    pub params: Value,
+    /// Figures on the validation queries that chose the parameters.
+    pub validation: Figures,
+    /// Means over the test queries.
+    pub test: Figures,
+    /// 95 % confidence intervals of these means, by the bootstrap over queries.
+    pub intervals: IndexMap<String, [f64; 2]>,
+    /// Means by kind of query: `seen`, `clicks`, `length`.
+    pub bins: IndexMap<String, Vec<BinFigures>>,
+    /// Seconds of training with the parameters that were chosen.
+    pub seconds: f64,
+    /// Seconds of trying others.
+    pub tuning_seconds: f64,
+    /// Trials of tuning, the chosen one included; 0 where nothing was tuned.
+    pub trials: usize,
+    /// The most memory that the process had while it trained this model, in MiB; none where the system does not say.
+    pub peak_mib: Option<f64>,
+    /// Size of the model file.
+    pub model_mib: f64,
+    /// Time to rank one query, single-handed.
+    pub latency: Latency,
+    /// What training looked like.
+    pub curves: Vec<Curve>,
+    /// Names of the models that it is better than by the first measure, significantly.
+    pub beats: Vec<String>,
+    /// The same by every measure.
+    pub beats_by: IndexMap<String, Vec<String>>,
+}
+
+/// Means over some of the test queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BinFigures {
+    /// What they have in common.
+    pub bin: String,
+    /// How many they are.
+    pub queries: usize,
+    /// The means.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// Milliseconds to find the ten best documents for a query, one query at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Half of the queries took less.
+    pub p50_ms: f64,
+    /// 19 of 20 took less.
+    pub p95_ms: f64,
+    /// Queries that were timed.
+    pub queries: usize,
+}
+
+/// A figure of training or tuning against its course.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// What goes to the right: iterations, trials, weight.
+    pub x: String,
+    /// What goes up.
+    pub y: String,
+    /// The points.
+    pub points: Vec<[f64; 2]>,
+    /// The x of the model that was kept.
+    pub kept: Option<f64>,
+}
+
+/// `queries.json`: a test query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestQuery {
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// Clicks on its results in the training data.
+    pub clicks: f64,
+    /// Its words.
+    pub n_words: usize,
+    /// Its judged documents with their grades.
+    pub judged: Vec<(String, f32)>,
+}
+
+/// `results/NAME.json`: one model, query by query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Hash of all that the result depends on.
+    pub key: String,
+    /// Hash of all that the model depends on.
+    pub trained_key: String,
+    /// Its row of the table; what it beats is known only beside the others.
+    pub row: Compared,
+    /// For every measure of the test, the value of every test query, in the order of `queries.json`; none for a query
+    /// that is left out of the means.
+    pub per_query: IndexMap<String, Vec<Option<f64>>>,
+    /// The ten best documents of every test query, with their scores.
+    pub top: Vec<Vec<(String, f32)>>,
+}
+
+impl Comparison {
+    /// Reads `comparison.json` of a folder.
+    pub fn open(folder: &Path) -> Result<Self> {
+        if !folder.join("comparison.json").is_file() {
+            return Err(Error::format(
+                folder.display().to_string(),
+                "is no comparison: there is no comparison.json; `compare --out` makes one",
+            ));
+        }
+        read(&folder.join("comparison.json"))
+    }
+
+    /// The test queries of a comparison's folder.
+    pub fn queries(folder: &Path) -> Result<Vec<TestQuery>> {
+        read(&folder.join("queries.json"))
+    }
+
+    /// One model of a comparison's folder.
+    pub fn entry(folder: &Path, name: &str) -> Result<Entry> {
+        read(&Self::entry_path(folder, name))
+    }
+
+    pub(super) fn entry_path(folder: &Path, name: &str) -> PathBuf {
+        folder.join("results").join(format!("{}.json", file_name(name)))
+    }
+
+    /// The file of a model.
+    pub fn model(folder: &Path, name: &str) -> PathBuf {
+        folder.join("models").join(format!("{}.model", file_name(name)))
+    }
+}
+
+/// The name of a model as part of a file's name.
+pub(super) fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "+-._".contains(c) { c } else { '_' };
+    name.chars().map(plain).collect()
+}
+
+/// Writes a value as JSON, whole or not at all.
+pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    files::write_atomically(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)
+            .map_err(std::io::Error::from)
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(|e| Error::io(files::name_of(path), e))
+    })
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let name = files::name_of(path);
+    let bytes = files::read_all(path)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Error::format(name, format!("is not what `compare` writes ({e}); run `compare` again")))
+}

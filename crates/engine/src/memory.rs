@@ -1,0 +1,29 @@
+//! How much memory the process has held, where the system tells (Linux).
+
+/// The most memory the process has held since it began, or since [`reset_peak`], in bytes.
+pub fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+/// From now on the peak counts from what is held now. Says whether the system did so.
+pub fn reset_peak() -> bool {
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_peak_falls_when_it_is_reset() {
+        let Some(_) = super::peak() else { return };
+        let before = super::peak().unwrap();
+        let large = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let with = super::peak().unwrap();
+        assert!(with >= before + (48 << 20) || before >= 64 << 20, "{before} {with}");
+        drop(large);
+        if super::reset_peak() {
+            assert!(super::peak().unwrap() <= with);
+        }
+    }
+}

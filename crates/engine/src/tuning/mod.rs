@@ -1,0 +1,302 @@
+//! The parameters of a model that are best on the validation judgments, within so many trials or so much time.
+//!
+//! | strategy | what is tried |
+//! |---|---|
+//! | grid | all combinations, in order |
+//! | random | the settings as they are, then combinations drawn at random |
+//! | halving | the same, with a share of the full effort first; the best third goes on with three times the effort, and the settings as they are always do |
+//!
+//! The effort is what training takes most of: dimensions, tuples, iterations ([`effort_of`]). Test judgments are never
+//! looked at. The same seed tries the same; a budget of time ends the sequence earlier or later.
+
+mod space;
+mod trace;
+
+use std::path::Path;
+use std::time::Instant;
+
+use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::{Error, Result};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+pub use space::{Axis, Space};
+use trace::Trace;
+pub use trace::Trial;
+
+use crate::dataset::Dataset;
+use crate::matching::{MatchingModel, bind};
+use crate::training::Recipe;
+use crate::training::preference::Chosen;
+use crate::training::settings::Settings;
+use crate::validation::Validation;
+
+/// In successive halving one in so many goes on, with so many times the effort.
+const ETA: usize = 3;
+/// The smallest share of the full effort is 1 / ETA^2.
+const MOST_ROUNDS: usize = 3;
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// All combinations.
+    Grid,
+    /// Combinations drawn at random.
+    Random,
+    /// The same, most of them with less effort.
+    Halving,
+}
+
+/// What to search through, and for how long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// What varies.
+    pub space: Space,
+    /// How to search.
+    pub strategy: Strategy,
+    /// Settings that are tried at most.
+    pub trials: usize,
+    /// Seconds after which no trial is begun.
+    pub seconds: Option<f64>,
+    /// Whether more of the measure is better.
+    pub higher_is_better: bool,
+}
+
+/// What a search came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tuned {
+    /// What was tried, in order; those of earlier runs too.
+    pub trials: Vec<Trial>,
+    /// The best of the trials with the most effort, the earliest of equals.
+    pub best: usize,
+    /// Whether time was up before all was tried.
+    pub out_of_time: bool,
+}
+
+impl Tuned {
+    /// The trial that won.
+    pub fn best(&self) -> &Trial {
+        &self.trials[self.best]
+    }
+
+    /// The settings of the trial that won over those the search started from.
+    pub fn settings(&self, base: &[(String, Value)]) -> Settings {
+        over(base, &self.best().settings)
+    }
+}
+
+/// Settings with others in their place.
+fn over(base: &[(String, Value)], varied: &Map<String, Value>) -> Settings {
+    let kept = base.iter().filter(|(name, _)| !varied.contains_key(name)).cloned();
+    kept.chain(varied.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
+}
+
+/// Searches; `evaluate` says what settings are worth with a share of the full effort. Settings that a model cannot be
+/// trained with are trials without a value; that all fail is an error.
+fn search(
+    search: &Search,
+    seed: u64,
+    mut trace: Trace,
+    progress: &dyn Progress,
+    evaluate: &mut dyn FnMut(&Map<String, Value>, f64) -> Result<f64>,
+) -> Result<Tuned> {
+    let started = Instant::now();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let candidates: Vec<Map<String, Value>> = match search.strategy {
+        Strategy::Grid => search.space.grid(search.trials),
+        Strategy::Random | Strategy::Halving => search.space.random(search.trials, &mut rng),
+    }
+    .into_iter()
+    .map(|settings| settings.into_iter().collect())
+    .collect();
+    let rounds = match search.strategy {
+        Strategy::Halving => (candidates.len() as f64).log(ETA as f64).floor() as usize + 1,
+        _ => 1,
+    }
+    .clamp(1, MOST_ROUNDS);
+
+    let value = |trial: &Trial| match trial.validation {
+        Some(value) if search.higher_is_better => value,
+        Some(value) => -value,
+        None => f64::NEG_INFINITY,
+    };
+    let mut tuned = Tuned { trials: Vec::new(), best: 0, out_of_time: false };
+    let mut left: Vec<usize> = (0..candidates.len()).collect();
+    'rounds: for round in 0..rounds {
+        let share = (ETA as f64).powi(round as i32 + 1 - rounds as i32);
+        progress.begin("tuning", Some(left.len() as u64), "trials");
+        let first = tuned.trials.len();
+        for &candidate in &left {
+            let settings = &candidates[candidate];
+            if let Some(known) = trace.find(settings, share) {
+                tuned.trials.push(known.clone());
+            } else {
+                let spent = started.elapsed().as_secs_f64();
+                if search.seconds.is_some_and(|seconds| spent >= seconds) && !tuned.trials.is_empty() {
+                    tuned.out_of_time = true;
+                    break 'rounds;
+                }
+                let begun = Instant::now();
+                let (validation, error) = match evaluate(settings, share) {
+                    Ok(value) if value.is_finite() => (Some(value), None),
+                    Ok(value) => (None, Some(format!("the measure is {value}"))),
+                    Err(e @ (Error::Params(_) | Error::Shape(_) | Error::Diverged(_))) => {
+                        (None, Some(e.to_string()))
+                    }
+                    Err(other) => return Err(other),
+                };
+                let seconds = begun.elapsed().as_secs_f64();
+                let trial = Trial { settings: settings.clone(), share, validation, error, seconds };
+                trace.add(trial.clone())?;
+                tuned.trials.push(trial);
+            }
+            progress.advance(1);
+        }
+        let made = &tuned.trials[first..];
+        let mut order: Vec<usize> = (0..made.len()).collect();
+        order.sort_by(|&a, &b| value(&made[b]).total_cmp(&value(&made[a])).then(a.cmp(&b)));
+        let go_on = left.len().div_ceil(ETA);
+        // What the search started from always goes on: nothing that is worse than it is chosen.
+        left = order.into_iter().take(go_on).map(|place| left[place]).chain([0]).collect();
+        left.sort_unstable();
+        left.dedup();
+    }
+    let most = tuned.trials.iter().filter(|trial| trial.validation.is_some()).map(|trial| trial.share);
+    let most = most.fold(0.0, f64::max);
+    let finalists =
+        (0..).zip(&tuned.trials).filter(|(_, trial)| trial.share == most && trial.validation.is_some());
+    let best = finalists.max_by(|(i, a), (j, b)| value(a).total_cmp(&value(b)).then(j.cmp(i)));
+    match best {
+        Some((best, _)) => tuned.best = best,
+        None => {
+            let why = tuned.trials.first().and_then(|trial| trial.error.clone()).unwrap_or_default();
+            return Err(Error::Params(format!("none of the settings that were tried can be trained: {why}")));
+        }
+    }
+    Ok(tuned)
+}
+
+/// The parameter by which the effort of a model grows, and the least value of it that makes sense.
+pub fn effort_of(kind: &str) -> Option<(&'static str, u64)> {
+    match kind {
+        "pls" | "lsi-dt" | "lsi-qd" | "rmls" => Some(("d", 10)),
+        "ssi" | "sparse-preference" => Some(("tuples", 10_000)),
+        "svdfeature" => Some(("iterations", 2)),
+        "bltm" => Some(("iterations", 5)),
+        _ => None,
+    }
+}
+
+/// The settings that a search starts from: what is `auto` of sparse preferences becomes a number that can vary.
+fn start(kind: &str, settings: &[(String, Value)]) -> Settings {
+    let mut base = settings.to_vec();
+    if kind == "sparse-preference" {
+        let chosen = Chosen::default();
+        for (name, value) in [("margin", chosen.margin), ("c", chosen.c), ("lambda", chosen.lambda)] {
+            if !base.iter().any(|(other, value)| other == name && value.is_number()) {
+                base.retain(|(other, _)| other != name);
+                base.push((name.to_owned(), value.into()));
+            }
+        }
+    }
+    base
+}
+
+/// Where parameters are looked for.
+pub struct Tuner<'a> {
+    /// What models learn from.
+    pub dataset: &'a Dataset,
+    /// What they are measured on.
+    pub validation: &'a Validation,
+    /// Seed of the search and of every training.
+    pub seed: u64,
+    /// Keeps the trials; those it has are not made again.
+    pub trace: Option<&'a Path>,
+    /// Whether trials that depend on something else are thrown away, and no error.
+    pub replace: bool,
+}
+
+impl Tuner<'_> {
+    /// Finds the parameters of a kind of model that are best on the validation judgments. `settings` hold where
+    /// nothing varies.
+    pub fn tune(
+        &self,
+        kind: &str,
+        settings: &[(String, Value)],
+        how: &Search,
+        progress: &dyn Progress,
+    ) -> Result<(Recipe, Tuned)> {
+        let Self { dataset, validation, seed, trace, replace } = *self;
+        let base = start(kind, settings);
+        let full = Recipe::new(kind, &base)?;
+        full.validate()?;
+        check(&how.space, kind, &base, &full)?;
+        let depends_on = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "dataset": dataset.manifest.content_hash,
+            "model": kind,
+            "params": full.params(),
+            "measure": validation.measure().to_string(),
+            "ranked": validation.ranked(),
+            "seed": seed,
+        });
+        let trace = match trace {
+            Some(path) => Trace::open(path, &depends_on, replace)?,
+            None => Trace::in_memory(),
+        };
+        let tuned = search(how, seed, trace, progress, &mut |varied, share| {
+            let recipe = with_effort(kind, over(&base, varied), share)?;
+            recipe.validate()?;
+            measure(&recipe.train(dataset, seed, &Silent)?, dataset, validation)
+        })?;
+        Ok((Recipe::new(kind, &tuned.settings(&base))?, tuned))
+    }
+}
+
+/// A name or a value that the model does not have would fail in every trial.
+fn check(space: &Space, kind: &str, base: &[(String, Value)], full: &Recipe) -> Result<()> {
+    for (name, axis) in &space.0 {
+        match axis {
+            Axis::List(values) => {
+                for value in values {
+                    Recipe::new(kind, &over(base, &[(name.clone(), value.clone())].into_iter().collect()))?;
+                }
+            }
+            Axis::Range { .. } => {
+                if full.params().get(name).is_some_and(|value| !value.is_number()) {
+                    return Err(Error::Params(format!(
+                        "{name}: a range is for a parameter that is a number"
+                    )));
+                }
+                Recipe::new(
+                    kind,
+                    &over(base, &[(name.clone(), full.params()[name].clone())].into_iter().collect()),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A model with a share of the effort that its settings ask for.
+fn with_effort(kind: &str, mut settings: Settings, share: f64) -> Result<Recipe> {
+    if share < 1.0
+        && let Some((name, least)) = effort_of(kind)
+    {
+        let value = Recipe::new(kind, &settings)?.params()[name].as_u64().unwrap_or(least);
+        let less = ((value as f64 * share).round() as u64).clamp(least.min(value), value);
+        settings.retain(|(other, _)| other != name);
+        settings.push((name.to_owned(), less.into()));
+    }
+    Recipe::new(kind, &settings)
+}
+
+/// What a model is worth on the validation judgments.
+pub fn measure(model: &MatchingModel, dataset: &Dataset, validation: &Validation) -> Result<f64> {
+    let matcher = bind(model, dataset, validation.wanted(), &Silent)?;
+    let mut scorer = matcher.begin(&validation.queries())?;
+    validation.value(&mut *scorer)
+}
