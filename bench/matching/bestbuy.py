@@ -45,6 +45,10 @@ GRIDS = {
     "random-walk": {"steps": [1, 3, 5, 7, 9], "self_transition": [0.1, 0.5, 0.9]},
     "pls": {"d": [100, 200, 300, 400], "weight_power": [0, 0.25, 0.5, 0.75], "click_weight": [0.5, 1, 2]},
     "rmls": {"beta": [0.3, 0.5, 0.7], "gamma": [0, 0.3], "click_weight": [0.5, 1, 2, 4], "idf": ["smooth", "bm25"]},
+    "ssi": {"margin": [0.2, 0.5], "click_weight": [0.5, 1, 2]},
+    "svdfeature": {"d": [50, 100], "click_weight": [0.5, 1, 2]},
+    "bltm": {"topics": [50, 100, 200], "topic": [0.1, 0.3]},
+    "sparse-preference": {"tuples": [300000], "margin": [0.3, 1], "c": [1, 2, 5], "lambda": [1e-6]},
 }
 COMBINATIONS = [
     ("lsi-qd", "bm25"),
@@ -56,6 +60,9 @@ COMBINATIONS = [
     ("rmls + random-walk", "bm25"),
     ("pls + rmls", "bm25"),
 ]
+# Rankers over the scores of all models above; which ranker, and how large, they choose in folds of the validation
+# queries. LambdaMART is tried where LightGBM is there (MATCHRANK_LIGHTGBM), else ListNet alone.
+STACKS = {"stack of all": {}, "stack of all, with clicks": {"clicks": "true"}}
 OWN_CLICKS = "own clicks, then popularity"
 
 
@@ -120,6 +127,16 @@ class Program:
     def combine(self, data, first, second, out):
         return json.loads(self.run("train", "combination", "--data", data, "--of", first, second, "--out", out,
                                    "--format", "json"))
+
+    def stack(self, data, parts, parameters, out):
+        """Chooses and trains a ranker over models on the validation queries."""
+        settings = [part for name, value in parameters.items() for part in ("--set", f"{name}={value}")]
+        return json.loads(self.run("train", "stack", "--data", data, "--of", *parts, *settings, "--out", out,
+                                   "--format", "json"))
+
+    def stack_again(self, data, parts, stack, out):
+        """The ranker of a stack over the same models, trained with more clicks."""
+        self.run("train", "stack", "--data", data, "--of", *parts, "--ranker-of", stack, "--out", out)
 
     def rank(self, model, data, split, out):
         self.run("rank", "--model", model, "--data", data, "--split", split, "--top", 1000, "--out", out)
@@ -271,6 +288,13 @@ def measure(program, source, names, refit):
         figure = max(point["validation_ndcg@10"] for point in report["curve"])
         chosen[name] = (figure, {"a": weights[name]})
         say(f"{name}: {chosen[name]} ({time.monotonic() - began:.0f} s)")
+    parts = [f"{kind}.model" for kind in GRIDS]
+    for name, parameters in STACKS.items():
+        trials = program.stack(data, parts, parameters, f"{name}.model")["trials"]
+        kept = max(trials, key=lambda trial: trial["validation"])
+        size = {key: kept[key] for key in ("lambda", "leaves", "trees") if kept[key] is not None}
+        chosen[name] = (kept["validation"], {"ranker": kept["ranker"], **size})
+        say(f"{name}: {chosen[name]} ({time.monotonic() - began:.0f} s)")
 
     # Rank the test, once.
     if refit:
@@ -286,6 +310,10 @@ def measure(program, source, names, refit):
             write_run(work / f"{name}.run", combine_runs(*runs, weights[name], documents))
         else:
             program.rank(f"{name}.model", data, "test", f"{name}.run")
+    for name in STACKS:
+        if refit:
+            program.stack_again(data, parts, f"{name}.model", f"{name}, again.model")
+        program.rank(f"{name}{', again' * refit}.model", data, "test", f"{name}.run")
 
     # Measure.
     split = json.loads((work / data / "manifest.json").read_text())["split"]

@@ -64,7 +64,6 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "cpu_seconds": cpu_seconds,
                 "density": learner.density(),
                 "violations": learner.clock().violations,
-                "map": preference::mean_average_precision(&w, &split.test, 1, &Silent),
                 "list_map": preference::mean_average_precision(&w, &split.test, STEP, &Silent),
                 "error": preference::error(&w, &split.test, &test),
             }));

@@ -220,7 +220,7 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
                 table(&["over", "probability"], rows, Format::Table)
             )
         }
-        Why::Stacked { ranker, candidates, parts } => {
+        Why::Stacked { ranker, candidates, parts, counts } => {
             let mut rows: Vec<Vec<String>> = parts
                 .iter()
                 .map(|part| {
@@ -230,6 +230,10 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
                     vec![part.model.clone(), own, rank, standardised, adds]
                 })
                 .collect();
+            rows.extend(counts.iter().map(|count| {
+                let name = format!("log(1 + {})", count.count);
+                vec![name, number(count.scaled.into()), String::new(), String::new(), number(count.adds)]
+            }));
             rows.push(line(5, "score", score));
             let header = ["model", "its score", "its rank", "standardised", "adds"];
             let mut text = format!(

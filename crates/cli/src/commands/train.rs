@@ -284,6 +284,8 @@ enum DatasetModel {
     ///   depth=100            best documents of every model that are candidates
     ///   candidates=auto      which documents of a query are learned from: judged, all (the candidates), auto (judged
     ///                        where most queries have irrelevant ones among them)
+    ///   clicks=false         whether training clicks are features too: on the document, of the query, and of the query
+    ///                        on the document, each as log(1 + n)
     ///   queries=2000         validation queries that are learned from, at most
     ///   folds=5              folds of the validation queries
     ///   trees=200            trees at most
@@ -296,6 +298,9 @@ enum DatasetModel {
         /// The model files, called by their names without the ending
         #[arg(long, num_args = 1.., value_name = "MODEL", required = true)]
         of: Vec<PathBuf>,
+        /// Learn nothing: take the ranker of this stack, for the same models trained again with more data
+        #[arg(long, value_name = "STACK", conflicts_with = "settings")]
+        ranker_of: Option<PathBuf>,
     },
 }
 
@@ -414,7 +419,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             };
             (place, MatchingModel::Combination(Box::new(model)), dataset, weight.is_none())
         }
-        DatasetModel::Stack { common: Common { place, settings }, of } => {
+        DatasetModel::Stack { common: Common { place, settings }, of, ranker_of } => {
             let params: StackParams = params_from(&settings)?;
             params.validate()?;
             let mut parts: Vec<(String, MatchingModel)> = Vec::new();
@@ -428,8 +433,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 parts.push((name, model_file::load(path)?.0));
             }
             let dataset = Dataset::open(&place.data)?;
-            let model = Stack::train(parts, &dataset, &params, seed, &terminal)?;
-            (place, MatchingModel::Stack(Box::new(model)), dataset, true)
+            let model = match &ranker_of {
+                Some(path) => match model_file::load(path)?.0 {
+                    MatchingModel::Stack(stack) => stack.with_parts(parts)?,
+                    other => bail!("{}: a {} model, not a stack", path.display(), other.kind()),
+                },
+                None => Stack::train(parts, &dataset, &params, seed, &terminal)?,
+            };
+            (place, MatchingModel::Stack(Box::new(model)), dataset, ranker_of.is_none())
         }
     };
     model_file::save(&place.out, &model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;

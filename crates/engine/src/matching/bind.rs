@@ -10,7 +10,7 @@ use super::bm25_matcher::Bm25Matcher;
 use super::combination::CombinationMatcher;
 use super::latent_matcher::LatentMatcher;
 use super::preference_matcher::PreferenceMatcher;
-use super::stack::StackMatcher;
+use super::stack::{ClickCounts, StackMatcher};
 use super::walk::WalkMatcher;
 use super::{
     BltmModel, Combination, Inputs, LatentModel, Matcher, PreferenceModel, Stack, TextBm25, WalkModel,
@@ -129,7 +129,9 @@ impl<'a> Binding<'a, '_> {
             }
             MatchingModel::Stack(model) => {
                 let parts = model.parts.iter().map(|(_, part)| self.matcher(part)).collect::<Result<_>>()?;
-                Box::new(StackMatcher::new(model, parts))
+                let counts =
+                    if model.clicks { Some(ClickCounts::new(self.clicks()?, documents)) } else { None };
+                Box::new(StackMatcher::new(model, parts, counts))
             }
         })
     }

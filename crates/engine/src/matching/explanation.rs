@@ -62,6 +62,8 @@ pub enum Why {
         candidates: usize,
         /// The models.
         parts: Vec<StackedPart>,
+        /// Counts of training clicks that the ranker knows; none where it knows none.
+        counts: Vec<StackedCount>,
     },
 }
 
@@ -144,4 +146,15 @@ pub struct StackedPart {
     pub adds: f64,
     /// Its own score and why.
     pub explanation: Explanation,
+}
+
+/// A count of training clicks that a stack ranks by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackedCount {
+    /// What is counted.
+    pub count: &'static str,
+    /// log(1 + the count).
+    pub scaled: f32,
+    /// How much the score would fall if this were that of the mean candidate.
+    pub adds: f64,
 }

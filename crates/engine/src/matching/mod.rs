@@ -52,7 +52,7 @@ pub use bind::{MatchingModel, bind};
 pub use bltm::{BltmIteration, BltmModel, BltmReport, Topic};
 pub(crate) use bltm_matcher::{BltmScorer, KnownDocuments};
 pub use combination::Combination;
-pub use explanation::{ClickPath, Explanation, Pair, Part, StackedPart, Why, WordLikelihood};
+pub use explanation::{ClickPath, Explanation, Pair, Part, StackedCount, StackedPart, Why, WordLikelihood};
 pub use latent::{Inputs, LatentKind, LatentModel};
 pub use latent_matcher::LatentScorer;
 pub use preference::{PreferenceModel, WeightedWord};

@@ -129,9 +129,12 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
     let bltm = MatchingModel::Bltm(Box::new(bltm));
     let with_topics = combine(&bltm, &three);
     let parts = [("words", &bm25), ("clicks", &walk), ("both", &pls)];
-    let parts = parts.map(|(name, model)| (name.to_owned(), model.clone())).into();
-    let params = StackParams { ranker: StackKind::ListNet, depth: 50, ..Default::default() };
-    let stack = MatchingModel::Stack(Box::new(Stack::train(parts, dataset, &params, 1, &Silent).unwrap()));
+    let parts = parts.map(|(name, model)| (name.to_owned(), model.clone())).to_vec();
+    let stack = |clicks: bool| {
+        let params = StackParams { ranker: StackKind::ListNet, depth: 50, clicks, ..Default::default() };
+        let stack = Stack::train(parts.clone(), dataset, &params, 1, &Silent).unwrap();
+        MatchingModel::Stack(Box::new(stack))
+    };
     vec![
         bm25,
         pls,
@@ -146,7 +149,8 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
         by_steps,
         bltm,
         with_topics,
-        stack,
+        stack(false),
+        stack(true),
     ]
 }
 
@@ -231,7 +235,9 @@ fn explanations_add_up() {
                     others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>()
                 }
                 Why::Parts { parts } => parts.iter().map(|part| part.contribution).sum(),
-                Why::Stacked { parts, .. } => parts.iter().map(|part| part.adds).sum(),
+                Why::Stacked { parts, counts, .. } => {
+                    parts.iter().map(|part| part.adds).chain(counts.iter().map(|count| count.adds)).sum()
+                }
                 Why::Words { words, .. } => words.iter().map(|word| f64::from(word.score)).sum(),
                 Why::Paths { paths, .. } => {
                     assert!(!paths.is_empty() && paths.iter().all(|path| path.probability <= 1.0));
@@ -311,4 +317,59 @@ fn tuning_finds_what_ranking_with_every_weight_finds() {
     }
     let best = tuned.curve.iter().map(|(_, ndcg)| *ndcg).fold(0.0, f64::max);
     assert!(best > 0.0 && tuned.curve.contains(&(tuned.weight, best)), "{:?}", tuned.curve);
+}
+
+/// Counts of clicks, and what a stack makes of them, with all documents and with some.
+#[test]
+fn a_stack_counts_training_clicks() {
+    let (_folder, dataset) = dataset();
+    let (queries, responses) = (dataset.queries().unwrap(), dataset.responses().unwrap());
+    let Some(MatchingModel::Stack(stack)) = models(&dataset).pop() else { panic!("the last is a stack") };
+    assert!(stack.clicks && stack.columns().iter().any(|name| name.starts_with("clicks on the document")));
+    let model = MatchingModel::Stack(stack.clone());
+    let text = queries[responses[0].query as usize].text.clone();
+    let wanted: Vec<u32> = (0..2500).filter(|row| row % 3 != 1).collect();
+    let mut seen = 0;
+    for text in [text.as_str(), "w1 w1 w39"] {
+        for wanted in [None, Some(&wanted[..])] {
+            let matcher = bind(&model, &dataset, wanted, &Silent).unwrap();
+            for document in [0u32, 11, 77, 400, 1000] {
+                let row = wanted.map_or(document, |wanted| wanted[document as usize]);
+                let sum = |is_counted: &dyn Fn(bool, bool) -> bool| {
+                    let counted = responses.iter().filter(|response| {
+                        let own = queries[response.query as usize].text == text;
+                        is_counted(own, response.document == row)
+                    });
+                    counted.map(|response| f64::from(response.response)).sum::<f64>().ln_1p() as f32
+                };
+                let expected = [sum(&|_, on| on), sum(&|own, _| own), sum(&|own, on| own && on)];
+                let Why::Stacked { counts, .. } = matcher.explain(text, document).unwrap().why else {
+                    panic!()
+                };
+                let found: Vec<f32> = counts.iter().map(|count| count.scaled).collect();
+                assert_eq!(found, expected, "{text} {row}");
+                seen += usize::from(expected[0] > 0.0) + usize::from(expected[1] > 0.0);
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+#[test]
+fn the_ranker_of_a_stack_takes_the_same_models_trained_again() {
+    let (_folder, dataset) = dataset();
+    let Some(MatchingModel::Stack(stack)) = models(&dataset).pop() else { panic!("the last is a stack") };
+    let mut parts = stack.parts.clone();
+    parts[2].1 = extended(LatentKind::Pls, &dataset);
+    let again = stack.clone().with_parts(parts.clone()).unwrap();
+    assert_eq!((&again.ranker, again.clicks), (&stack.ranker, true));
+    let top = |stack: Stack| {
+        let model = MatchingModel::Stack(Box::new(stack));
+        bind(&model, &dataset, None, &Silent).unwrap().top(&QUERIES[..1], 5, &Silent).unwrap()
+    };
+    assert_ne!(top(again), top(*stack.clone()));
+    parts.swap(0, 1);
+    let error = stack.clone().with_parts(parts).unwrap_err().to_string();
+    assert!(error.contains("words (bm25), clicks (random-walk), both (pls)"), "{error}");
+    assert!(stack.with_parts(Vec::new()).is_err());
 }

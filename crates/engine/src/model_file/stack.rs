@@ -1,5 +1,6 @@
 //! A ranker over the scores of models: metadata `names`, `depth` and `trials` (JSON); the ranker under names that start
-//! with `ranker.`, and the models under those that start with `part0.`, `part1.`, ...
+//! with `ranker.`, and the models under those that start with `part0.`, `part1.`, ... Where training clicks are features
+//! too, metadata `clicks` is true; else it is not there.
 
 use matchrank_core::{Error, Result};
 
@@ -13,6 +14,9 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()>
     file.put_json("names", &names)?;
     file.put_json("depth", &model.depth)?;
     file.put_json("trials", &model.trials)?;
+    if model.clicks {
+        file.put_json("clicks", &true)?;
+    }
     match &model.ranker {
         StackRanker::Linear(model) => ranker::put(&mut file.inside("ranker"), model)?,
         StackRanker::Boosted(model) => boosted::put(&mut file.inside("ranker"), model)?,
@@ -40,7 +44,8 @@ pub(super) fn get(file: &Reader<'_>) -> Result<Stack> {
         .enumerate()
         .map(|(i, name)| Ok((name, super::get(&file.inside(&format!("part{i}")))?)));
     let parts = parts.collect::<Result<Vec<_>>>()?;
-    let stack = Stack { parts, ranker, depth: file.json("depth")?, trials: file.json("trials")? };
+    let clicks = file.has_metadata("clicks").then(|| file.json("clicks")).transpose()?.unwrap_or(false);
+    let stack = Stack { parts, ranker, depth: file.json("depth")?, clicks, trials: file.json("trials")? };
     if stack.parts.is_empty() || stack.depth == 0 || n_features != stack.n_features() {
         return Err(Error::Shape(format!(
             "has {} models and a ranker of {n_features} features, where {} are expected",

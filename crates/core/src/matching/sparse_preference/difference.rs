@@ -14,6 +14,8 @@ pub(super) struct Difference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) at: u32,
+    /// The columns of all words before.
+    pub(super) rank: u32,
     pub(super) bits: u64,
 }
 
@@ -68,7 +70,7 @@ impl Difference {
         let (at, bit) = (column / 64, 1 << (column % 64));
         match self.words.last_mut() {
             Some(word) if word.at == at => word.bits |= bit,
-            _ => self.words.push(Word { at, bits: bit }),
+            _ => self.words.push(Word { at, rank: self.columns.len() as u32, bits: bit }),
         }
         self.columns.push(column);
         self.padded.push(value);

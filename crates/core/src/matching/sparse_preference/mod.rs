@@ -55,6 +55,8 @@ mod merge;
 mod pace;
 mod packed;
 mod params;
+mod present;
+mod restricted;
 mod row;
 mod shrinkage;
 #[cfg(test)]

@@ -8,6 +8,7 @@
 use super::change::{Change, Room};
 use super::difference::{Difference, PADDING, Spread};
 use super::merge::{Addition, merge_row};
+use super::present::{Meeting, Present};
 use super::shrinkage::Shrinkage;
 use super::unpacked::{pack, unpack};
 use super::violation::Part;
@@ -101,14 +102,16 @@ impl Packed {
         unpack(&self.words, &self.numbers, due, columns.values_mut());
     }
 
-    /// Adds `scale` times the difference to columns that have an entry, and `averaged` times as much to their
-    /// sums.
-    pub(super) fn add_where_present(&mut self, scale: f32, difference: &Difference, averaged: f32) {
-        let (columns, values) = (&difference.columns, difference.values());
-        assert!(columns.last().is_none_or(|&last| (last as usize / 64) < self.words.len()));
-        add_where_present(columns, values, &self.words, &mut self.numbers, scale);
+    /// Finds the entries that a difference meets; see [`Present`].
+    pub(super) fn meet(&self, difference: &Difference, present: &mut Present) -> (u32, u32) {
+        present.find(&self.words, &self.numbers, difference)
+    }
+
+    /// Adds `scale` times the difference to entries that it meets, and `averaged` times as much to their sums.
+    pub(super) fn add(&mut self, meeting: Meeting<'_>, scale: f32, averaged: f32) {
+        meeting.add_to(&mut self.numbers, scale);
         if !self.sums.is_empty() {
-            add_where_present(columns, values, &self.words, &mut self.sums, scale * averaged);
+            meeting.add_to(&mut self.sums, scale * averaged);
         }
     }
 
@@ -211,19 +214,5 @@ vectorised! {
             if is_there { shrinkage.value(numbers[place]) * value } else { 0.0 }
         });
         lanes.iter().fold(f64::from(rest.sum::<f32>()), |sum, &lane| sum + f64::from(lane))
-    }
-}
-
-vectorised! {
-    /// Columns ascend, and the last must be one of the row.
-    fn add_where_present(columns: &[u32], values: &[f32], words: &[Word], numbers: &mut [f32], scale: f32) {
-        for (&column, &value) in columns.iter().zip(values) {
-            // SAFETY: columns ascend, and the last is within the row; places have a number or are padding.
-            unsafe {
-                let (place, is_there) = place(words, column);
-                let number = numbers.get_unchecked_mut(place);
-                *number += if is_there { scale * value } else { 0.0 };
-            }
-        }
     }
 }

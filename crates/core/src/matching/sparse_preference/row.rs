@@ -9,7 +9,7 @@
 //! How entries are kept follows from what happened to the row alone, so that W does not depend on threads.
 
 use super::change::{Change, Room};
-use super::difference::{Difference, Spread};
+use super::difference::Spread;
 use super::list::List;
 use super::packed::Packed;
 use super::shrinkage::Shrinkage;
@@ -92,12 +92,20 @@ impl Row {
         }
     }
 
-    /// Adds `scale` times the difference to entries that are there, of a row that nothing is due of.
+    /// The entries of a long row, to be changed.
+    pub(super) fn packed_mut(&mut self) -> Option<&mut Packed> {
+        match &mut self.entries {
+            Entries::Packed(packed) => Some(packed),
+            _ => None,
+        }
+    }
+
+    /// Adds `scale` times the difference to entries that are there, of a row that is not packed and that nothing is
+    /// due of.
     pub(super) fn add_where_present(
         &mut self,
         scale: f32,
-        difference: &Difference,
-        spread: &Spread,
+        difference: &Spread,
         shared: Option<u32>,
         whole: Whole,
     ) {
@@ -107,10 +115,8 @@ impl Row {
             }
             self.begin(shared, whole);
         }
-        match &mut self.entries {
-            Entries::Start => unreachable!("a row that has begun"),
-            Entries::List(list) => list.add_where_present(scale, spread, whole.averaged),
-            Entries::Packed(packed) => packed.add_where_present(scale, difference, whole.averaged),
+        if let Entries::List(list) = &mut self.entries {
+            list.add_where_present(scale, difference, whole.averaged);
         }
     }
 

@@ -17,6 +17,8 @@ use super::clock::Clock;
 use super::difference::{Difference, Spread};
 use super::gram::Gram;
 use super::learner::{Learner, shared_column};
+use super::present::Present;
+use super::restricted::Met;
 use super::row::{Row, Whole};
 use super::violation::{self, Part, Violation};
 use super::{PreferenceParams, Tuple};
@@ -40,10 +42,10 @@ pub(super) enum Stop {
 }
 
 /// What all workers read.
-struct Task<'a> {
+pub(super) struct Task<'a> {
     params: &'a PreferenceParams,
     n_columns: usize,
-    shared: &'a [u32],
+    pub(super) shared: &'a [u32],
     queries: &'a Csr,
     documents: &'a Csr,
     tuples: &'a [Tuple],
@@ -121,7 +123,7 @@ pub(super) fn threads(learner: &Learner, queries: &Csr, documents: &Csr, tuples:
 }
 
 /// The rows of one thread: those of shards `me`, `me` + `n_threads`, ...
-struct Worker<'a> {
+pub(super) struct Worker<'a> {
     me: usize,
     n_threads: usize,
     /// A bit for every shard of this thread.
@@ -149,11 +151,11 @@ impl Worker<'_> {
         self.own >> (row as usize % SHARDS) & 1 != 0
     }
 
-    fn row(&self, row: u32) -> &Row {
+    pub(super) fn row(&self, row: u32) -> &Row {
         &self.shards[row as usize % SHARDS / self.n_threads][row as usize / SHARDS]
     }
 
-    fn row_mut(&mut self, row: u32) -> &mut Row {
+    pub(super) fn row_mut(&mut self, row: u32) -> &mut Row {
         &mut self.shards[row as usize % SHARDS / self.n_threads][row as usize / SHARDS]
     }
 
@@ -182,12 +184,13 @@ impl Worker<'_> {
             }
             block = next_block(&tuples[done..], clock.block(params));
             if clock.ends_block(params) {
-                let mut parts = violation::parts(&violations, |row| self.is_own(row));
-                if clock.restricted(params) {
-                    self.write_where_present(task, &parts, before, &mut bench.spread);
-                    parts.clear();
+                let mut parts = Vec::new();
+                if !clock.restricted(params) {
+                    parts = violation::parts(&violations, |row| self.is_own(row));
+                    parts = bench.by_row.sort(&parts, |part| part.row);
+                } else if let Some(violation) = violations.first() {
+                    self.write_where_present(task, violation.eta, before, &mut bench);
                 }
-                let parts = bench.by_row.sort(&parts, |part| part.row);
                 self.turn(task, &parts, block, before, clock.whole(n_columns), &mut bench);
                 violations.clear();
                 self.find_products(task, &[], block, &mut bench);
@@ -209,6 +212,10 @@ impl Worker<'_> {
         bench: &mut Bench,
     ) {
         bench.begin(task, block, |row| self.is_own(row));
+        if task.clock.restricted(task.params) {
+            self.read_where_present(whole, bench);
+            return self.read_short(task, block, whole, bench);
+        }
         let Bench { differences, scores, visits, short, room, .. } = bench;
         let mut parts = parts.chunk_by(|a, b| a.row == b.row).peekable();
         let mut visits = visits.chunk_by(|a, b| a.row == b.row).peekable();
@@ -286,23 +293,6 @@ impl Worker<'_> {
         let is_own = |s| Board::finder(s, self.n_threads) == self.me;
         gram.set(&earlier.chain(tuples).collect::<Vec<_>>(), is_own);
     }
-
-    /// Adds one violation to entries of this worker that are there.
-    fn write_where_present(
-        &mut self,
-        task: &Task<'_>,
-        parts: &[Part<'_>],
-        whole: Whole,
-        spread: &mut Spread,
-    ) {
-        let Some(Part { difference, .. }) = parts.first() else { return };
-        spread.set(&difference.columns, difference.values());
-        for part in parts {
-            let column = shared_column(task.shared[part.row as usize]);
-            self.row_mut(part.row).add_where_present(part.scale, difference, spread, column, whole);
-        }
-        spread.clear(&difference.columns);
-    }
 }
 
 fn next_block(tuples: &[Tuple], length: usize) -> &[Tuple] {
@@ -311,31 +301,34 @@ fn next_block(tuples: &[Tuple], length: usize) -> &[Tuple] {
 
 /// A row that a tuple reads.
 #[derive(Debug, Clone, Copy)]
-struct Visit {
-    row: u32,
+pub(super) struct Visit {
+    pub(super) row: u32,
     /// The number of the tuple in its block.
     at: u32,
     /// The weight of the word in the query.
-    weight: f32,
+    pub(super) weight: f32,
 }
 
 /// What a worker needs to go through a block.
-struct Bench {
+pub(super) struct Bench {
     /// d+ - d- of every tuple.
-    differences: Vec<Difference>,
+    pub(super) differences: Vec<Difference>,
     /// The score of every tuple without what the block has added to W.
-    scores: Vec<Sum>,
+    pub(super) scores: Vec<Sum>,
     /// What the block has added to the score of every tuple, after those of its tuples that came in an earlier
     /// call.
     added: Vec<f64>,
     /// Rows that tuples read, by row.
-    visits: Vec<Visit>,
+    pub(super) visits: Vec<Visit>,
     /// Those among them that are not packed.
-    short: Vec<Visit>,
+    pub(super) short: Vec<Visit>,
+    /// Where only entries that are there may change, what the tuple meets in rows that are packed.
+    pub(super) present: Present,
+    pub(super) met: Vec<Met>,
     by_row: ByRow,
     by_tuple: ByRow,
     /// All 0 while not in use.
-    spread: Spread,
+    pub(super) spread: Spread,
     room: Room,
     gram: Gram,
 }
@@ -348,6 +341,8 @@ impl Bench {
             added: Vec::new(),
             visits: Vec::new(),
             short: Vec::new(),
+            present: Present::default(),
+            met: Vec::new(),
             by_row: ByRow::new(task.shared.len()),
             by_tuple: ByRow::new(Clock::BLOCK),
             spread: Spread::new(task.n_columns),

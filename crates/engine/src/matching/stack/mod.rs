@@ -8,28 +8,31 @@
 //!
 //! A document without a score counts as 0, as in a [combination](super::Combination). The ranker is trained on the
 //! validation judgments, which the models have not learned from; see [`train`](Stack::train). Where candidates are
-//! given, these are ranked; of the whole collection, those that a model has among its best.
+//! given, these are ranked; of the whole collection, those that a model has among its best. Training clicks may be
+//! features too; see [`StackParams::clicks`].
 
+mod clicks;
 mod training;
 
 use std::ops::Range;
 
 use foldhash::HashMap;
-use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::Ranker;
+use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub(super) use clicks::ClickCounts;
 pub use training::{StackCandidates, StackParams, StackTrial};
 
-use super::{Explanation, Matcher, MatchingModel, Scorer, StackedPart, Why};
+use super::{Explanation, Matcher, MatchingModel, Scorer, StackedCount, StackedPart, Why};
 use crate::rankers::RankerModel;
 use crate::rankers::boosted::BoostedModel;
 use crate::retrieval::Hit;
 
-/// Features that every model gives.
+/// Features that every model and every count of clicks gives.
 pub(crate) const FEATURES: usize = 2;
 
 /// Models and a ranker over their scores; see the module.
@@ -41,6 +44,8 @@ pub struct Stack {
     pub ranker: StackRanker,
     /// Best documents of every model that are candidates.
     pub depth: usize,
+    /// Whether training clicks are features too.
+    pub clicks: bool,
     /// The rankers that were tried, and what they were worth on the validation judgments.
     pub trials: Vec<StackTrial>,
 }
@@ -95,7 +100,9 @@ impl Ranker for StackRanker {
 impl Stack {
     /// What the columns of the features that its ranker takes are called.
     pub fn columns(&self) -> Vec<String> {
-        let columns = self.parts.iter().flat_map(|(name, _)| [name.clone(), format!("{name}, standardised")]);
+        let counts = clicks::COUNTS.iter().filter(|_| self.clicks).map(|&name| name.to_owned());
+        let names = self.parts.iter().map(|(name, _)| name.clone()).chain(counts);
+        let columns = names.flat_map(|name| [name.clone(), format!("{name}, standardised")]);
         columns.enumerate().filter(|(column, _)| self.ranker.takes(*column)).map(|(_, name)| name).collect()
     }
 
@@ -103,9 +110,30 @@ impl Stack {
     pub(crate) fn n_features(&self) -> usize {
         self.columns().len()
     }
+
+    /// All features of a document.
+    fn width(&self) -> usize {
+        FEATURES * (self.parts.len() + if self.clicks { clicks::COUNTS.len() } else { 0 })
+    }
+
+    /// The same ranker over other models, which must have the names and kinds of those it has learned from: these,
+    /// trained again with more data.
+    pub fn with_parts(self, parts: Vec<(String, MatchingModel)>) -> Result<Self> {
+        let described = |parts: &[(String, MatchingModel)]| {
+            let parts = parts.iter().map(|(name, model)| format!("{name} ({})", model.kind()));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let [own, others] = [described(&self.parts), described(&parts)];
+        if own != others {
+            return Err(Error::Params(format!(
+                "the ranker ranks by {own}, in this order; the models given are {others}"
+            )));
+        }
+        Ok(Self { parts, ..self })
+    }
 }
 
-/// Rows of features from the scores of every model for the same documents.
+/// Rows of features from the scores of every model, and counts, for the same documents.
 fn features(scores: &[Vec<f32>]) -> Vec<f32> {
     let n = scores.first().map_or(0, Vec::len);
     let mut rows = vec![0.0; n * FEATURES * scores.len()];
@@ -130,11 +158,21 @@ fn features(scores: &[Vec<f32>]) -> Vec<f32> {
 pub(super) struct StackMatcher<'a> {
     model: &'a Stack,
     parts: Vec<Box<dyn Matcher + 'a>>,
+    counts: Option<ClickCounts<'a>>,
 }
 
 impl<'a> StackMatcher<'a> {
-    pub(super) fn new(model: &'a Stack, parts: Vec<Box<dyn Matcher + 'a>>) -> Self {
-        Self { model, parts }
+    pub(super) fn new(
+        model: &'a Stack,
+        parts: Vec<Box<dyn Matcher + 'a>>,
+        counts: Option<ClickCounts<'a>>,
+    ) -> Self {
+        Self { model, parts, counts }
+    }
+
+    /// The counts of clicks that are features.
+    fn counts(&self, query: &str, documents: &[u32]) -> Vec<Vec<f32>> {
+        self.counts.iter().flat_map(|counts| counts.of(query, documents)).collect()
     }
 }
 
@@ -196,30 +234,40 @@ impl Matcher for StackMatcher<'_> {
             documents.insert(place, document);
             place
         });
-        let scores = scores_of(&self.parts, query, &documents)?;
+        let mut scores = scores_of(&self.parts, query, &documents)?;
+        scores.extend(self.counts(query, &documents));
         let (rows, n) = (features(&scores), documents.len());
-        let width = FEATURES * self.parts.len();
+        let width = self.model.width();
         let row = &rows[place * width..(place + 1) * width];
         let score = self.model.score_rows(row)?[0];
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for (part, (name, _)) in self.model.parts.iter().enumerate() {
+        let adds = |source: usize| -> Result<f64> {
             let mut without = row.to_vec();
-            let columns = FEATURES * part..FEATURES * (part + 1);
-            for column in columns {
+            for column in FEATURES * source..FEATURES * (source + 1) {
                 without[column] = (0..n).map(|i| rows[i * width + column]).sum::<f32>() / n as f32;
             }
+            Ok(f64::from(score - self.model.score_rows(&without)?[0]))
+        };
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (part, (name, _)) in self.model.parts.iter().enumerate() {
             parts.push(StackedPart {
                 model: name.clone(),
                 standardised: f64::from(row[FEATURES * part + 1]),
                 rank: (!scores[part][place].is_nan())
                     .then(|| 1 + scores[part].iter().filter(|&&other| other > scores[part][place]).count()),
-                adds: f64::from(score - self.model.score_rows(&without)?[0]),
+                adds: adds(part)?,
                 explanation: self.parts[part].explain(query, document)?,
             });
         }
+        let counts = clicks::COUNTS.iter().zip(self.parts.len()..scores.len()).map(|(&count, source)| {
+            Ok(StackedCount { count, scaled: scores[source][place], adds: adds(source)? })
+        });
+        let counts = counts.collect::<Result<Vec<_>>>()?;
         let known = parts.iter().any(|part| part.explanation.score.is_some());
         let ranker = self.model.ranker.kind().to_owned();
-        Ok(Explanation { score: known.then_some(score), why: Why::Stacked { ranker, candidates: n, parts } })
+        Ok(Explanation {
+            score: known.then_some(score),
+            why: Why::Stacked { ranker, candidates: n, parts, counts },
+        })
     }
 }
 
@@ -235,7 +283,7 @@ fn scores_of(parts: &[Box<dyn Matcher + '_>], query: &str, documents: &[u32]) ->
 impl Stack {
     /// The scores of rows of features.
     fn score_rows(&self, rows: &[f32]) -> Result<Vec<f32>> {
-        let width = FEATURES * self.parts.len();
+        let width = self.width();
         let taken: Vec<f32> = rows
             .iter()
             .enumerate()
@@ -283,8 +331,10 @@ impl Scorer for StackScorer<'_> {
             part.list(query, documents, &mut scores);
             scores
         });
-        let parts: Vec<Vec<f32>> = parts.collect();
+        let mut parts: Vec<Vec<f32>> = parts.collect();
+        parts.extend(self.matcher.counts(&self.queries[query], documents));
         let found = self.matcher.model.score_rows(&features(&parts)).expect("scores are finite");
+        parts.truncate(self.parts.len());
         scores.copy_from_slice(&found);
         for (i, score) in scores.iter_mut().enumerate() {
             if parts.iter().all(|part| part[i].is_nan()) {

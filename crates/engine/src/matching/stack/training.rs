@@ -16,6 +16,7 @@ use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::clicks::{COUNTS, ClickCounts};
 use super::{FEATURES, Stack, StackKind, StackRanker, candidates, features};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::MatchingModel;
@@ -39,6 +40,9 @@ pub struct StackParams {
     pub depth: usize,
     /// Which documents of a validation query are learned from. Default: auto.
     pub candidates: StackCandidates,
+    /// Whether training clicks (on the document, of the query, and of the query on the document) are features too.
+    /// Default: false.
+    pub clicks: bool,
     /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.
     pub queries: usize,
     /// Folds of the validation queries. Default: 5.
@@ -69,6 +73,7 @@ impl Default for StackParams {
             ranker: StackKind::Auto,
             depth: 100,
             candidates: StackCandidates::Auto,
+            clicks: false,
             queries: 2000,
             folds: 5,
             trees: 200,
@@ -116,7 +121,8 @@ struct Lessons<'a> {
     ids: &'a [String],
     /// For every list: the number of its query, its documents, their grades and features.
     lists: Vec<Lesson>,
-    n_parts: usize,
+    /// Models and counts of clicks.
+    n_sources: usize,
     n_folds: usize,
 }
 
@@ -171,7 +177,7 @@ impl Stack {
         let ids = dataset.document_ids()?;
         let lists = {
             let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
-            lessons(&models, dataset, &held_out, &ids, (ranked, params.depth), progress)?
+            lessons(&models, dataset, &held_out, &ids, (ranked, params), progress)?
         };
         if lists.len() < params.folds {
             return Err(Error::Params(format!(
@@ -181,10 +187,10 @@ impl Stack {
                 params.folds
             )));
         }
-        let lessons =
-            Lessons { held_out: &held_out, ids: &ids, lists, n_parts: parts.len(), n_folds: params.folds };
+        let n_sources = parts.len() + if params.clicks { COUNTS.len() } else { 0 };
+        let lessons = Lessons { held_out: &held_out, ids: &ids, lists, n_sources, n_folds: params.folds };
         let (ranker, trials) = lessons.choose(params, seed, progress)?;
-        Ok(Self { parts, ranker, depth: params.depth, trials })
+        Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
     }
 
     /// The ranker that was kept, among those that were tried.
@@ -206,10 +212,11 @@ fn lessons(
     dataset: &Dataset,
     held_out: &HeldOut,
     ids: &[String],
-    (ranked, depth): (Ranked, usize),
+    (ranked, params): (Ranked, &StackParams),
     progress: &dyn Progress,
 ) -> Result<Vec<Lesson>> {
     let matchers = bind_all(models, dataset, None, progress)?;
+    let counts = params.clicks.then(|| ClickCounts::of_dataset(dataset)).transpose()?;
     let rows: HashMap<&str, u32> = ids.iter().map(String::as_str).zip(0..).collect();
     let size = matchers.iter().map(|matcher| matcher.batch_size()).min().unwrap_or(1).max(1);
     let numbered: Vec<usize> = (0..held_out.queries.len()).collect();
@@ -219,7 +226,7 @@ fn lessons(
         let texts: Vec<&str> = batch.iter().map(|&query| held_out.queries[query].text.as_str()).collect();
         let scorers = matchers.iter().map(|matcher| matcher.begin(&texts)).collect::<Result<Vec<_>>>()?;
         let documents = match ranked {
-            Ranked::All => candidates(&matchers, &texts, depth)?,
+            Ranked::All => candidates(&matchers, &texts, params.depth)?,
             Ranked::Judged => batch.iter().map(|&query| judged(&held_out.judged[query], &rows)).collect(),
         };
         for ((place, &query), documents) in batch.iter().enumerate().zip(documents) {
@@ -231,7 +238,7 @@ fn lessons(
                 .iter()
                 .filter_map(|(id, grade)| Some((*rows.get(id.as_str())?, *grade)))
                 .collect();
-            let scores: Vec<Vec<f32>> = scorers
+            let mut scores: Vec<Vec<f32>> = scorers
                 .iter()
                 .map(|scorer| {
                     let mut scores = vec![0.0; documents.len()];
@@ -239,6 +246,7 @@ fn lessons(
                     scores
                 })
                 .collect();
+            scores.extend(counts.iter().flat_map(|counts| counts.of(texts[place], &documents)));
             let grades =
                 documents.iter().map(|document| grades.get(document).copied().unwrap_or(0.0)).collect();
             lists.push(Lesson { query, grades, rows: features(&scores), documents });
@@ -265,7 +273,7 @@ impl Lessons<'_> {
             let columns = lesson.rows.iter().enumerate();
             values.extend(columns.filter(|(at, _)| for_trees || at % FEATURES == 1).map(|(_, &value)| value));
         }
-        let n_features = if for_trees { FEATURES * self.n_parts } else { self.n_parts };
+        let n_features = if for_trees { FEATURES * self.n_sources } else { self.n_sources };
         FeatureLists::from_dense(&lengths, labels, n_features as u32, values)
     }
 

@@ -168,6 +168,7 @@ fn models() -> Vec<MatchingModel> {
         parts: vec![("words".into(), small().0), ("clicks".into(), latent(LatentKind::Rmls))],
         ranker: StackRanker::Boosted(boosted::trees(4)),
         depth: 10,
+        clicks: false,
         trials: vec![trial(Some(0.5), None, 0.25), trial(None, Some(4), 0.5)],
     })));
     models
@@ -297,4 +298,20 @@ fn files_that_contradict_themselves_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     assert!(save(&path, &MatchingModel::Latent(broken), &Provenance::default()).is_err());
+}
+
+#[test]
+fn a_stack_that_counts_clicks_says_so() {
+    let Some(MatchingModel::Stack(mut stack)) = models().pop() else { panic!("the last is a stack") };
+    stack.clicks = true;
+    stack.ranker = StackRanker::Boosted(boosted::trees(10));
+    let bytes = saved(&MatchingModel::Stack(stack.clone()), &small().1);
+    let (MatchingModel::Stack(again), _) = loaded(&bytes).unwrap() else { panic!("a stack") };
+    assert!(again.clicks && again.ranker == stack.ranker);
+    // Without the counts the ranker has too many features.
+    let error = refusal(&with_header(&bytes, r#""clicks":"true""#, r#""clicks":"null""#));
+    assert!(!error.is_empty());
+    stack.clicks = false;
+    let error = refusal(&saved(&MatchingModel::Stack(stack), &small().1));
+    assert!(error.contains("10 features, where 4"), "{error}");
 }

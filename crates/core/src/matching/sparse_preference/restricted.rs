@@ -1,0 +1,49 @@
+//! Steps where only entries that are there may change, as in refitting and for the diagonal form. A block is one
+//! step.
+
+use super::learner::shared_column;
+use super::row::Whole;
+use super::workers::{Bench, Task, Visit, Worker};
+
+/// A packed row that the tuple reads, and where to find what its difference meets there.
+pub(super) type Met = (Visit, (u32, u32));
+
+impl Worker<'_> {
+    /// Finds the score of a tuple as far as packed rows of this worker go, and which rows are not packed.
+    pub(super) fn read_where_present(&self, whole: Whole, bench: &mut Bench) {
+        let Bench { differences, scores, visits, short, present, met, .. } = bench;
+        present.clear();
+        met.clear();
+        for (at, &visit) in visits.iter().enumerate() {
+            if let Some(next) = visits.get(at + 1) {
+                self.row(next.row).fetch();
+            }
+            match self.row(visit.row).packed() {
+                Some(packed) => met.push((visit, packed.meet(&differences[0], present))),
+                None => short.push(visit),
+            }
+        }
+        for &(Visit { row, weight, .. }, place) in &*met {
+            let row = self.row(row);
+            let Some(packed) = row.packed() else { unreachable!("a packed row") };
+            let score = present.meeting(place).dot(packed.numbers(), row.due(whole));
+            scores[0].add(f64::from(weight) * score);
+        }
+    }
+
+    /// Adds a violation by the tuple that was read last to entries that are there.
+    pub(super) fn write_where_present(&mut self, task: &Task<'_>, eta: f64, whole: Whole, bench: &mut Bench) {
+        let Bench { differences, short, spread, present, met, .. } = bench;
+        let scale = |weight: f32| (eta * f64::from(weight)) as f32;
+        for &(Visit { row, weight, .. }, place) in &*met {
+            let Some(packed) = self.row_mut(row).packed_mut() else { unreachable!("a packed row") };
+            packed.add(present.meeting(place), scale(weight), whole.averaged);
+        }
+        spread.set(&differences[0].columns, differences[0].values());
+        for &Visit { row, weight, .. } in &*short {
+            let shared = shared_column(task.shared[row as usize]);
+            self.row_mut(row).add_where_present(scale(weight), spread, shared, whole);
+        }
+        spread.clear(&differences[0].columns);
+    }
+}
