@@ -300,22 +300,34 @@ fn bm25_from_ingest_to_eval() {
 fn the_demo_tells_the_whole_story_twice_the_same() {
     let folder = Folder::new();
     let first = folder.json("demo --format json");
-    let measures =
-        |report: &Value, row: usize| report["judged"][row]["measures"]["ndcg@10"].as_f64().unwrap();
-    assert_eq!(first["judged"][0]["model"], "random order");
-    assert_eq!(first["judged"][3]["model"], "bm25");
-    assert!(measures(&first, 3) > measures(&first, 0) + 0.05, "BM25 is better than a random order");
+    let models = first["comparison"]["models"].as_array().unwrap();
+    let model = |name: &str| models.iter().find(|model| model["name"] == name).unwrap();
+    let ndcg = |name: &str| model(name)["test"]["ndcg@10"].as_f64().unwrap();
+    assert_eq!(models.len(), 13);
+    for name in ["rmls", "pls", "stack"] {
+        let beats = model(name)["beats"].as_array().unwrap();
+        assert!(beats.contains(&"bm25".into()), "{name} is better than BM25, significantly: {beats:?}");
+    }
+    assert!(ndcg("rmls+bm25") > ndcg("bm25") && ndcg("bm25") > 0.75, "a random order has 0.68");
     let second = folder.json("demo --format json --threads 1");
-    assert_eq!(first["judged"], second["judged"]);
-    assert_eq!(first["collection"], second["collection"]);
-    for made in ["log/clicks.csv", "dataset/manifest.json", "bm25.model", "bm25.run"] {
+    for (one, two) in models.iter().zip(second["comparison"]["models"].as_array().unwrap()) {
+        for part in ["name", "params", "validation", "test", "intervals", "bins", "beats"] {
+            assert_eq!(one[part], two[part], "{} {part}", one["name"]);
+        }
+    }
+    let made = [
+        "log/clicks.csv",
+        "dataset/manifest.json",
+        "comparison/models/bm25.model",
+        "comparison/runs/bm25.run",
+    ];
+    for made in made.into_iter().chain(["comparison/comparison.json", "report.html"]) {
         assert!(Path::new(folder.path()).join("matchrank-demo").join(made).is_file(), "{made}");
     }
     let text = folder.text("demo --out other");
-    assert!(
-        text.contains("the papers' protocol") && text.contains("matchrank eval --qrels other/log/test.qrels"),
-        "{text}"
-    );
+    for expected in ["the papers' protocol", "matchrank eval --data other/dataset", "other/report.html"] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
     // One explanation, one list of related words and one look inside, and what was printed comes again from the
     // commands themselves.
     let look = &first["look"];
@@ -324,7 +336,8 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
         assert!(text.contains(&expected), "{expected}\n{text}");
     }
     let word = look["word"].as_str().unwrap();
-    let related = folder.json(&format!("related {word} --model other/rmls.model --top 5 --format json"));
+    let related = folder
+        .json(&format!("related {word} --model other/comparison/models/rmls.model --top 5 --format json"));
     assert_eq!(related["related"], look["related"]);
     assert_eq!(related["related"].as_array().unwrap().len(), 5);
     assert!(text.contains(related["related"][4]["word"].as_str().unwrap()), "{text}");
@@ -342,7 +355,7 @@ fn a_combination_tuned_on_the_collection_ranks_it_better() {
     folder.text("demo --quiet");
     let ndcg = |candidates: &str| {
         folder.text(&format!(
-            "train combination --data matchrank-demo/dataset --of matchrank-demo/rmls.model matchrank-demo/bm25.model \
+            "train combination --data matchrank-demo/dataset --of matchrank-demo/comparison/models/rmls.model matchrank-demo/comparison/models/bm25.model \
              --candidates {candidates} --out both.model"
         ));
         folder.text("rank --model both.model --data matchrank-demo/dataset --out both.run");

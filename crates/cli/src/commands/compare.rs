@@ -1,6 +1,6 @@
 //! `compare`: many models, one honest table.
 
-mod tables;
+pub(crate) mod tables;
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -9,7 +9,7 @@ use matchrank_engine::validation::Ranked;
 use super::Format;
 use crate::commands::eval::table::letters;
 
-pub(super) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<String> {
+pub(crate) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<String> {
     Ok(match format {
         Format::Json => serde_json::to_string_pretty(comparison)?,
         Format::Csv => csv(comparison)?,

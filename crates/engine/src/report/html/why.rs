@@ -138,14 +138,18 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
             }), 0))
             (inner(parts.iter().map(|part| (part.model.as_str(), &part.explanation, part.contribution)), depth))
         },
-        Why::Stacked { ranker, candidates, parts } => html! {
+        Why::Stacked { ranker, candidates, parts, counts } => html! {
             p.formula { strong { (model) } ", score " (score) ": " (ranker) " over the scores of " (parts.len()) " models for " (candidates)
                 " candidates; a model adds what the score would fall by if it had found the document mediocre" }
             (strips(parts.iter().map(|part| Strip {
                 name: part.model.clone(),
                 value: part.adds,
                 detail: part.rank.map_or("no score".to_owned(), |rank| format!("its rank {rank}")),
-            }), 0))
+            }).chain(counts.iter().map(|count| Strip {
+                name: format!("log(1 + {})", count.count),
+                value: count.adds,
+                detail: short(f64::from(count.scaled)),
+            })), 0))
             (inner(parts.iter().map(|part| (part.model.as_str(), &part.explanation, part.adds)), depth))
         },
     }
