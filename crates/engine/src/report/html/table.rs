@@ -69,7 +69,7 @@ fn row(page: &Page, i: usize, model: &Compared) -> Markup {
             td.number data-v=(model.latency.p50_ms) {
                 (short(model.latency.p50_ms)) span.faint { " · " (short(model.latency.p95_ms)) }
             }
-            td.number data-v=(model.model_mib) { (short(model.model_mib)) }
+            td.number data-v=(model.model_mib) { @if model.model_mib < 0.1 { "< 0.1" } @else { (short(model.model_mib)) } }
         }
     }
 }

@@ -15,8 +15,10 @@ const LONG: usize = 60;
 
 /// Cells are shares of the score, where it is large enough for that to say something.
 pub(super) fn heat_map(pairs: &[Pair], others: f64, score: f64) -> Markup {
-    let across = strongest(pairs, |pair| &pair.query_feature, ACROSS);
-    let down = strongest(pairs, |pair| &pair.document_feature, DOWN);
+    let across = strongest(pairs.iter(), |pair| &pair.query_feature, ACROSS);
+    // Of the document what goes with the features of the query that are shown.
+    let seen = pairs.iter().filter(|pair| across.contains(&pair.query_feature.as_str()));
+    let down = strongest(seen, |pair| &pair.document_feature, DOWN);
     let cells: HashMap<(&str, &str), f32> = pairs
         .iter()
         .map(|pair| ((pair.query_feature.as_str(), pair.document_feature.as_str()), pair.score))
@@ -69,7 +71,11 @@ fn percent(share: f64) -> String {
 }
 
 /// The features that take part in most, by the sum of what their pairs add or take away.
-fn strongest<'a>(pairs: &'a [Pair], name: impl Fn(&'a Pair) -> &'a String, most: usize) -> Vec<&'a str> {
+fn strongest<'a>(
+    pairs: impl Iterator<Item = &'a Pair>,
+    name: impl Fn(&'a Pair) -> &'a String,
+    most: usize,
+) -> Vec<&'a str> {
     let mut sums: Vec<(&str, f64)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::default();
     for pair in pairs {
