@@ -17,20 +17,23 @@ pub(super) struct Present {
     places: Vec<u32>,
     /// The values of the difference there, and as many more.
     values: Vec<f32>,
+    /// The sums that their products belong to, and as many more.
+    lanes: Vec<u8>,
     n: usize,
     /// Words of the difference that share a bit with those of a row.
     shared: Vec<u32>,
 }
 
-/// The entries of one row, by ascending place; the last is repeated with the value 0, which changes nothing, until
-/// they are a multiple of [`LANES`].
+/// The entries of one row, by ascending place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meeting<'a> {
     places: &'a [u32],
     values: &'a [f32],
+    lanes: &'a [u8],
 }
 
-/// Entries that are read at once.
+/// Products are added up in so many sums, as in that of a row that is spread out, and those of columns that do not
+/// fill all of them in one more: so that the sums are the same to the bit.
 const LANES: usize = 16;
 
 impl Present {
@@ -42,34 +45,42 @@ impl Present {
     /// Finds what the difference meets in one more row; returns by what [`Self::meeting`] knows it.
     pub(super) fn find(&mut self, words: &[Word], numbers: &[f32], difference: &Difference) -> (u32, u32) {
         let from = self.n;
-        let most = from + difference.columns.len() + LANES;
+        let most = from + difference.columns.len();
         if self.places.len() < most {
             self.places.resize(2 * most, 0);
             self.values.resize(2 * most, 0.0);
+            self.lanes.resize(2 * most, 0);
         }
         self.shared.resize(self.shared.len().max(difference.words().len()), 0);
         assert!(difference.words().last().is_none_or(|last| (last.at as usize) < words.len()));
-        let (places, values) = (&mut self.places[from..], &mut self.values[from..]);
-        let n = find(words, numbers, difference, Room { shared: &mut self.shared, places, values });
-        let last = n.checked_sub(1).map_or(0, |last| self.places[from + last]);
-        self.places[from + n..][..LANES].fill(last);
-        self.values[from + n..][..LANES].fill(0.0);
-        self.n = from + n.next_multiple_of(LANES);
+        let room = Room {
+            shared: &mut self.shared,
+            places: &mut self.places[from..],
+            values: &mut self.values[from..],
+            lanes: &mut self.lanes[from..],
+        };
+        self.n += find(words, numbers, difference, room);
         (from as u32, self.n as u32)
     }
 
     /// What was found in a row.
     pub(super) fn meeting(&self, (from, to): (u32, u32)) -> Meeting<'_> {
         let range = from as usize..to as usize;
-        Meeting { places: &self.places[range.clone()], values: &self.values[range] }
+        let (places, values) = (&self.places[range.clone()], &self.values[range.clone()]);
+        Meeting { places, values, lanes: &self.lanes[range] }
     }
 }
 
 impl Meeting<'_> {
-    /// The sum of w_j difference_j over the entries.
+    /// The sum of w_j difference_j; to the bit what it would be of the row spread out.
     pub(super) fn dot(self, numbers: &[f32], due: Shrinkage) -> f64 {
-        assert!(self.places.last().is_none_or(|&last| (last as usize) < numbers.len()), "numbers of the row");
-        dot(self.places, self.values, numbers, due)
+        let mut sums = [0f32; LANES + 1];
+        let entries = self.places.iter().zip(self.values).zip(self.lanes);
+        for ((&place, &value), &lane) in entries {
+            sums[usize::from(lane)] += due.value(numbers[place as usize]) * value;
+        }
+        let (rest, sums) = (sums[LANES], &sums[..LANES]);
+        sums.iter().fold(f64::from(rest), |sum, &lane| sum + f64::from(lane))
     }
 
     /// Adds `scale` times the difference to the entries.
@@ -85,8 +96,9 @@ vectorised! {
     ///
     /// Every word of the difference is one of the row, and there is room for all of its columns.
     fn find(row: &[Word], numbers: &[f32], difference: &Difference, room: Room<'_>) -> usize {
-        let Room { shared, places, values } = room;
+        let Room { shared, places, values, lanes } = room;
         let (words, from) = (difference.words(), difference.values());
+        let filled = (from.len() / LANES * LANES) as u32;
         let (mut n_shared, mut n) = (0, 0);
         for (at, word) in (0..).zip(words) {
             // SAFETY: at most all words of the difference, which are words of the row.
@@ -109,6 +121,8 @@ vectorised! {
                     *places.get_unchecked_mut(n) = place;
                     let at = word.rank + (word.bits & below).count_ones();
                     *values.get_unchecked_mut(n) = *from.get_unchecked(at as usize);
+                    let lane = if at < filled { at % LANES as u32 } else { LANES as u32 };
+                    *lanes.get_unchecked_mut(n) = lane as u8;
                     n += 1;
                     both &= both - 1;
                 }
@@ -118,26 +132,12 @@ vectorised! {
     }
 }
 
-vectorised! {
-    /// Places ascend, and the last must be that of a number.
-    fn dot(places: &[u32], values: &[f32], numbers: &[f32], due: Shrinkage) -> f64 {
-        let mut lanes = [0f32; LANES];
-        for (places, values) in places.as_chunks::<LANES>().0.iter().zip(values.as_chunks::<LANES>().0) {
-            for lane in 0..LANES {
-                // SAFETY: at most the last place, which is that of a number.
-                let number = unsafe { *numbers.get_unchecked(places[lane] as usize) };
-                lanes[lane] += due.value(number) * values[lane];
-            }
-        }
-        lanes.iter().fold(0.0, |sum, &lane| sum + f64::from(lane))
-    }
-}
-
 /// Where [`find`] writes to.
 struct Room<'a> {
     shared: &'a mut [u32],
     places: &'a mut [u32],
     values: &'a mut [f32],
+    lanes: &'a mut [u8],
 }
 
 /// Asks for memory that will be read.
@@ -159,6 +159,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::difference::Spread;
     use super::super::packed::Packed;
     use super::*;
 
@@ -191,6 +192,10 @@ mod tests {
                         difference.iter().map(|(column, value)| f64::from(number(column) * value)).sum();
                     let score = present.meeting(met).dot(packed.numbers(), Shrinkage(due));
                     prop_assert!((score - expected).abs() < 1e-4, "{score} {expected}");
+                    let mut columns = Spread::new(1000);
+                    packed.unpack(Shrinkage(due), &mut columns);
+                    prop_assert_eq!(score, columns.dot(&found.columns, found.values()));
+                    prop_assert_eq!(score, packed.dot(&found, Shrinkage(due)));
                 }
             }
             present.clear();
