@@ -10,6 +10,8 @@
 //! looked at. The same seed tries the same; a budget of time ends the sequence earlier or later.
 
 mod space;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 use std::path::Path;

@@ -1,0 +1,193 @@
+//! `compare` and `tune`, as people call them.
+
+mod matchrank;
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use matchrank::Folder;
+use serde_json::Value;
+
+fn folder_with_data() -> Folder {
+    let folder = Folder::new();
+    folder.text("simulate clicks --out log --quiet");
+    folder.text(
+        "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv \
+         --judgments validation=log/validation.qrels --judgments test=log/test.qrels --text title,url --out data",
+    );
+    folder
+}
+
+fn model<'a>(comparison: &'a Value, name: &str) -> &'a Value {
+    comparison["models"].as_array().unwrap().iter().find(|model| model["name"] == name).unwrap()
+}
+
+fn changed(folder: &Folder, file: &str) -> SystemTime {
+    std::fs::metadata(Path::new(folder.path()).join(file)).unwrap().modified().unwrap()
+}
+
+#[test]
+fn what_is_there_is_kept_and_what_changed_is_made_again() {
+    let folder = folder_with_data();
+    let first =
+        folder.json("compare --data data --models bm25,pls,pls+bm25 --trials 3 --out c --format json");
+    assert_eq!(first["models"].as_array().unwrap().len(), 3);
+    for row in first["models"].as_array().unwrap() {
+        for figure in ["ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map"] {
+            let value = row["test"][figure].as_f64().unwrap();
+            let (low, high) = (&row["intervals"][figure][0], &row["intervals"][figure][1]);
+            assert!(low.as_f64().unwrap() < value && value < high.as_f64().unwrap(), "{row}");
+        }
+        assert!(
+            row["seconds"].is_f64()
+                && row["latency"]["p50_ms"].is_f64()
+                && row["validation"]["ndcg@10"].is_f64()
+        );
+        let of_seen = row["bins"]["seen"].as_array().unwrap();
+        let n: u64 = of_seen.iter().map(|bin| bin["queries"].as_u64().unwrap()).sum();
+        assert_eq!(n, first["split"]["test_queries"].as_u64().unwrap());
+    }
+    assert_eq!(model(&first, "pls")["beats"], serde_json::json!(["bm25"]));
+    // The trials that chose: the defaults are among them, and nothing worse than they are was taken.
+    let trace = folder.read("c/traces/pls.jsonl");
+    let trials: Vec<Value> = trace.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let full: Vec<&Value> = trials.iter().filter(|trial| trial["share"] == 1.0).collect();
+    assert!(full.iter().any(|trial| trial["settings"].as_object().unwrap().is_empty()));
+    let best = full.iter().map(|trial| trial["validation"].as_f64().unwrap()).fold(0.0, f64::max);
+    assert_eq!(model(&first, "pls")["validation"]["ndcg@10"].as_f64().unwrap(), best);
+
+    let files =
+        ["c/models/bm25.model", "c/results/bm25.json", "c/models/pls.model", "c/results/pls+bm25.json"];
+    let before = files.map(|file| changed(&folder, file));
+    let more =
+        folder.json("compare --data data --models bm25,pls,pls+bm25,rw --trials 3 --out c --format json");
+    assert_eq!(files.map(|file| changed(&folder, file)), before, "nothing is made twice");
+    for name in ["bm25", "pls", "pls+bm25"] {
+        assert_eq!(model(&more, name)["test"], model(&first, name)["test"]);
+        assert_eq!(model(&more, name)["seconds"], model(&first, name)["seconds"]);
+    }
+    // As after being killed while pls was trained: its result is gone, and it alone is made again, the same.
+    std::fs::remove_file(Path::new(folder.path()).join("c/results/pls.json")).unwrap();
+    let again =
+        folder.json("compare --data data --models bm25,pls,pls+bm25,rw --trials 3 --out c --format json");
+    assert_eq!(model(&again, "pls")["test"], model(&first, "pls")["test"]);
+    assert_eq!(changed(&folder, files[0]), before[0]);
+    assert_eq!(changed(&folder, files[3]), before[3]);
+    // Another measure: measured anew, not trained anew.
+    let trained = changed(&folder, files[2]);
+    let mrr =
+        folder.json("compare --data data --models bm25,pls --trials 3 --measures mrr --out c --format json");
+    assert_eq!(changed(&folder, files[2]), trained);
+    assert!(model(&mrr, "pls")["test"]["mrr"].as_f64().unwrap() > 0.5);
+    // Another seed: trained anew.
+    folder.json("compare --data data --models pls --trials 1 --seed 2 --out c --format json");
+    assert!(changed(&folder, files[2]) > trained);
+}
+
+#[test]
+fn tables_come_in_every_format_and_plans_from_files() {
+    let folder = folder_with_data();
+    folder.write(
+        "plan.toml",
+        "models = [\"bm25\", \"bm25+wide\"]\ntrials = 1\nmeasures = [\"ndcg@10\", \"map\"]\n\n[[model]]\nname = \"wide\"\n\
+         kind = \"pls\"\nset = { d = 20 }\nvary = { weight_power = [0, 0.5] }\ntrials = 2\n",
+    );
+    let made = folder.json("compare --data data --plan plan.toml --out c --format json");
+    assert_eq!(model(&made, "wide")["params"]["d"], 20);
+    assert_eq!(model(&made, "bm25")["trials"], 0);
+    assert!(model(&made, "wide")["trials"].as_u64().unwrap() >= 2);
+    let ndcg = format!("{:.4}", model(&made, "wide")["test"]["ndcg@10"].as_f64().unwrap());
+    let call = |format: &str| {
+        folder.text(&format!("compare --data data --plan plan.toml --out c --format {format}"))
+    };
+    for (format, line) in [
+        ("table", "better than model a (paired t-test"),
+        ("markdown", "| model"),
+        ("latex", "\\begin{tabular}{llrrrrrrr}"),
+    ] {
+        let text = call(format);
+        assert!(text.contains(line) && text.contains(&ndcg), "{format}\n{text}");
+    }
+    let mut csv = csv::Reader::from_reader(std::io::Cursor::new(call("csv")));
+    let rows: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
+    assert_eq!(rows.iter().filter(|row| &row[2] == "all").count(), 3);
+    assert!(rows.iter().any(|row| &row[0] == "wide" && &row[2] == "seen" && &row[3] == "unseen"));
+
+    folder.write("wrong.toml", "models = [\"bm25\"]\ntrails = 3\n");
+    assert!(folder.refused("compare --data data --plan wrong.toml").contains("wrong.toml:2"));
+    folder.write("wrong.toml", "[[model]]\nname = \"x\"\nkind = \"pls\"\nset = { dd = 3 }\n");
+    assert!(
+        folder
+            .refused("compare --data data --plan wrong.toml")
+            .contains("x: dd: the model has no such parameter")
+    );
+    assert!(folder.refused("compare --data data --models bm26").contains("there is no model called bm26"));
+    assert!(folder.refused("compare --data data").contains("nothing to compare"));
+}
+
+#[test]
+fn rankers_over_folds() {
+    let folder = Folder::new();
+    for fold in 0..3 {
+        let lines: String = (0..30)
+            .map(|i| {
+                let (query, grade) = (fold * 10 + i / 3, i % 3);
+                format!("{grade} qid:{query} 1:{} 2:{}\n", f64::from(grade) + f64::from(i % 7) / 5.0, i % 5)
+            })
+            .collect();
+        folder.write(&format!("fold{fold}.txt"), &lines);
+    }
+    let call = "compare --letor fold0.txt fold1.txt fold2.txt --models ranksvm,listnet --out c --format json";
+    let made = folder.json(call);
+    assert_eq!(made["models"].as_array().unwrap().len(), 2);
+    assert_eq!(made["split"]["test_queries"], 30);
+    for row in made["models"].as_array().unwrap() {
+        let folds = row["bins"]["fold"].as_array().unwrap();
+        let mean = folds.iter().map(|fold| fold["ndcg@10"].as_f64().unwrap()).sum::<f64>() / 3.0;
+        assert!((row["test"]["ndcg@10"].as_f64().unwrap() - mean).abs() < 1e-12);
+        assert!(mean > 0.8, "{mean}");
+    }
+    let before = changed(&folder, "c/results/ranksvm.json");
+    assert_eq!(folder.json(call)["models"], made["models"]);
+    assert_eq!(changed(&folder, "c/results/ranksvm.json"), before);
+    assert!(
+        folder
+            .refused("compare --letor fold0.txt fold1.txt fold2.txt --models rmls")
+            .contains("no ranker called rmls")
+    );
+}
+
+#[test]
+fn tuning_goes_on_from_its_trace_and_never_sees_the_test() {
+    let folder = folder_with_data();
+    let first = folder.json("tune bm25 --data data --trials 5 --trace t.jsonl --out a.model --format json");
+    assert_eq!(first["trials"].as_array().unwrap().len(), 5);
+    let seconds = |value: &Value| value["trials"][0]["seconds"].as_f64().unwrap();
+    let more = folder.json("tune bm25 --data data --trials 8 --trace t.jsonl --format json");
+    assert_eq!(seconds(&more), seconds(&first), "kept from the first");
+    assert_eq!(folder.read("t.jsonl").lines().count(), 9);
+    assert!(
+        folder.refused("tune bm25 --data data --trace t.jsonl --seed 2").contains("trials of another search")
+    );
+    // The same data without test judgments: the same choice.
+    folder.text(
+        "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv \
+         --judgments validation=log/validation.qrels --text title,url --out blind",
+    );
+    let blind = folder.json("tune bm25 --data blind --trials 5 --format json");
+    assert_eq!(blind["best"]["settings"], first["best"]["settings"]);
+    assert_eq!(blind["best"]["validation"], first["best"]["validation"]);
+
+    let text = folder
+        .text("tune pls --data data --vary d=5..20 --vary weight_power=0,0.5 --strategy halving --trials 3");
+    assert!(text.contains("best on validation:") && text.contains("effort"), "{text}");
+    assert!(
+        folder.refused("tune pls --data data --vary dd=5").contains("dd: the model has no such parameter")
+    );
+    assert!(
+        folder
+            .refused("tune pls --data data --vary tf=1..2")
+            .contains("a range is for a parameter that is a number")
+    );
+    assert!(folder.refused("tune pls --data blind --vary d=9..3").contains("is no range"));
+}
