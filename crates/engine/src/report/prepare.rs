@@ -87,6 +87,14 @@ pub fn prepare(
     Ok(page)
 }
 
+impl Page {
+    /// Test queries that have a value by the first measure; those without a relevant document have none.
+    pub fn n_measured(&self) -> usize {
+        let first = self.values.first().and_then(|values| values.get(&self.comparison.split.measures[0]));
+        first.map_or(0, |values| values.iter().flatten().count())
+    }
+}
+
 /// Refuses a dataset that is not what was compared on, and a comparison without a model or a measure.
 fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> Result<()> {
     let name = files::name_of(&folder.join("comparison.json"));

@@ -234,6 +234,15 @@ fn long_texts_do_not_swell_the_page() {
 }
 
 #[test]
+fn queries_without_a_relevant_document_are_not_counted_in_means() {
+    let with_gaps =
+        |mean: f64| values(mean).into_iter().enumerate().map(|(i, v)| v.filter(|_| i % 4 > 0)).collect();
+    let made = html(&page(vec![entry("a", with_gaps(0.5)), entry("b", with_gaps(0.4))], &["b"], "shop"));
+    assert!(made.contains("Means over 30 test queries (of 40; the others have no relevant document)"));
+    assert_eq!(data(&made)["pairs"][0][0][4], 30);
+}
+
+#[test]
 fn folds_of_lists_have_a_page_too() {
     let mut folds = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &["b"], "");
     folds.comparison.data.statistics = None;

@@ -6,13 +6,17 @@ use super::numbers::{counted, listed, measure, p, rounded, signed};
 use crate::comparison::Compared;
 use crate::doctor::thousands;
 use crate::report::Page;
+use crate::report::shown::shortened;
+
+/// Characters of the name of the data.
+const NAME: usize = 60;
 
 pub(super) fn section(page: &Page) -> Markup {
     let models = &page.comparison.models;
     let first = measure(&page.comparison.split.measures[0]);
     let best = &models[0];
     html! {
-        p.kicker { "Models compared on " strong { (page.comparison.data.name) } }
+        p.kicker { "Models compared on " strong { (shortened(&page.comparison.data.name, NAME)) } }
         h1 { (title(page)) }
         div.tiles {
             div.tile {
@@ -26,7 +30,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 @if page.baseline > 1 { (lead(page, page.baseline, "the baseline")) }
             }
             div.tile {
-                b { (thousands(page.comparison.split.test_queries as u64)) }
+                b { (thousands(page.n_measured() as u64)) }
                 span { "test queries, " (page.comparison.split.ranked.describe()) "; measured once" }
             }
         }

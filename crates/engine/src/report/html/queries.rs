@@ -56,8 +56,8 @@ fn left_out(page: &Page) -> String {
         "Every query can be opened.".to_owned()
     } else {
         format!(
-            "{} of {} can be opened: for every pair of models those on which they differ most, then those that set the \
-             models furthest apart.",
+            "{} of {} can be opened: in turns for every pair of models those on which they differ most, as many as the \
+             page holds; then those that set the models furthest apart.",
             opened,
             counted(queries, "query", "queries")
         )
