@@ -182,7 +182,12 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
         hasher.update(&files::read_all(path)?);
         lists.push(read_lists(path, terminal)?);
     }
-    let names: Vec<String> = args.letor.iter().map(|path| files::name_of(path)).collect();
+    // The folder and the file: folds are often Fold1/test.txt, Fold2/test.txt.
+    let short = |path: &PathBuf| {
+        let parts: Vec<_> = path.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+        parts.into_iter().rev().collect::<Vec<_>>().join("/")
+    };
+    let names: Vec<String> = args.letor.iter().map(short).collect();
     let folds = Folds { lists, name: names.join(", "), content_hash: hasher.finalize().to_hex().to_string() };
     let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
     let comparison = comparison::compare_folds(&folds, &rankers, &plan, out, seed, stop, terminal)?;

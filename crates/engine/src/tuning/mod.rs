@@ -115,7 +115,7 @@ fn search(
     .map(|settings| settings.into_iter().collect())
     .collect();
     let rounds = match search.strategy {
-        Strategy::Halving => (candidates.len() as f64).log(ETA as f64).floor() as usize + 1,
+        Strategy::Halving => candidates.len().max(1).ilog(ETA) as usize + 1,
         _ => 1,
     }
     .clamp(1, MOST_ROUNDS);

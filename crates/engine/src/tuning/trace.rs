@@ -52,20 +52,18 @@ impl Trace {
             let mut lines = whole.lines();
             let header = lines.next().map(serde_json::from_str::<Value>);
             let is_ours = matches!(&header, Some(Ok(header)) if header == depends_on);
-            if header.is_some() && !(replace && !is_ours) {
-                if !is_ours {
-                    return Err(Error::format(
-                        name,
-                        "holds the trials of another search (other data, model, settings, measure, seed or version); \
-                         name another file, or delete this one",
-                    ));
-                }
-                for (line, text) in (2..).zip(lines) {
-                    let trial = serde_json::from_str(text).map_err(|e| {
-                        Error::parse(&name, line, format!("is no trial ({e}); delete the line, or the file"))
-                    })?;
-                    known.push(trial);
-                }
+            if header.is_some() && !is_ours && !replace {
+                return Err(Error::format(
+                    name,
+                    "holds the trials of another search (other data, model, settings, measure, seed or version); \
+                     name another file, or delete this one",
+                ));
+            }
+            for (line, text) in (2..).zip(lines.filter(|_| is_ours)) {
+                let trial = serde_json::from_str(text).map_err(|e| {
+                    Error::parse(&name, line, format!("is no trial ({e}); delete the line, or the file"))
+                })?;
+                known.push(trial);
             }
         }
         let mut text = depends_on.to_string() + "\n";
