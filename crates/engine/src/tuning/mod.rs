@@ -90,8 +90,11 @@ impl Tuned {
     }
 }
 
+/// What differs from the settings that a search started from.
+type Varied = Map<String, Value>;
+
 /// Settings with others in their place.
-fn over(base: &[(String, Value)], varied: &Map<String, Value>) -> Settings {
+fn over(base: &[(String, Value)], varied: &Varied) -> Settings {
     let kept = base.iter().filter(|(name, _)| !varied.contains_key(name)).cloned();
     kept.chain(varied.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
 }
@@ -103,11 +106,11 @@ fn search(
     seed: u64,
     mut trace: Trace,
     progress: &dyn Progress,
-    evaluate: &mut dyn FnMut(&Map<String, Value>, f64) -> Result<f64>,
+    evaluate: &mut dyn FnMut(&Varied, f64) -> Result<f64>,
 ) -> Result<Tuned> {
     let started = Instant::now();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let candidates: Vec<Map<String, Value>> = match search.strategy {
+    let candidates: Vec<Varied> = match search.strategy {
         Strategy::Grid => search.space.grid(search.trials),
         Strategy::Random | Strategy::Halving => search.space.random(search.trials, &mut rng),
     }
