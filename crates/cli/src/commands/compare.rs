@@ -61,11 +61,11 @@ pub(crate) struct Args {
     /// How settings are searched [default: halving]
     #[arg(long, value_enum, value_name = "HOW")]
     strategy: Option<StrategyName>,
-    /// What is measured on the test queries, separated by commas; the first decides who beats whom
-    /// [default: ndcg@10,ndcg@1,ndcg@3,ndcg@5,map]
+    /// What is measured on the test queries, separated by commas, the first decides who beats whom; by default
+    /// ndcg@10,ndcg@1,ndcg@3,ndcg@5,map
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
-    /// What models are tuned by on the validation queries [default: ndcg@10]
+    /// What models are tuned by on the validation queries; by default ndcg@10
     #[arg(long, value_name = "MEASURE")]
     tuned_by: Option<Measure>,
     /// Which documents are ranked [default: the judged ones where most queries have irrelevant ones among them, else all]
