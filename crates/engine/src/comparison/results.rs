@@ -94,7 +94,7 @@ pub struct Compared {
     pub peak_mib: Option<f64>,
     /// Size of the model file.
     pub model_mib: f64,
-    /// Time to rank one query, single-handed.
+    /// Time to rank one query, alone, with all threads.
     pub latency: Latency,
     /// What training looked like.
     pub curves: Vec<Curve>,

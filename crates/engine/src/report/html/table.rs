@@ -35,7 +35,7 @@ pub(super) fn section(page: &Page) -> Markup {
             }
             p.note { "Bold: the best of a measure. Tuning: settings tried, and how long that took. Query: half of the queries take less; 19 of "
                 "20 take less. Times and memory are those of the machine and the " (counted(split.threads, "thread", "threads"))
-                " of the comparison; a query is ranked by one thread." }
+                " of the comparison; queries are ranked one after the other." }
             @for (name, why) in &page.comparison.left_out { p.note { strong { (name) } " could not be compared: " (why) } }
             (parameters(models))
         }
