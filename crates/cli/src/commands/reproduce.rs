@@ -32,7 +32,8 @@ enum Study {
     OneWeek(matching::Args),
     /// Matching on a log of half a year: Table 3, with millions of queries and documents
     ///
-    /// RMLS, PLS with words alone, and BM25; --models adds others. Needs about 20 GiB of memory and half an hour on two cores.
+    /// RMLS, PLS with words alone, and BM25; --models names others. RMLS alone takes 15 GiB of memory and five
+    /// minutes on two cores.
     #[command(name = "half-year", after_help = matching::EXAMPLES)]
     HalfYear(matching::Args),
     /// The models by the clicks that a query has: Tables 6 and 7

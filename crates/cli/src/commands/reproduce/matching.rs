@@ -90,14 +90,6 @@ const HALF_YEAR_STACKS: &[&str] = &[
     "mart:bm25+random-walk+pls-words+rmls",
 ];
 
-/// Models that the papers gave 1,000 dimensions on the log of a week; RMLS has them by default.
-const DIMENSIONS: [&str; 3] = ["pls", "lsi-dt", "lsi-qd"];
-
-/// Whether a model is another one, or made of it.
-fn has_part(name: &str, part: &str) -> bool {
-    name.split([':', '+']).any(|other| other == part)
-}
-
 /// `one-week` and `half-year`.
 pub(super) fn relevance(preset: Preset, args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let study = match preset {
@@ -281,11 +273,6 @@ fn made(
     let models: Vec<&str> = if args.models.is_empty() { study.models.to_vec() } else { asked.collect() };
     if models.iter().any(|name| name.contains("pls-words")) {
         plan.add_single("pls-words", "pls", vec![("click_weight".to_owned(), json!(0))])?;
-    }
-    if preset == Preset::OneWeek {
-        for kind in DIMENSIONS.into_iter().filter(|kind| models.iter().any(|name| has_part(name, kind))) {
-            plan.add_single(kind, kind, vec![("d".to_owned(), json!(1000))])?;
-        }
     }
     for name in models {
         plan.add(name)?;
