@@ -192,7 +192,7 @@ fn folds_are_cross_validated() {
     let error = folder.refused("cross-validate --letor f0.txt f1.txt");
     assert!(error.contains("at least three"), "{error}");
     let error = folder.refused("cross-validate --letor f0.txt f1.txt f2.txt --models trees");
-    assert!(error.contains("there is no ranker trees; there are perceptron, slam"), "{error}");
+    assert!(error.contains("there is no ranker called trees; there are perceptron, slam"), "{error}");
 }
 
 #[test]
