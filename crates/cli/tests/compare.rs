@@ -191,3 +191,49 @@ fn tuning_goes_on_from_its_trace_and_never_sees_the_test() {
     );
     assert!(folder.refused("tune pls --data blind --vary d=9..3").contains("is no range"));
 }
+
+#[test]
+fn what_was_chosen_is_trained_again_on_other_data() {
+    let folder = folder_with_data();
+    let ingest = |judgments: &str, out: &str| {
+        folder.text(&format!(
+            "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv {judgments} \
+             --text title,url --out {out}"
+        ));
+    };
+    // The same clicks: what is trained again with what was chosen is what was there before.
+    ingest("--judgments test=log/test.qrels", "all");
+    folder.write(
+        "plan.toml",
+        "models = [\"bm25\", \"rmls\", \"pls\", \"bltm\", \"sparse-preference\", \"rmls+bm25\", \"listnet\"]\ntrials = 1\n\
+         [[model]]\nname = \"sparse-preference\"\nkind = \"sparse-preference\"\nset = { tuples = 20000 }\n",
+    );
+    let plain = folder.json("compare --data data --plan plan.toml --out plain --format json");
+    let again = folder.json("compare --data data --refit all --plan plan.toml --out again --format json");
+    assert_eq!(plain["split"]["chosen_on"], Value::Null);
+    assert_eq!((&again["split"]["chosen_on"], &again["data"]["name"]), (&"data".into(), &"all".into()));
+    let rows = plain["models"].as_array().unwrap();
+    assert_eq!(rows.len(), 7);
+    for row in rows {
+        let other = model(&again, row["name"].as_str().unwrap());
+        assert_eq!((&row["test"], &row["validation"]), (&other["test"], &other["validation"]), "{row}");
+    }
+    let text = folder.text("compare --data data --refit all --plan plan.toml --out again");
+    assert!(text.contains("chosen on data, then trained again on all"), "{text}");
+    // Fewer clicks: other models, the same choices.
+    let half: Vec<String> = folder.read("log/clicks.csv").lines().map(str::to_owned).collect();
+    folder.write("log/half.csv", half[..half.len() / 2].join("\n"));
+    folder.text(
+        "ingest --clicks log/half.csv --documents log/documents.jsonl --queries log/queries.tsv \
+         --judgments test=log/test.qrels --text title,url --out half",
+    );
+    let less = folder.json("compare --data data --refit half --plan plan.toml --out less --format json");
+    assert_eq!(model(&less, "rmls")["validation"], model(&plain, "rmls")["validation"]);
+    assert_ne!(model(&less, "rmls")["test"], model(&plain, "rmls")["test"]);
+
+    let refused =
+        |data: &str| folder.refused(&format!("compare --data data --refit {data} --models bm25 --out no"));
+    assert!(refused("data").contains("has validation judgments"));
+    ingest("--judgments test=log/validation.qrels", "other");
+    assert!(refused("other").contains("its test judgments are not those of"));
+}

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
-use matchrank_engine::comparison::{self, Comparison, Folds, Plan, Rankers};
+use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, Rankers};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
 use matchrank_engine::tuning::Strategy;
@@ -36,9 +36,13 @@ pub(crate) struct Args {
     /// Dataset folder made by `ingest`, with judgments for validation and test
     #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
     data: Option<PathBuf>,
+    /// Train what was chosen once more, on this dataset, and measure that: the same documents and test judgments, no
+    /// validation judgments, and the clicks that were kept back for validation
+    #[arg(long, value_name = "DATASET", requires = "data")]
+    refit: Option<PathBuf>,
     /// Compare rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart, query-dependent) on these folds of LETOR
     /// lists instead, at least three; each is tested on once, and the one before it chooses epochs, lambdas and trees
-    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "plan", "trials", "seconds", "strategy", "candidates"])]
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "refit", "plan", "trials", "seconds", "strategy", "candidates"])]
     letor: Vec<PathBuf>,
     /// How the features of --letor are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
@@ -84,6 +88,7 @@ Examples:
   matchrank compare --data shop --models bm25,rw,rw+bm25,lsi-qd,lsi-dt,pls,rmls,rmls+bm25,stack --out shop-models
   matchrank compare --data shop --models bm25,rmls --trials 1 --format markdown
   matchrank compare --data shop --plan plan.toml --format latex
+  matchrank compare --data shop --refit shop-all-but-test --models bm25,rmls,stack
   matchrank compare --letor Fold*/test.txt --models ranksvm,listnet,lambdamart --out letor-models
 
 A plan:
@@ -158,8 +163,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Some(data) => {
             let plan = plan(&args)?.finish()?;
             let dataset = Dataset::open(data)?;
+            let more = args.refit.as_deref().map(Dataset::open).transpose()?;
+            let data = Data { dataset: &dataset, refit: more.as_ref() };
             let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
-            (comparison::compare(&plan, &dataset, out, seed, stop, &terminal)?, plan.models.len())
+            (comparison::compare(&plan, data, out, seed, stop, &terminal)?, plan.models.len())
         }
         None => folds(&args, global, &terminal)?,
     };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use matchrank_core::progress::WithoutNotes;
 use matchrank_core::simulate::clicks::ClickParams;
-use matchrank_engine::comparison::{self, Comparison, Plan};
+use matchrank_engine::comparison::{self, Comparison, Data, Plan};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::model_file;
 use matchrank_engine::report::{self, ReportParams};
@@ -143,8 +143,9 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     let dataset = Dataset::open(&out.join("dataset"))?;
     let folder = out.join("comparison");
     let plan = plan()?;
+    let data = Data { dataset: &dataset, refit: None };
     let comparison =
-        comparison::compare(&plan, &dataset, &folder, global.seed, &|| false, &WithoutNotes(terminal))?;
+        comparison::compare(&plan, data, &folder, global.seed, &|| false, &WithoutNotes(terminal))?;
     step(
         "compare",
         format!(

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod features;
 pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod rank;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::compare::{RankedName, StrategyName};
 use super::train::settings::parse_setting;
 use crate::terminal::{self, Format, Terminal, table};
-use crate::{Global, Outcome};
+use crate::{Global, Outcome, interrupt};
 
 /// Find the parameters of a model that are best on the validation judgments
 ///
@@ -110,9 +110,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         seed: global.seed,
         trace: args.trace.as_deref(),
         replace: false,
+        stop: &interrupt::asked,
     };
+    interrupt::listen();
     let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
-    if let Some(path) = &args.out {
+    if let Some(path) = args.out.as_ref().filter(|_| !tuned.stopped) {
         let model = recipe.train(&dataset, global.seed, &terminal)?;
         save(path, &model, &recipe, &dataset, global)?;
     }
@@ -120,9 +122,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     print(&args, &recipe, &tuned, &search)?;
     if args.format == Format::Table {
         let wrote = args.out.as_deref().map_or(String::new(), |path| format!("; wrote {}", path.display()));
-        terminal.done(&format!("tuned{wrote}"), started);
+        let done =
+            if tuned.stopped { "interrupted; no model was written".into() } else { format!("tuned{wrote}") };
+        terminal.done(&done, started);
     }
-    Ok(Outcome::Clean)
+    Ok(if tuned.stopped { Outcome::Problems } else { Outcome::Clean })
 }
 
 fn save(
@@ -141,7 +145,7 @@ fn print(args: &Args, recipe: &Recipe, tuned: &Tuned, search: &Search) -> anyhow
     if args.format == Format::Json {
         let result = json!({
             "model": args.model, "measure": measure, "best": tuned.best(), "params": recipe.params(),
-            "trials": tuned.trials, "out_of_time": tuned.out_of_time,
+            "trials": tuned.trials, "out_of_time": tuned.out_of_time, "stopped": tuned.stopped,
         });
         return terminal::print(&serde_json::to_string_pretty(&result)?);
     }
@@ -181,7 +185,11 @@ fn print(args: &Args, recipe: &Recipe, tuned: &Tuned, search: &Search) -> anyhow
             .collect();
         let best = if best.is_empty() { "the settings it started from".to_owned() } else { best.join(" ") };
         terminal::print(&format!("best on validation: {best}"))?;
-        if tuned.out_of_time {
+        if tuned.stopped {
+            terminal::print(
+                "interrupted before all settings were tried; with --trace the same command goes on",
+            )?;
+        } else if tuned.out_of_time {
             terminal::print(
                 "time was up before all settings were tried; --seconds gives more, --trace goes on",
             )?;

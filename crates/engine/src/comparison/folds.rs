@@ -8,18 +8,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use indexmap::IndexMap;
+use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
-use matchrank_core::{Error, Result};
 use serde_json::json;
 
+use super::Plan;
+use super::course::{Course, Ground, hash};
 use super::measuring::interval;
 use super::results::{
-    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, Protocol, TestQuery, write,
+    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, TestQuery, write,
 };
-use super::run::{hash, make_folders};
-use super::{Plan, significance};
 use crate::memory;
 use crate::rankers::{RankerRecipe, cross_validate_with};
 use crate::validation::Ranked;
@@ -66,74 +66,35 @@ pub fn compare_folds(
     progress: &dyn Progress,
 ) -> Result<Comparison> {
     let Rankers { recipes, scalings } = rankers;
-    make_folders(folder)?;
     let queries = queries(folds);
-    write(&folder.join("queries.json"), &queries)?;
-    let mut entries: IndexMap<String, Entry> = IndexMap::new();
-    let mut left_out = IndexMap::new();
-    for (name, recipe) in recipes {
-        if stop() {
-            let (done, all) = (entries.len(), recipes.len());
-            progress
-                .note(&format!("interrupted: {done} of {all} rankers are done; the same command goes on"));
-            break;
-        }
-        let measures: Vec<String> = plan.measures.iter().map(ToString::to_string).collect();
-        let key = hash(&json!([
-            "folds",
-            env!("CARGO_PKG_VERSION"),
-            folds.content_hash,
-            recipe,
-            scalings,
-            plan.tuned_by.to_string(),
-            measures,
-            seed,
-        ]));
-        if let Some(entry) = Comparison::entry(folder, name).ok().filter(|entry| entry.key == key) {
-            progress.note(&format!("{name}: kept from before"));
-            entries.insert(name.clone(), entry);
-            continue;
-        }
-        progress.note(&format!("{name}: training and testing on {} folds", folds.lists.len()));
-        match entry(name, recipe, folds, scalings, plan, seed, progress) {
-            Ok(made) => {
-                let made = Entry { key: key.clone(), trained_key: key, ..made };
-                write(&Comparison::entry_path(folder, name), &made)?;
-                entries.insert(name.clone(), made);
-            }
-            Err(e @ (Error::Params(_) | Error::Shape(_) | Error::Diverged(_))) => {
-                progress.note(&format!("{name}: left out: {e}"));
-                left_out.insert(name.clone(), e.to_string());
-            }
-            Err(e) => return Err(e),
-        }
-    }
-    let mut models: Vec<Compared> = entries.values().map(|entry| entry.row.clone()).collect();
-    significance::mark(&mut models, &entries, plan, seed);
-    let comparison = Comparison {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+    let ground = Ground {
         data: DataSummary {
             name: folds.name.clone(),
             folder: None,
             content_hash: folds.content_hash.clone(),
             statistics: None,
         },
-        split: Protocol {
-            validation_queries: queries.len(),
-            test_queries: queries.len(),
-            ranked: Ranked::Judged,
-            measures: plan.measures.iter().map(ToString::to_string).collect(),
-            tuned_by: plan.tuned_by.to_string(),
-            test: plan.test.to_string(),
-            level: plan.level,
-            seed,
-            threads: rayon::current_num_threads(),
-        },
-        models,
-        left_out,
+        chosen_on: None,
+        ranked: Ranked::Judged,
+        validation_queries: queries.len(),
+        test_queries: queries,
     };
-    write(&folder.join("comparison.json"), &comparison)?;
-    Ok(comparison)
+    let course = Course { plan, folder, seed, stop, progress };
+    course.run(ground, recipes.iter().map(|(name, _)| name.as_str()), |name, _| {
+        let (_, recipe) = recipes.iter().find(|(other, _)| other == name).expect("it is one of them");
+        let depends_on = [plan.tuned_by.to_string(), plan.measure_names().join(","), seed.to_string()];
+        let version = env!("CARGO_PKG_VERSION");
+        let key = hash(&json!(["folds", version, folds.content_hash, recipe, scalings, depends_on]));
+        if let Some(entry) = Comparison::entry(folder, name).ok().filter(|entry| entry.key == key) {
+            progress.note(&format!("{name}: kept from before"));
+            return Ok(Some(entry));
+        }
+        progress.note(&format!("{name}: training and testing on {} folds", folds.lists.len()));
+        let made = entry(name, recipe, folds, scalings, plan, seed, progress)?;
+        let made = Entry { key: key.clone(), trained_key: key, ..made };
+        write(&Comparison::entry_path(folder, name), &made)?;
+        Ok(Some(made))
+    })
 }
 
 /// The queries of all folds, in their order.

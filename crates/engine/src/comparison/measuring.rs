@@ -51,6 +51,10 @@ impl TestSet {
         self.held_out.queries.len()
     }
 
+    pub(super) fn held_out(&self) -> &HeldOut {
+        &self.held_out
+    }
+
     pub(super) fn queries(&self) -> Vec<TestQuery> {
         let HeldOut { queries, clicks, n_words, judged } = &self.held_out;
         (0..queries.len())

@@ -7,6 +7,7 @@
 //! queries.json            the test queries                                      TestQuery
 //! results/NAME.json       one model: its row, and its figures query by query    Entry
 //! models/NAME.model       the model that was measured
+//! chosen/NAME.model       the same before it was trained again, where that was asked for
 //! runs/NAME.run           its ranking of the test queries, as a TREC run
 //! traces/NAME.jsonl       what was tried on the validation data, one trial a line
 //! ```
@@ -14,17 +15,19 @@
 //! A result is kept by a hash of all that it depends on (the content of the dataset, the model and its settings, what
 //! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
 
+mod course;
 mod curves;
 mod folds;
+mod making;
 mod measuring;
+mod models;
 mod plan;
 mod results;
-mod run;
 mod significance;
 
 pub use folds::{Folds, Rankers, compare_folds};
+pub use models::{Data, compare};
 pub use plan::{Plan, Planned, What};
 pub use results::{
     BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, Protocol, TestQuery,
 };
-pub use run::compare;

@@ -119,6 +119,11 @@ fn ranker_of(name: &str) -> Option<StackKind> {
 }
 
 impl Plan {
+    /// The names of what is measured on the test queries.
+    pub(super) fn measure_names(&self) -> Vec<String> {
+        self.measures.iter().map(ToString::to_string).collect()
+    }
+
     /// Adds a model by its name, and before it what it is made of and was not named.
     pub fn add(&mut self, name: &str) -> Result<()> {
         if self.models.iter().any(|model| model.name == name) {

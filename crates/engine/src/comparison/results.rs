@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::dataset::Statistics;
+use crate::dataset::{Dataset, Statistics};
 use crate::files;
 use crate::validation::Ranked;
 
@@ -49,8 +49,11 @@ pub struct DataSummary {
 pub struct Protocol {
     /// Judged validation queries, on which everything was chosen.
     pub validation_queries: usize,
-    /// Judged test queries, on which every model was measured once.
+    /// Test queries with a relevant document, on which every model was measured once.
     pub test_queries: usize,
+    /// Name of the dataset that everything was chosen on, where models were trained again on another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_on: Option<String>,
     /// Which documents were ranked.
     pub ranked: Ranked,
     /// What was measured on the test queries.
@@ -180,6 +183,17 @@ pub struct Entry {
     pub top: Vec<Vec<(String, f32)>>,
 }
 
+impl DataSummary {
+    pub(super) fn of(dataset: &Dataset) -> Self {
+        Self {
+            name: dataset.folder().file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            folder: std::path::absolute(dataset.folder()).ok(),
+            content_hash: dataset.manifest.content_hash.clone(),
+            statistics: Some(dataset.manifest.statistics.clone()),
+        }
+    }
+}
+
 impl Comparison {
     /// Reads `comparison.json` of a folder.
     pub fn open(folder: &Path) -> Result<Self> {
@@ -200,6 +214,11 @@ impl Comparison {
     /// One model of a comparison's folder.
     pub fn entry(folder: &Path, name: &str) -> Result<Entry> {
         read(&Self::entry_path(folder, name))
+    }
+
+    /// The file of a model as it was when everything was chosen, before it was trained again with more data.
+    pub(super) fn chosen_model(folder: &Path, name: &str) -> PathBuf {
+        folder.join("chosen").join(format!("{}.model", file_name(name)))
     }
 
     pub(super) fn entry_path(folder: &Path, name: &str) -> PathBuf {

@@ -6,11 +6,13 @@
 //! | any ranker by name and settings | [`RankerRecipe`] |
 //! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
 //! | boosted trees | [`boosted`] |
+//! | scores of matching models as features | [`columns`] |
 //! | go on learning, one list at a time | [`online`] |
 //! | a function for each query | [`query_dependent`] |
 //! | weights for a search engine's plugin | [`elasticsearch`] |
 
 pub mod boosted;
+pub mod columns;
 mod cross_validation;
 pub mod elasticsearch;
 pub mod online;

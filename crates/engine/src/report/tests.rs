@@ -56,6 +56,7 @@ fn protocol() -> Protocol {
     Protocol {
         validation_queries: 7,
         test_queries: 40,
+        chosen_on: None,
         ranked: Ranked::All,
         measures: vec!["ndcg@10".into()],
         tuned_by: "ndcg@10".into(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::preference::{Course, PreferenceSettings, train_preference};
+use super::preference::{Choice, Course, PreferenceSettings, train_preference};
 use super::settings::{params_from, params_of_two};
 use super::{
     SsiSettings, SvdFeatureSettings, plain, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls,
@@ -130,6 +130,30 @@ impl Recipe {
             Self::Bltm(params, clicks) => together(plain(params), plain(clicks)),
             Self::SparsePreference(params, words) => together(plain(params), plain(words)),
         }
+    }
+
+    /// The same recipe with what the training of a model chose on validation judgments: the iteration that was kept,
+    /// and what was `auto`.
+    pub fn settled(mut self, model: &MatchingModel) -> Self {
+        let kept = match model {
+            MatchingModel::Latent(model) => model.report.best,
+            MatchingModel::Bltm(model) => model.report.best,
+            _ => None,
+        };
+        match (&mut self, model) {
+            (Self::Rmls(params, _), _) => params.iterations = kept.unwrap_or(params.iterations),
+            (Self::Ssi(settings, _), _) => settings.iterations = kept.unwrap_or(settings.iterations),
+            (Self::SvdFeature(settings, _), _) => settings.iterations = kept.unwrap_or(settings.iterations),
+            (Self::Bltm(params, _), _) => params.iterations = kept.unwrap_or(params.iterations),
+            (Self::SparsePreference(settings, _), MatchingModel::Preference(model)) => {
+                let chosen = &model.state.params;
+                settings.margin = Choice::Given(chosen.margin);
+                settings.c = Choice::Given(chosen.c);
+                settings.lambda = Choice::Given(chosen.lambda);
+            }
+            _ => {}
+        }
+        self
     }
 
     /// Whether the seed changes what is learned.

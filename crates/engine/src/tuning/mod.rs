@@ -76,6 +76,8 @@ pub struct Tuned {
     pub best: usize,
     /// Whether time was up before all was tried.
     pub out_of_time: bool,
+    /// Whether it was stopped before all was tried.
+    pub stopped: bool,
 }
 
 impl Tuned {
@@ -105,6 +107,7 @@ fn search(
     search: &Search,
     seed: u64,
     mut trace: Trace,
+    stop: &dyn Fn() -> bool,
     progress: &dyn Progress,
     evaluate: &mut dyn FnMut(&Varied, f64) -> Result<f64>,
 ) -> Result<Tuned> {
@@ -128,7 +131,7 @@ fn search(
         Some(value) => -value,
         None => f64::NEG_INFINITY,
     };
-    let mut tuned = Tuned { trials: Vec::new(), best: 0, out_of_time: false };
+    let mut tuned = Tuned { trials: Vec::new(), best: 0, out_of_time: false, stopped: false };
     let mut left: Vec<usize> = (0..candidates.len()).collect();
     'rounds: for round in 0..rounds {
         let share = (ETA as f64).powi(round as i32 + 1 - rounds as i32);
@@ -140,8 +143,9 @@ fn search(
                 tuned.trials.push(known.clone());
             } else {
                 let spent = started.elapsed().as_secs_f64();
-                if search.seconds.is_some_and(|seconds| spent >= seconds) && !tuned.trials.is_empty() {
-                    tuned.out_of_time = true;
+                let (late, stopped) = (search.seconds.is_some_and(|seconds| spent >= seconds), stop());
+                if (late || stopped) && !tuned.trials.is_empty() {
+                    (tuned.out_of_time, tuned.stopped) = (late, stopped);
                     break 'rounds;
                 }
                 let begun = Instant::now();
@@ -222,6 +226,8 @@ pub struct Tuner<'a> {
     pub trace: Option<&'a Path>,
     /// Whether trials that depend on something else are thrown away, and no error.
     pub replace: bool,
+    /// Asked before every trial but the first; true ends the search.
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 impl Tuner<'_> {
@@ -234,7 +240,7 @@ impl Tuner<'_> {
         how: &Search,
         progress: &dyn Progress,
     ) -> Result<(Recipe, Tuned)> {
-        let Self { dataset, validation, seed, trace, replace } = *self;
+        let Self { dataset, validation, seed, trace, replace, stop } = *self;
         let base = start(kind, settings);
         let full = Recipe::new(kind, &base)?;
         full.validate()?;
@@ -252,7 +258,7 @@ impl Tuner<'_> {
             Some(path) => Trace::open(path, &depends_on, replace)?,
             None => Trace::in_memory(),
         };
-        let tuned = search(how, seed, trace, progress, &mut |varied, share| {
+        let tuned = search(how, seed, trace, stop, progress, &mut |varied, share| {
             let recipe = with_effort(kind, over(&base, varied), share)?;
             recipe.validate()?;
             measure(&recipe.train(dataset, seed, &Silent)?, dataset, validation)

@@ -16,7 +16,7 @@ fn worth(settings: &Map<String, Value>, share: f64) -> f64 {
 }
 
 fn run(how: &Search, trace: Trace, calls: &RefCell<usize>) -> Tuned {
-    search(how, 1, trace, &Silent, &mut |settings, share| {
+    search(how, 1, trace, &|| false, &Silent, &mut |settings, share| {
         *calls.borrow_mut() += 1;
         Ok(worth(settings, share))
     })
@@ -84,17 +84,24 @@ fn a_trace_is_gone_on_with_and_never_mixed_with_another() {
 #[test]
 fn settings_that_fail_are_trials_without_a_value() {
     let failing = |fails: &dyn Fn(f64) -> bool| {
-        search(&how(Strategy::Grid, 1000), 1, Trace::in_memory(), &Silent, &mut |settings, share| {
-            let a = settings["a"].as_f64().unwrap();
-            if fails(a) { Err(Error::Diverged(format!("a is {a}"))) } else { Ok(worth(settings, share)) }
-        })
+        search(
+            &how(Strategy::Grid, 1000),
+            1,
+            Trace::in_memory(),
+            &|| false,
+            &Silent,
+            &mut |settings, share| {
+                let a = settings["a"].as_f64().unwrap();
+                if fails(a) { Err(Error::Diverged(format!("a is {a}"))) } else { Ok(worth(settings, share)) }
+            },
+        )
     };
     let tuned = failing(&|a| a == 5.0).unwrap();
     assert!(tuned.trials.iter().filter(|trial| trial.error.is_some()).count() == 5);
     assert_ne!(tuned.best().settings["a"], 5);
     let error = failing(&|_| true).err().unwrap().to_string();
     assert!(error.contains("none of the settings") && error.contains("a is 1"), "{error}");
-    let broken = search(&how(Strategy::Grid, 2), 1, Trace::in_memory(), &Silent, &mut |_, _| {
+    let broken = search(&how(Strategy::Grid, 2), 1, Trace::in_memory(), &|| false, &Silent, &mut |_, _| {
         Err(Error::format("data", "is gone"))
     });
     assert!(broken.is_err(), "what is not about the settings ends the search");

@@ -211,13 +211,20 @@ fn legend(comparison: &Comparison) -> String {
         Some(_) => ("one training", "the ten best of the collection"),
         None => ("training on all folds", "the scores of a list"),
     };
+    let again = match &split.chosen_on {
+        Some(name) => format!(
+            "\neverything was chosen on {name}, then trained again on {}: validation is of the models before that",
+            comparison.data.name
+        ),
+        None => String::new(),
+    };
     let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
     let left_out: String = left_out.collect();
     format!(
         "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {} test queries, measured once; {ranked}\n\
          validation: {} over {} queries, on which parameters were chosen; seconds: {trained}; MiB: most memory \
-         of the process meanwhile; ms/query: {timed}, median{left_out}",
+         of the process meanwhile; ms/query: {timed}, median{again}{left_out}",
         split.level, split.test_queries, split.tuned_by, split.validation_queries
     )
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Context;
 use matchrank_core::progress::Progress;
 use matchrank_core::simulate::clicks::ClickParams;
-use matchrank_engine::comparison::{self, Compared, Comparison, Plan};
+use matchrank_engine::comparison::{self, Compared, Comparison, Data, Plan};
 use matchrank_engine::dataset::Dataset;
 use serde_json::{Map, Value, json};
 
@@ -285,8 +285,8 @@ fn made(
     let dataset = Dataset::open(&data)?;
     interrupt::listen();
     let out = out.join("comparison");
-    let mut comparison =
-        comparison::compare(&plan, &dataset, &out, global.seed, &interrupt::asked, &terminal)?;
+    let data = Data { dataset: &dataset, refit: None };
+    let mut comparison = comparison::compare(&plan, data, &out, global.seed, &interrupt::asked, &terminal)?;
     terminal.finish();
     comparison.data.name = match &args.data {
         Some(data) => data.display().to_string(),

@@ -12,6 +12,8 @@
 //! features too; see [`StackParams::clicks`].
 
 mod clicks;
+mod columns;
+mod params;
 mod training;
 
 use std::ops::Range;
@@ -25,7 +27,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub(super) use clicks::ClickCounts;
-pub use training::{StackCandidates, StackParams, StackTrial};
+pub use columns::Columns;
+pub use params::{StackCandidates, StackParams};
+pub use training::StackTrial;
 
 use super::{Explanation, Matcher, MatchingModel, Scorer, StackedCount, StackedPart, Why};
 use crate::rankers::RankerModel;
@@ -100,10 +104,13 @@ impl Ranker for StackRanker {
 impl Stack {
     /// What the columns of the features that its ranker takes are called.
     pub fn columns(&self) -> Vec<String> {
-        let counts = clicks::COUNTS.iter().filter(|_| self.clicks).map(|&name| name.to_owned());
-        let names = self.parts.iter().map(|(name, _)| name.clone()).chain(counts);
-        let columns = names.flat_map(|name| [name.clone(), format!("{name}, standardised")]);
-        columns.enumerate().filter(|(column, _)| self.ranker.takes(*column)).map(|(_, name)| name).collect()
+        let columns = Columns::names(self.parts.iter().map(|(name, _)| name.as_str()), self.clicks);
+        columns
+            .into_iter()
+            .enumerate()
+            .filter(|(column, _)| self.ranker.takes(*column))
+            .map(|(_, name)| name)
+            .collect()
     }
 
     /// Features that its ranker takes.

@@ -1,13 +1,13 @@
 //! How the ranker of a stack is trained and chosen: on the validation judgments, in folds.
 //!
 //! The candidates of every validation query are its list, with the grades of the judgments and 0 for documents nobody
-//! judged; where most queries have documents that were judged irrelevant, the judged ones are. Queries are dealt to folds; each fold is ranked by a ranker trained on the others. By the NDCG@10 of these
-//! rankings, over all judged documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on
-//! all queries. Test judgments are never read.
+//! judged; where most queries have documents that were judged irrelevant, the judged ones are. Queries are dealt to
+//! folds; each fold is ranked by a ranker trained on the others. By the NDCG@10 of these rankings, over all judged
+//! documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on all queries. Test
+//! judgments are never read.
 
-use foldhash::HashMap;
-use matchrank_core::data::FeatureLists;
 use matchrank_core::data::qrels::Qrels;
+use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::listnet::ListNetParams;
@@ -16,88 +16,17 @@ use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::clicks::{COUNTS, ClickCounts};
-use super::{FEATURES, Stack, StackKind, StackRanker, candidates, features};
+use super::params::LEAVES;
+use super::{Columns, FEATURES, Stack, StackCandidates, StackKind, StackParams, StackRanker};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::MatchingModel;
-use crate::matching::bind::bind_all;
-use crate::rankers::boosted::{BoostedModel, BoostedParams, BoostedReport, Objective, grow};
+use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};
+use crate::rankers::columns::list_columns;
 use crate::rankers::{RankerParams, train_ranker};
 use crate::validation::Ranked;
 
-/// Leaves of trees that are tried.
-const LEAVES: [usize; 3] = [4, 7, 15];
 /// Lambdas that are tried.
 const LAMBDAS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
-
-/// What is trained.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StackParams {
-    /// The ranker. Default: auto.
-    pub ranker: StackKind,
-    /// Best documents of every model that are candidates. Default: 100.
-    pub depth: usize,
-    /// Which documents of a validation query are learned from. Default: auto.
-    pub candidates: StackCandidates,
-    /// Whether training clicks (on the document, of the query, and of the query on the document) are features too.
-    /// Default: false.
-    pub clicks: bool,
-    /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.
-    pub queries: usize,
-    /// Folds of the validation queries. Default: 5.
-    pub folds: usize,
-    /// Trees at most. Default: 200.
-    pub trees: usize,
-    /// What the values of each tree are multiplied by. Default: 0.05.
-    pub learning_rate: f64,
-    /// Rows of a leaf at least. Default: 100.
-    pub min_rows: usize,
-}
-
-/// Which documents of a validation query a ranker learns from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StackCandidates {
-    /// What suits the judgments.
-    Auto,
-    /// The judged ones: for rankings of given candidates.
-    Judged,
-    /// The best of every model: for rankings of the whole collection.
-    All,
-}
-
-impl Default for StackParams {
-    fn default() -> Self {
-        Self {
-            ranker: StackKind::Auto,
-            depth: 100,
-            candidates: StackCandidates::Auto,
-            clicks: false,
-            queries: 2000,
-            folds: 5,
-            trees: 200,
-            learning_rate: 0.05,
-            min_rows: 100,
-        }
-    }
-}
-
-impl StackParams {
-    /// Refuses values that mean nothing.
-    pub fn validate(&self) -> Result<()> {
-        if self.depth == 0 || !(2..=100).contains(&self.folds) || self.queries < self.folds {
-            let message = "depth must be at least 1, folds from 2 to 100, and queries no fewer than folds";
-            return Err(Error::Params(message.into()));
-        }
-        self.boosted(LEAVES[0], self.trees).validate()
-    }
-
-    fn boosted(&self, leaves: usize, trees: usize) -> BoostedParams {
-        let Self { learning_rate, min_rows, .. } = *self;
-        BoostedParams { trees, learning_rate, leaves, min_rows, ..Default::default() }
-    }
-}
 
 /// A ranker that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -115,22 +44,12 @@ pub struct StackTrial {
     pub validation: f64,
 }
 
-/// The lists of the validation queries.
+/// The lists of the validation queries: what is learned from.
 struct Lessons<'a> {
     held_out: &'a HeldOut,
-    ids: &'a [String],
-    /// For every list: the number of its query, its documents, their grades and features.
-    lists: Vec<Lesson>,
-    /// Models and counts of clicks.
-    n_sources: usize,
+    /// With the columns of all models and counts of clicks.
+    lists: FeatureLists,
     n_folds: usize,
-}
-
-struct Lesson {
-    query: usize,
-    documents: Vec<u32>,
-    grades: Vec<f32>,
-    rows: Vec<f32>,
 }
 
 impl Stack {
@@ -174,21 +93,20 @@ impl Stack {
             Ranked::All => format!("the best {} documents of each model", params.depth),
         };
         progress.note(&format!("learning from {} validation queries, {documents}", held_out.queries.len()));
-        let ids = dataset.document_ids()?;
         let lists = {
             let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
-            lessons(&models, dataset, &held_out, &ids, (ranked, params), progress)?
+            let columns = Columns::bind(&models, dataset, params.clicks, progress)?;
+            list_columns(&columns, dataset, &held_out, (ranked, params.depth), progress)?
         };
-        if lists.len() < params.folds {
+        if lists.n_queries() < params.folds {
             return Err(Error::Params(format!(
                 "the models find documents for {} of {} validation queries; at least {} are needed to learn from",
-                lists.len(),
+                lists.n_queries(),
                 held_out.queries.len(),
                 params.folds
             )));
         }
-        let n_sources = parts.len() + if params.clicks { COUNTS.len() } else { 0 };
-        let lessons = Lessons { held_out: &held_out, ids: &ids, lists, n_sources, n_folds: params.folds };
+        let lessons = Lessons { held_out: &held_out, lists, n_folds: params.folds };
         let (ranker, trials) = lessons.choose(params, seed, progress)?;
         Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
     }
@@ -207,87 +125,31 @@ fn has_stack(model: &MatchingModel) -> bool {
     }
 }
 
-fn lessons(
-    models: &[&MatchingModel],
-    dataset: &Dataset,
-    held_out: &HeldOut,
-    ids: &[String],
-    (ranked, params): (Ranked, &StackParams),
-    progress: &dyn Progress,
-) -> Result<Vec<Lesson>> {
-    let matchers = bind_all(models, dataset, None, progress)?;
-    let counts = params.clicks.then(|| ClickCounts::of_dataset(dataset)).transpose()?;
-    let rows: HashMap<&str, u32> = ids.iter().map(String::as_str).zip(0..).collect();
-    let size = matchers.iter().map(|matcher| matcher.batch_size()).min().unwrap_or(1).max(1);
-    let numbered: Vec<usize> = (0..held_out.queries.len()).collect();
-    progress.begin("scores of the models", Some(numbered.len() as u64), "queries");
-    let mut lists = Vec::new();
-    for batch in numbered.chunks(size) {
-        let texts: Vec<&str> = batch.iter().map(|&query| held_out.queries[query].text.as_str()).collect();
-        let scorers = matchers.iter().map(|matcher| matcher.begin(&texts)).collect::<Result<Vec<_>>>()?;
-        let documents = match ranked {
-            Ranked::All => candidates(&matchers, &texts, params.depth)?,
-            Ranked::Judged => batch.iter().map(|&query| judged(&held_out.judged[query], &rows)).collect(),
-        };
-        for ((place, &query), documents) in batch.iter().enumerate().zip(documents) {
-            progress.advance(1);
-            if documents.is_empty() {
-                continue;
-            }
-            let grades: HashMap<u32, f32> = held_out.judged[query]
-                .iter()
-                .filter_map(|(id, grade)| Some((*rows.get(id.as_str())?, *grade)))
-                .collect();
-            let mut scores: Vec<Vec<f32>> = scorers
-                .iter()
-                .map(|scorer| {
-                    let mut scores = vec![0.0; documents.len()];
-                    scorer.list(place, &documents, &mut scores);
-                    scores
-                })
-                .collect();
-            scores.extend(counts.iter().flat_map(|counts| counts.of(texts[place], &documents)));
-            let grades =
-                documents.iter().map(|document| grades.get(document).copied().unwrap_or(0.0)).collect();
-            lists.push(Lesson { query, grades, rows: features(&scores), documents });
-        }
-    }
-    Ok(lists)
-}
-
-/// The judged documents of the collection, ascending.
-fn judged(list: &[(String, f32)], rows: &HashMap<&str, u32>) -> Vec<u32> {
-    let mut documents: Vec<u32> = list.iter().filter_map(|(id, _)| rows.get(id.as_str()).copied()).collect();
-    documents.sort_unstable();
-    documents.dedup();
-    documents
-}
-
 impl Lessons<'_> {
     /// The lists of which `is_wanted` says so, for a ranker of weights or for trees.
     fn lists(&self, for_trees: bool, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
         let (mut lengths, mut labels, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for (_, lesson) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
-            lengths.push(lesson.documents.len());
-            labels.extend_from_slice(&lesson.grades);
-            let columns = lesson.rows.iter().enumerate();
-            values.extend(columns.filter(|(at, _)| for_trees || at % FEATURES == 1).map(|(_, &value)| value));
+        let takes = |column: usize| for_trees || column % FEATURES == 1;
+        for (_, list) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
+            lengths.push(list.len());
+            labels.extend_from_slice(list.labels());
+            for i in 0..list.len() {
+                let row = list.row(i);
+                values.extend((0..self.lists.n_features()).filter(|&c| takes(c)).map(|c| row.get(c as u32)));
+            }
         }
-        let n_features = if for_trees { FEATURES * self.n_sources } else { self.n_sources };
+        let n_features = (0..self.lists.n_features()).filter(|&column| takes(column)).count();
         FeatureLists::from_dense(&lengths, labels, n_features as u32, values)
     }
 
     /// NDCG@10 over all judged documents of scores for all lists, one after the other.
     fn figure(&self, scores: &[f64]) -> Result<f64> {
-        let mut scores = scores.iter();
-        let rankings: Vec<(&str, Vec<(&str, f32)>)> = self
-            .lists
-            .iter()
-            .map(|lesson| {
-                let named = lesson.documents.iter().map(|&document| self.ids[document as usize].as_str());
-                let list = named.zip(scores.by_ref().map(|&score| score as f32)).collect();
-                (self.held_out.queries[lesson.query].id.as_str(), list)
-            })
+        let ranked = |list: List<'_>| -> Vec<(&str, f32)> {
+            list.rows().map(|row| (self.lists.document(row), scores[row] as f32)).collect()
+        };
+        let rankings: Vec<_> = (0..self.lists.n_queries())
+            .map(|i| self.lists.list(i))
+            .map(|list| (list.query(), ranked(list)))
             .collect();
         let qrels: Qrels<'_> = self.held_out.qrels()?;
         Ok(evaluate(&qrels, &rankings[..], &[ndcg()?], &Conventions::of(Dialect::Matchrank))?.mean(0))
@@ -295,14 +157,17 @@ impl Lessons<'_> {
 
     /// The figure of scores that are made fold by fold.
     fn cross_validated(&self, mut score: impl FnMut(usize) -> Result<Vec<f64>>) -> Result<f64> {
-        let mut by_list: Vec<Vec<f64>> = vec![Vec::new(); self.lists.len()];
+        let mut all = vec![0.0; self.lists.n_rows()];
         for fold in 0..self.n_folds {
             let mut scores = score(fold)?.into_iter();
-            for i in (fold..self.lists.len()).step_by(self.n_folds) {
-                by_list[i] = scores.by_ref().take(self.lists[i].documents.len()).collect();
+            for i in (fold..self.lists.n_queries()).step_by(self.n_folds) {
+                all[self.lists.list(i).rows()]
+                    .iter_mut()
+                    .zip(scores.by_ref())
+                    .for_each(|(to, score)| *to = score);
             }
         }
-        self.figure(&by_list.concat())
+        self.figure(&all)
     }
 
     fn choose(

@@ -25,7 +25,11 @@ pub(super) fn section(page: &Page) -> Markup {
                         li { (in_words(divided)) }
                         li { "The models learned from the training data. Iterations, weights, parameters and the rankers of stacks come "
                             "from " (counted(split.validation_queries, "validation query", "validation queries")) ", chosen by "
-                            (measure(&split.tuned_by)) "." }
+                            (measure(&split.tuned_by)) "."
+                            @if let Some(name) = &split.chosen_on {
+                                " This was done on the dataset " (name) "; what was chosen was then trained once more, on this dataset, "
+                                "which has the validation clicks too."
+                            } }
                     }
                     None => li { "Each fold was tested on once, by rankers trained on the others but the one before it, which "
                         "chose epochs, lambdas and numbers of trees by " (measure(&split.tuned_by)) ". Means are over folds." }

@@ -15,7 +15,7 @@ pub(super) fn section(page: &Page) -> Markup {
         section #models aria-labelledby="models-title" {
             h2 #models-title { "The models" }
             p { "Means over " (counted(page.n_measured(), "test query", "test queries"))
-                @if page.n_measured() < split.test_queries { " (of " (split.test_queries) "; the others have no relevant document)" }
+                @if page.n_measured() < page.queries.len() { " (of " (page.queries.len()) "; the others have no relevant document)" }
                 ", sorted by " (measure(&split.measures[0])) ". A letter says that the model is significantly better than the model of "
                 "that letter (" (test(&split.test)) ", Holm-corrected p < " (split.level) ")." }
             div.scroll tabindex="0" role="region" aria-labelledby="models-title" {

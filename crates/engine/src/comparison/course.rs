@@ -1,0 +1,105 @@
+//! What all comparisons do: one model after the other, what is wrong with one left out, the table at the end.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+use serde_json::Value;
+
+use super::results::{Comparison, DataSummary, Entry, Protocol, TestQuery, write};
+use super::{Plan, significance};
+use crate::files;
+use crate::validation::Ranked;
+
+/// The results so far, by the names of the models.
+pub(super) type Entries = IndexMap<String, Entry>;
+
+/// Where a comparison goes, and who may end it.
+#[derive(Clone, Copy)]
+pub(super) struct Course<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) folder: &'a Path,
+    pub(super) seed: u64,
+    /// Asked between models and between trials of tuning.
+    pub(super) stop: &'a dyn Fn() -> bool,
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// What is compared on.
+pub(super) struct Ground {
+    pub(super) data: DataSummary,
+    /// The dataset that everything was chosen on, where that is another one.
+    pub(super) chosen_on: Option<String>,
+    pub(super) ranked: Ranked,
+    pub(super) validation_queries: usize,
+    pub(super) test_queries: Vec<TestQuery>,
+}
+
+impl Course<'_> {
+    /// Makes the entries of models, by their names, and of them the table. None from `make` says that it was stopped.
+    pub(super) fn run<'m>(
+        &self,
+        ground: Ground,
+        names: impl ExactSizeIterator<Item = &'m str>,
+        mut make: impl FnMut(&str, &Entries) -> Result<Option<Entry>>,
+    ) -> Result<Comparison> {
+        let Self { plan, folder, seed, stop, progress } = *self;
+        for part in ["results", "models", "runs", "traces"] {
+            make_folder(&folder.join(part))?;
+        }
+        write(&folder.join("queries.json"), &ground.test_queries)?;
+        let (mut entries, mut left_out) = (Entries::new(), IndexMap::new());
+        let n_models = names.len();
+        for (number, name) in names.enumerate() {
+            let made = if stop() { Ok(None) } else { make(name, &entries) };
+            match made {
+                Ok(Some(entry)) => {
+                    entries.insert(name.to_owned(), entry);
+                }
+                Ok(None) => {
+                    progress.note(&format!(
+                        "interrupted: {number} of {n_models} models are done; the same command goes on from here"
+                    ));
+                    break;
+                }
+                // What is wrong with one model says nothing about the others.
+                Err(e @ (Error::Params(_) | Error::Shape(_) | Error::Diverged(_))) => {
+                    progress.note(&format!("{name}: left out: {e}"));
+                    left_out.insert(name.to_owned(), e.to_string());
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        let mut models: Vec<_> = entries.values().map(|entry| entry.row.clone()).collect();
+        significance::mark(&mut models, &entries, plan, seed);
+        // Queries without a relevant document have no value and are in no mean.
+        let measured = entries.values().next().and_then(|entry| entry.per_query.values().next());
+        let split = Protocol {
+            validation_queries: ground.validation_queries,
+            test_queries: measured
+                .map_or(ground.test_queries.len(), |values| values.iter().flatten().count()),
+            chosen_on: ground.chosen_on,
+            ranked: ground.ranked,
+            measures: plan.measure_names(),
+            tuned_by: plan.tuned_by.to_string(),
+            test: plan.test.to_string(),
+            level: plan.level,
+            seed,
+            threads: rayon::current_num_threads(),
+        };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let comparison = Comparison { version, data: ground.data, split, models, left_out };
+        write(&folder.join("comparison.json"), &comparison)?;
+        Ok(comparison)
+    }
+}
+
+pub(super) fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|e| Error::io(files::name_of(path), e))
+}
+
+/// The hash of all that a result depends on.
+pub(super) fn hash(value: &Value) -> String {
+    blake3::hash(value.to_string().as_bytes()).to_hex()[..32].to_owned()
+}

@@ -1,0 +1,212 @@
+//! How a model of a plan is made: tuned, trained, and trained again where there is more to learn from.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use matchrank_core::Result;
+use matchrank_core::progress::WithoutNotes;
+use serde_json::{Value, json};
+
+use super::course::Course;
+use super::plan::{Planned, What};
+use super::results::{Comparison, file_name};
+use crate::dataset::Dataset;
+use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackParams};
+use crate::memory;
+use crate::model_file::{self, Provenance};
+use crate::training::Recipe;
+use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
+use crate::validation::{Ranked, Validation};
+
+/// Where models are chosen, and where they learn.
+#[derive(Clone, Copy)]
+pub(super) struct Making<'a> {
+    pub(super) course: Course<'a>,
+    /// What everything is chosen on.
+    pub(super) dataset: &'a Dataset,
+    pub(super) validation: &'a Validation,
+    /// What models learn from once everything is chosen.
+    pub(super) refit: Option<&'a Dataset>,
+}
+
+/// A model with what choosing and training it took.
+pub(super) struct Made {
+    pub(super) model: MatchingModel,
+    pub(super) params: Value,
+    pub(super) validation: f64,
+    pub(super) trials: Vec<Trial>,
+    pub(super) seconds: f64,
+    pub(super) tuning_seconds: f64,
+    pub(super) peak_mib: Option<f64>,
+}
+
+/// A model that learned from the training data alone, and how it learns from more.
+struct Choice {
+    model: MatchingModel,
+    /// None for what learned from the validation judgments: its parts are put in place of the old ones.
+    recipe: Option<Recipe>,
+    params: Value,
+    validation: f64,
+    trials: Vec<Trial>,
+    tuning_seconds: f64,
+}
+
+/// Seconds and peak memory of making something.
+struct Cost {
+    seconds: f64,
+    peak_mib: Option<f64>,
+}
+
+fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
+    let counted = memory::reset_peak();
+    let begun = Instant::now();
+    let made = make()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let peak = counted.then(memory::peak).flatten();
+    Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
+}
+
+impl Making<'_> {
+    /// What a plan's tuning of a single model is.
+    pub(super) fn search(&self, planned: &Planned, kind: &str) -> Search {
+        let plan = self.course.plan;
+        Search {
+            space: planned.space.clone().unwrap_or_else(|| Space::of_kind(kind)),
+            strategy: plan.strategy,
+            trials: planned.trials.unwrap_or(plan.trials),
+            seconds: plan.seconds,
+            higher_is_better: plan.tuned_by.higher_is_better(),
+        }
+    }
+
+    /// The data that the models of the table learned from.
+    pub(super) fn learned_from(&self) -> &Dataset {
+        self.refit.unwrap_or(self.dataset)
+    }
+
+    /// Makes a model and its file; none where tuning was stopped.
+    pub(super) fn make(&self, planned: &Planned) -> Result<Option<Made>> {
+        let Course { folder, progress, .. } = self.course;
+        let name = &planned.name;
+        let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
+        let Choice { mut model, recipe, params, validation, trials, tuning_seconds } = choice;
+        if let Some(more) = self.refit {
+            self.save(&Comparison::chosen_model(folder, name), &model, self.dataset)?;
+            progress.note(&format!("{name}: training again on {}", more.folder().display()));
+            (model, cost) = timed(|| self.again(model, recipe, planned, more))?;
+        }
+        self.save(&Comparison::model(folder, name), &model, self.learned_from())?;
+        let Cost { seconds, peak_mib } = cost;
+        Ok(Some(Made { model, params, validation, trials, seconds, tuning_seconds, peak_mib }))
+    }
+
+    fn save(&self, path: &Path, model: &MatchingModel, dataset: &Dataset) -> Result<()> {
+        let seeded = !matches!(model, MatchingModel::Bm25(_) | MatchingModel::RandomWalk(_));
+        model_file::save(path, model, &Provenance::of_dataset(dataset, seeded.then_some(self.course.seed)))
+    }
+
+    /// The same model, learned from more data with what was chosen.
+    fn again(
+        &self,
+        model: MatchingModel,
+        recipe: Option<Recipe>,
+        planned: &Planned,
+        more: &Dataset,
+    ) -> Result<MatchingModel> {
+        let Course { folder, seed, progress, .. } = self.course;
+        let part = |name: &String| Ok(model_file::load(&Comparison::model(folder, name))?.0);
+        match (model, &planned.what) {
+            (MatchingModel::Combination(both), What::Combination([first, second])) => {
+                let (first, second) = (part(first)?, part(second)?);
+                Ok(MatchingModel::Combination(Box::new(Combination { first, second, ..*both })))
+            }
+            (MatchingModel::Stack(stack), What::Stack { of, .. }) => {
+                let parts = of.iter().map(|name| Ok((name.clone(), part(name)?))).collect::<Result<_>>()?;
+                Ok(MatchingModel::Stack(Box::new(stack.with_parts(parts)?)))
+            }
+            (model, _) => {
+                let recipe = recipe.expect("a single model has a recipe").settled(&model);
+                recipe.train(more, seed, &WithoutNotes(progress))
+            }
+        }
+    }
+
+    fn choose(&self, planned: &Planned) -> Result<Option<(Choice, Cost)>> {
+        let Self { dataset, validation, .. } = *self;
+        let Course { plan, seed, progress, .. } = self.course;
+        let name = &planned.name;
+        let training = &WithoutNotes(progress);
+        match &planned.what {
+            What::Single { kind, settings } => {
+                let how = self.search(planned, kind);
+                let begun = Instant::now();
+                let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
+                let (recipe, trials) = if tunes {
+                    progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
+                    let trace = self.trace(name);
+                    let (trace, stop) = (Some(trace.as_path()), self.course.stop);
+                    let tuner = Tuner { dataset, validation, seed, trace, replace: true, stop };
+                    let (recipe, tuned) = tuner.tune(kind, settings, &how, progress)?;
+                    if tuned.stopped {
+                        return Ok(None);
+                    }
+                    (recipe, tuned.trials)
+                } else {
+                    (Recipe::new(kind, settings)?, Vec::new())
+                };
+                let tuning_seconds = begun.elapsed().as_secs_f64();
+                let (model, cost) = timed(|| recipe.train(dataset, seed, training))?;
+                let value = tuning::measure(&model, dataset, validation)?;
+                let (params, recipe) = (recipe.params(), Some(recipe));
+                let choice = Choice { model, recipe, params, validation: value, trials, tuning_seconds };
+                Ok(Some((choice, cost)))
+            }
+            What::Combination(parts) => {
+                progress.note(&format!("{name}: finding the weight on the validation queries"));
+                let [first, second] = parts.each_ref().map(|part| self.load(part));
+                let (first, second) = (first?, second?);
+                let (both, cost) = timed(|| Combination::tune(first, second, dataset, validation, training))?;
+                let params = json!({ "weight": both.weight, "of": parts });
+                let model = MatchingModel::Combination(Box::new(both));
+                let value = tuning::measure(&model, dataset, validation)?;
+                Ok(Some((Choice::of_parts(model, params, value), cost)))
+            }
+            What::Stack { of: parts, params } => {
+                progress.note(&format!("{name}: stacking {} models on the validation queries", parts.len()));
+                let models: Vec<(String, MatchingModel)> =
+                    parts.iter().map(|part| Ok((part.clone(), self.load(part)?))).collect::<Result<_>>()?;
+                let candidates = match validation.ranked() {
+                    Ranked::Judged => StackCandidates::Judged,
+                    Ranked::All => StackCandidates::All,
+                };
+                let params = &StackParams { candidates, ..*params };
+                let (stack, cost) = timed(|| Stack::train(models, dataset, params, seed, training))?;
+                // Queries of the validation are ranked by rankers that have not seen them.
+                let value = stack.kept().map_or(0.0, |kept| kept.validation);
+                let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });
+                let model = MatchingModel::Stack(Box::new(stack));
+                Ok(Some((Choice::of_parts(model, params, value), cost)))
+            }
+        }
+    }
+
+    fn trace(&self, name: &str) -> PathBuf {
+        self.course.folder.join("traces").join(format!("{}.jsonl", file_name(name)))
+    }
+
+    /// A model as it was when everything was chosen.
+    fn load(&self, name: &str) -> Result<MatchingModel> {
+        let folder = self.course.folder;
+        let path = match self.refit {
+            Some(_) => Comparison::chosen_model(folder, name),
+            None => Comparison::model(folder, name),
+        };
+        Ok(model_file::load(&path)?.0)
+    }
+}
+
+impl Choice {
+    fn of_parts(model: MatchingModel, params: Value, validation: f64) -> Self {
+        Self { model, recipe: None, params, validation, trials: Vec::new(), tuning_seconds: 0.0 }
+    }
+}

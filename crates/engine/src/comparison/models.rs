@@ -1,0 +1,216 @@
+//! Matching models on a dataset: each is tuned, trained and measured, or kept from before.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+use serde_json::{Value, json};
+
+use super::course::{Course, Entries, Ground, hash, make_folder};
+use super::curves::{of_model, of_trials};
+use super::making::Making;
+use super::measuring::TestSet;
+use super::plan::{Plan, Planned, What};
+use super::results::{Compared, Comparison, DataSummary, Entry, Figures, file_name, write};
+use crate::dataset::{Dataset, HeldOut, Holdout};
+use crate::matching::MatchingModel;
+use crate::model_file;
+use crate::validation::Validation;
+
+/// Version of the results' format; a new one makes all results anew.
+const FORMAT: u32 = 1;
+
+/// The data of a comparison.
+#[derive(Clone, Copy)]
+pub struct Data<'a> {
+    /// What everything is chosen on, with validation and test judgments.
+    pub dataset: &'a Dataset,
+    /// Where there is more to learn from once everything is chosen, clicks of the validation too: models are trained
+    /// again on it, with what was chosen, and it is these that are measured. Its test judgments are the same.
+    pub refit: Option<&'a Dataset>,
+}
+
+/// A comparison that is being made.
+struct Run<'a> {
+    making: Making<'a>,
+    test: TestSet,
+}
+
+/// Trains, tunes and measures the models of a plan on data, into a folder. Results that the folder has, and that
+/// depend on the same, are kept; each new one is written as soon as it is there. `stop` is asked between models and
+/// between trials of tuning.
+pub fn compare(
+    plan: &Plan,
+    data: Data<'_>,
+    folder: &Path,
+    seed: u64,
+    stop: &dyn Fn() -> bool,
+    progress: &dyn Progress,
+) -> Result<Comparison> {
+    let Data { dataset, refit } = data;
+    let Some(validation) = Validation::ranking(plan.ranked, dataset, seed, progress)? else {
+        return Err(missing(dataset, "validation"));
+    };
+    let validation = validation.by(plan.tuned_by);
+    let test = TestSet::of(data.refit.unwrap_or(dataset), plan, validation.ranked())?;
+    if test.n_queries() == 0 {
+        return Err(missing(dataset, "test"));
+    }
+    if let Some(more) = refit {
+        check_refit(&test, dataset, more)?;
+        make_folder(&folder.join("chosen"))?;
+    }
+    let course = Course { plan, folder, seed, stop, progress };
+    let making = Making { course, dataset, validation: &validation, refit };
+    let run = Run { making, test };
+    let ground = Ground {
+        data: DataSummary::of(making.learned_from()),
+        chosen_on: refit.map(|_| DataSummary::of(dataset).name),
+        ranked: validation.ranked(),
+        validation_queries: validation.n_queries(),
+        test_queries: run.test.queries(),
+    };
+    course.run(ground, plan.models.iter().map(|model| model.name.as_str()), |name, before| {
+        let planned = plan.models.iter().find(|model| model.name == name).expect("it is one of them");
+        match planned.parts().into_iter().find(|part| !before.contains_key(*part)) {
+            Some(part) => Err(Error::Params(format!("{part}, which it is made of, is missing"))),
+            None => run.entry(planned, before),
+        }
+    })
+}
+
+fn missing(dataset: &Dataset, which: &str) -> Error {
+    Error::Params(format!(
+        "{}: there are no {which} judgments; a comparison tunes on validation and measures on test: ingest with \
+         --judgments {which}=QRELS or --split",
+        dataset.folder().display()
+    ))
+}
+
+/// Refuses data for training again that would change what is measured, or choose something else.
+fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> Result<()> {
+    let name = more.folder().display();
+    if !more.judgments(Holdout::Validation)?.is_empty() {
+        return Err(Error::Params(format!(
+            "{name}: has validation judgments; what was chosen is trained again on all but the test: ingest without \
+             them, as with --holdout 0,SHARE"
+        )));
+    }
+    let other = HeldOut::of(dataset, Holdout::Test)?;
+    let own = test.held_out();
+    let ids =
+        |held_out: &HeldOut| held_out.queries.iter().map(|query| query.text.clone()).collect::<Vec<_>>();
+    if ids(own) != ids(&other) || own.judged != other.judged {
+        return Err(Error::Params(format!(
+            "{name}: its test judgments are not those of {}; ingest both from the same files, with the same test",
+            dataset.folder().display()
+        )));
+    }
+    Ok(())
+}
+
+impl Run<'_> {
+    /// The result of one model: kept, measured anew, or made; none where it was stopped.
+    fn entry(&self, planned: &Planned, before: &Entries) -> Result<Option<Entry>> {
+        let Course { plan, folder, progress, .. } = self.making.course;
+        let name = &planned.name;
+        let trained_key = self.trained_key(planned, before);
+        let key = hash(&json!([trained_key, plan.measure_names()]));
+        let model_path = Comparison::model(folder, name);
+        let is_there = model_path.is_file()
+            && (self.making.refit.is_none() || Comparison::chosen_model(folder, name).is_file());
+        match Comparison::entry(folder, name).ok().filter(|_| is_there) {
+            Some(entry) if entry.key == key => {
+                progress.note(&format!("{name}: kept from before"));
+                Ok(Some(entry))
+            }
+            Some(entry) if entry.trained_key == trained_key => {
+                progress.note(&format!("{name}: trained before, measured anew"));
+                let (model, _) = model_file::load(&model_path)?;
+                self.measure(&model, entry.row, key, trained_key).map(Some)
+            }
+            _ => {
+                let Some(made) = self.making.make(planned)? else { return Ok(None) };
+                let mut curves = of_model(&made.model);
+                curves.extend(of_trials(&made.trials, &plan.tuned_by.to_string()));
+                let bytes = std::fs::metadata(&model_path).map_or(0, |metadata| metadata.len());
+                let row = Compared {
+                    name: name.clone(),
+                    kind: made.model.kind().to_owned(),
+                    params: made.params,
+                    validation: Figures::from([(plan.tuned_by.to_string(), made.validation)]),
+                    test: Figures::new(),
+                    intervals: IndexMap::new(),
+                    bins: IndexMap::new(),
+                    seconds: made.seconds,
+                    tuning_seconds: made.tuning_seconds,
+                    trials: made.trials.len(),
+                    peak_mib: made.peak_mib,
+                    model_mib: bytes as f64 / f64::from(1 << 20),
+                    latency: self.test.latency(&made.model, self.making.learned_from())?,
+                    curves,
+                    beats: Vec::new(),
+                    beats_by: IndexMap::new(),
+                };
+                self.measure(&made.model, row, key, trained_key).map(Some)
+            }
+        }
+    }
+
+    fn measure(
+        &self,
+        model: &MatchingModel,
+        row: Compared,
+        key: String,
+        trained_key: String,
+    ) -> Result<Entry> {
+        let Course { folder, seed, progress, .. } = self.making.course;
+        progress.begin(&format!("{}: ranking the test queries", row.name), None, "");
+        let name = row.name.clone();
+        let measured = self.test.measure(model, self.making.learned_from(), seed)?;
+        let run = folder.join("runs").join(format!("{}.run", file_name(&name)));
+        crate::ranking::write_run(&run, &measured.rankings, &name)?;
+        let row =
+            Compared { test: measured.means, intervals: measured.intervals, bins: measured.bins, ..row };
+        let top = measured.rankings.into_iter().map(|(_, mut list)| {
+            list.truncate(10);
+            list
+        });
+        let entry = Entry { key, trained_key, row, per_query: measured.per_query, top: top.collect() };
+        write(&Comparison::entry_path(folder, &name), &entry)?;
+        Ok(entry)
+    }
+
+    /// Hash of all that a trained model depends on.
+    fn trained_key(&self, planned: &Planned, before: &Entries) -> String {
+        let Making { course, dataset, validation, refit } = &self.making;
+        let (what, search) = match &planned.what {
+            What::Single { kind, settings } => {
+                let search = self.making.search(planned, kind);
+                let search = json!([search.space, search.strategy, search.trials, search.seconds]);
+                (json!([kind, settings]), search)
+            }
+            What::Combination(of) => (json!(["combination", of]), Value::Null),
+            What::Stack { of, params } => (json!(["stack", of, params]), Value::Null),
+        };
+        let parts: Vec<&str> = planned
+            .parts()
+            .into_iter()
+            .filter_map(|part| Some(before.get(part)?.trained_key.as_str()))
+            .collect();
+        let content = &dataset.manifest.content_hash;
+        hash(&json!([
+            FORMAT,
+            env!("CARGO_PKG_VERSION"),
+            refit
+                .map_or_else(|| content.clone(), |more| format!("{content}, {}", more.manifest.content_hash)),
+            course.seed,
+            course.plan.tuned_by.to_string(),
+            validation.ranked(),
+            what,
+            search,
+            parts,
+        ]))
+    }
+}
