@@ -53,7 +53,7 @@ GRIDS = {
 COMBINATIONS = ["lsi-qd+bm25", "random-walk+bm25", "pls+bm25", "rmls+bm25", "rmls+random-walk", "pls+rmls"]
 # Rankers over the scores of all models above; which ranker, and how large, they choose in folds of the validation
 # queries. LambdaMART is tried where LightGBM is there (MATCHRANK_LIGHTGBM), else ListNet alone.
-STACKS = {"stack": "", "stack with clicks": "set = { clicks = true }\n"}
+STACKS = {"stack without clicks": "set = { clicks = false }\n", "stack": ""}
 OWN_CLICKS = "own clicks, then popularity"
 
 

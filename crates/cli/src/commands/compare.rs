@@ -28,8 +28,8 @@ use crate::{Global, Outcome, interrupt};
 /// interruption the same command goes on.
 ///
 /// Models: bm25, random-walk (rw), lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference;
-/// two of them with a weight, as in rmls+bm25; stack, listnet, mart or lambdamart: a ranker over the scores of all
-/// single models named; mart:bm25+pls over these.
+/// two of them with a weight, as in rmls+bm25; listnet, mart or lambdamart: a ranker over the scores of all
+/// single models named; stack: the best of them, with training clicks as features too; mart:bm25+pls over these.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `rmls` | a kind of [`Recipe`] |
 //! | `rmls+bm25` | the [combination](crate::matching::Combination) of two models |
-//! | `mart`, `lambdamart`, `listnet`, `stack` | a [`Stack`](crate::matching::Stack) over all models of the plan that are no stack and no combination |
+//! | `mart`, `lambdamart`, `listnet` | a [`Stack`](crate::matching::Stack) over the scores of all models of the plan that are no stack and no combination |
+//! | `stack` | the same with the training clicks as features too, and the ranker that is best on validation |
 //! | `mart:bm25+pls` | a stack over these models |
 
 use std::path::Path;
@@ -118,6 +119,11 @@ fn ranker_of(name: &str) -> Option<StackKind> {
     }
 }
 
+/// As the papers have it, a named ranker ranks by scores alone.
+fn stack_params(ranker: StackKind) -> StackParams {
+    StackParams { ranker, clicks: ranker == StackKind::Auto, ..Default::default() }
+}
+
 impl Plan {
     /// The names of what is measured on the test queries.
     pub(super) fn measure_names(&self) -> Vec<String> {
@@ -172,7 +178,7 @@ impl Plan {
 
     fn add_stack(&mut self, name: &str, ranker: StackKind, of: Vec<String>) -> Result<()> {
         let of = of.iter().map(|part| self.add_named(part)).collect::<Result<_>>()?;
-        let params = StackParams { ranker, ..Default::default() };
+        let params = stack_params(ranker);
         self.push(Planned {
             name: name.to_owned(),
             what: What::Stack { of, params },
@@ -376,6 +382,9 @@ impl FileModel {
             What::Combination(of)
         } else if let Some(ranker) = ranker_of(&kind) {
             let mut params: StackParams = params_from(&settings).map_err(named)?;
+            if !settings.iter().any(|(name, _)| name == "clicks") {
+                params.clicks = stack_params(ranker).clicks;
+            }
             params.ranker = ranker;
             What::Stack { of, params }
         } else {

@@ -238,7 +238,7 @@ pub(crate) enum DatasetModel {
     ///   depth=100            best documents of every model that are candidates
     ///   candidates=auto      which documents of a query are learned from: judged, all (the candidates), auto (judged
     ///                        where most queries have irrelevant ones among them)
-    ///   clicks=false         whether training clicks are features too: on the document, of the query, and of the query
+    ///   clicks=true          whether training clicks are features too: on the document, of the query, and of the query
     ///                        on the document, each as log(1 + n)
     ///   queries=2000         validation queries that are learned from, at most
     ///   folds=5              folds of the validation queries

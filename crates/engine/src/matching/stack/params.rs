@@ -20,7 +20,7 @@ pub struct StackParams {
     /// Which documents of a validation query are learned from. Default: auto.
     pub candidates: StackCandidates,
     /// Whether training clicks (on the document, of the query, and of the query on the document) are features too.
-    /// Default: false.
+    /// Default: true.
     pub clicks: bool,
     /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.
     pub queries: usize,
@@ -52,7 +52,7 @@ impl Default for StackParams {
             ranker: StackKind::Auto,
             depth: 100,
             candidates: StackCandidates::Auto,
-            clicks: false,
+            clicks: true,
             queries: 2000,
             folds: 5,
             trees: 200,
