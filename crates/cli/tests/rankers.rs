@@ -403,4 +403,6 @@ fn features_that_are_missing_or_new_are_dealt_with() {
     folder.text("train bm25 --data shop --out bm25.model");
     let error = folder.refused("rank --model bm25.model --letor fewer.txt --out x.run");
     assert!(error.contains("holds a bm25 model"), "{error}");
+    let error = folder.refused("inspect bm25.model --letor fewer.txt");
+    assert!(error.contains("a model of kind bm25"), "{error}");
 }

@@ -414,9 +414,9 @@ mod tests {
             for lists in [&mut dense, &mut sparse] {
                 lists.set_column(column, &values).unwrap();
             }
-            for row in 0..4 {
+            for (row, value) in values.into_iter().enumerate() {
                 let [a, b] = [&dense, &sparse].map(|lists| lists.features().row(row));
-                assert_eq!(b.get(column), values[row]);
+                assert_eq!(b.get(column), value);
                 assert!(a.entries().eq(b.entries()), "{a:?} {b:?}");
             }
         }

@@ -149,10 +149,10 @@ mod tests {
         let scaling = Scaling::fit(ScalingKind::QueryMinMax, &lists);
         let ranker = LinearRanker { weights: vec![2.0, -1.0], scaling };
         let (list, scores) = (lists.list(0), ranker.score_all(&lists));
-        for i in 0..3 {
+        for (i, score) in scores.into_iter().enumerate() {
             let Shapley { base, adds } = ranker.shapley(&list, i);
             assert!((base - 0.5).abs() < 1e-12);
-            assert!((base + adds.iter().sum::<f64>() - scores[i]).abs() < 1e-12);
+            assert!((base + adds.iter().sum::<f64>() - score).abs() < 1e-12);
         }
         let adds = ranker.shapley(&list, 0).adds;
         assert!((adds[0] - 1.0).abs() < 1e-12 && (adds[1] + 0.5).abs() < 1e-12, "{adds:?}");
