@@ -6,6 +6,7 @@ mod matchrank;
 use std::process::Command;
 
 use matchrank::Folder;
+use serde_json::Value;
 
 /// Lists whose grades follow from two features together.
 fn lists(from: usize, to: usize) -> String {
@@ -62,6 +63,8 @@ fn trees_are_grown_rank_and_are_looked_at() {
         let inside = folder.text(&format!("inspect {kind}.model"));
         assert!(inside.contains("largest gain: "), "{inside}");
         assert_eq!(folder.json(&format!("inspect {kind}.model --format json"))["kind"], kind);
+        is_explained(&folder, kind);
+        is_worth(&folder, kind);
     }
     let folds =
         "cross-validate --letor train.txt vali.txt test.txt --models lambdamart,listnet --set min_rows=5";
@@ -69,6 +72,89 @@ fn trees_are_grown_rank_and_are_looked_at() {
     let figures =
         folder.json("cross-validate --letor train.txt vali.txt test.txt --models lambdamart --format json");
     assert!(figures["models"][0]["measures"]["ndcg@10"].as_f64().unwrap() > 0.9, "{figures}");
+}
+
+fn adds(explained: &Value) -> f64 {
+    let parts = explained["features"].as_array().unwrap().iter();
+    parts.map(|part| part["adds"].as_f64().unwrap()).sum::<f64>() + explained["others"].as_f64().unwrap()
+}
+
+/// Scores are the mean of the query and what features add; differences of scores what features add.
+fn is_explained(folder: &Folder, kind: &str) {
+    let explain = format!("explain --model {kind}.model --letor test.txt --query 81");
+    let number = |json: &Value, name: &str| json[name].as_f64().unwrap();
+    let mut sum = 0.0;
+    for document in 0..12 {
+        let why = folder.json(&format!("{explain} --document q81d{document} --format json"));
+        let base = number(&why, "mean_score");
+        assert!((base + adds(&why) - number(&why, "score")).abs() < 1e-9, "{why}");
+        sum += number(&why, "score") - base;
+    }
+    assert!(sum.abs() < 1e-9, "the base is the mean: {sum}");
+    let pair = format!("{explain} --document q81d2 --against q81d1");
+    for top in [0, 1, 20] {
+        let why = folder.json(&format!("{pair} --top {top} --format json"));
+        assert!((adds(&why) - number(&why, "difference")).abs() < 1e-9, "{why}");
+        assert!(why["features"].as_array().unwrap().len() <= top);
+    }
+    assert!(folder.text(&pair).contains("why q81d2 stands above q81d1, feature by feature (Shapley values)"));
+    let text = folder.text(&format!("{explain} --document q81d2 --top 1"));
+    assert!(text.contains("of 12; its score is the mean score") && text.contains("all other features"));
+    let csv = folder.text(&format!("{explain} --document q81d2 --format csv"));
+    assert!(csv.starts_with("feature,value,mean value,adds\nmean score of the query,,,"), "{csv}");
+}
+
+/// Two features make the grades.
+fn is_worth(folder: &Folder, kind: &str) {
+    let inspect = format!("inspect {kind}.model --letor test.txt");
+    let json = folder.json(&format!("{inspect} --format json --repeats 3"));
+    let found = &json["permutation"];
+    assert!(found["figure"].as_f64().unwrap() > 0.99 && found["repeats"] == 3, "{found}");
+    let features = found["features"].as_array().unwrap();
+    for part in &features[..2] {
+        assert!(part["feature"].as_u64().unwrap() < 3, "{part}");
+        let [fall, deviation, gain] = ["fall", "deviation", "gain"].map(|name| part[name].as_f64().unwrap());
+        assert!(fall > 0.1 && deviation < 0.1 && gain > 0.1, "{part}");
+    }
+    assert_eq!(json, folder.json(&format!("{inspect} --format json --repeats 3 --threads 1")));
+    assert_ne!(json, folder.json(&format!("{inspect} --format json --repeats 3 --seed 8")));
+    let text = folder.text(&format!("{inspect} --measure map --top 1"));
+    assert!(text.contains("largest gain: ") && text.contains("map is ") && text.contains("--top "), "{text}");
+    let csv = folder.text(&format!("{inspect} --format csv"));
+    assert!(csv.starts_with("feature,gain,fall,deviation\n"), "{csv}");
+}
+
+/// Two trees in a file, that split on feature 2 alone; what needs no LightGBM is tested without it.
+#[test]
+fn trees_of_a_file_are_explained_without_lightgbm() {
+    let folder = letor();
+    folder.write("two.model", include_bytes!("../../../tests/golden/model_files/lambdamart_v1.safetensors"));
+    let explain = "explain --model two.model --letor test.txt --query 81 --document q81d0";
+    for against in ["", "--against q81d1"] {
+        let why = folder.json(&format!("{explain} {against} --format json"));
+        let whole = why.get("difference").and_then(Value::as_f64);
+        let whole =
+            whole.unwrap_or_else(|| why["score"].as_f64().unwrap() - why["mean_score"].as_f64().unwrap());
+        let features = why["features"].as_array().unwrap();
+        assert!(
+            features.iter().all(|part| part["feature"] == 2) && (adds(&why) - whole).abs() < 1e-12,
+            "{why}"
+        );
+    }
+    let worth = folder.json("inspect two.model --letor test.txt --repeats 1 --format json");
+    let features = worth["permutation"]["features"].as_array().unwrap();
+    assert_eq!(features.len(), 1, "the others are never looked at: {worth}");
+    assert_eq!((&features[0]["feature"], &features[0]["deviation"]), (&2.into(), &Value::Null));
+    assert_eq!(features[0]["gain"], 1.0);
+    let error = folder.refused("inspect two.model --letor test.txt --repeats 0");
+    assert!(error.contains("repeats must be"), "{error}");
+    let error = folder.refused("inspect two.model --repeats 3");
+    assert!(error.contains("--letor"), "{error}");
+    folder.write("level.txt", "0 qid:1 2:1 # docid = a\n0 qid:1 2:2 # docid = b\n");
+    let error = folder.refused("inspect two.model --letor level.txt");
+    assert!(error.contains("level.txt: no document has a grade above 0"), "{error}");
+    let error = folder.refused(&format!("{explain} --query-features test.txt"));
+    assert!(error.contains("query-dependent"), "{error}");
 }
 
 #[test]
@@ -102,9 +188,20 @@ fn a_stack_of_models_is_trained_ranks_and_explains() {
     let why = Command::new(program).current_dir(folder.path()).args(arguments).output().unwrap();
     let why = String::from_utf8_lossy(&why.stdout).into_owned();
     assert!(why.contains("its rank") && why.contains("bm25: the score is"), "{why}");
+    assert!(why.contains("the score is their mean score and what each model adds"), "{why}");
     let score: f64 = first[4].parse().unwrap();
     let explained = why.lines().find(|line| line.trim_start().starts_with("score")).unwrap();
     let explained: f64 = explained.split_whitespace().last().unwrap().parse().unwrap();
     assert!((score - explained).abs() < 1e-4, "{score} {explained}");
+    let json = Command::new(program)
+        .current_dir(folder.path())
+        .args(arguments)
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let all = [&json["parts"], &json["counts"]].map(|parts| parts.as_array().unwrap());
+    let sum: f64 = all.into_iter().flatten().map(|part| part["adds"].as_f64().unwrap()).sum();
+    assert!((json["base"].as_f64().unwrap() + sum - score).abs() < 1e-5, "{json}");
     assert!(folder.text("inspect stack.model").contains("pls: kind"));
 }

@@ -73,6 +73,7 @@ fn models_are_trained_ranked_with_explained_and_inspected() {
 
     for (command, expected) in [
         ("export elasticsearch q.model --out x.json", "has a function for each query"),
+        ("inspect q.model --letor test.txt", "has a function for each query"),
         ("update q.model --lists train.txt --out x.model", "has a function for each query"),
         ("rank --model q.model --letor test.txt --query-features none.tsv --out x.run", "none.tsv"),
     ] {

@@ -15,9 +15,12 @@ use crate::{Global, Outcome};
 /// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI, SSI, SVDFeature and sparse preferences pairs of a query
 /// feature and a document feature, each adding x * affinity * y; for BLTM the words of the query. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
-/// likeliest ways over clicks, which do not add up to its score; a combination both of its models. Rankers of
-/// feature lists show weight * value of each feature; query-dependent ones also which training queries the function of
-/// the query was learned from, and with what weight.
+/// likeliest ways over clicks, which do not add up to its score; a combination both of its models; a stack what each of
+/// its models adds to the mean score of the candidates. Rankers of feature lists show weight * value of each feature;
+/// query-dependent ones also which training queries the function of the query was learned from, and with what weight.
+/// Boosted trees show what each feature adds to the mean score of the documents of the query, or to the score of the
+/// document --against: its Shapley value, the mean effect of changing it from theirs to this document's, over all orders
+/// of changing features.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("documents").required(true).args(["data", "letor"]))]
 pub(crate) struct Args {
@@ -54,7 +57,8 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank explain --model rmls.model --data shop --query 'gears of war' --document 2670133
   matchrank explain --model both.model --data shop --query 'gears of war' --document 2670133 --format json
-  matchrank explain --model ranksvm.model --letor test.txt --query 18219 --document GX000-00 --against GX000-01";
+  matchrank explain --model ranksvm.model --letor test.txt --query 18219 --document GX000-00 --against GX000-01
+  matchrank explain --model lambdamart.model --letor test.txt --query 18219 --document GX000-00 --top 10";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
@@ -220,16 +224,14 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
                 table(&["over", "probability"], rows, Format::Table)
             )
         }
-        Why::Stacked { ranker, candidates, parts, counts } => {
-            let mut rows: Vec<Vec<String>> = parts
-                .iter()
-                .map(|part| {
-                    let own = part.explanation.score.map_or("no score".into(), |s| number(f64::from(s)));
-                    let [standardised, adds] = [part.standardised, part.adds].map(number);
-                    let rank = part.rank.map_or(String::new(), |rank| rank.to_string());
-                    vec![part.model.clone(), own, rank, standardised, adds]
-                })
-                .collect();
+        Why::Stacked { ranker, candidates, base, parts, counts } => {
+            let mut rows = vec![line(5, "mean of the candidates", number(*base))];
+            rows.extend(parts.iter().map(|part| {
+                let own = part.explanation.score.map_or("no score".into(), |s| number(f64::from(s)));
+                let [standardised, adds] = [part.standardised, part.adds].map(number);
+                let rank = part.rank.map_or(String::new(), |rank| rank.to_string());
+                vec![part.model.clone(), own, rank, standardised, adds]
+            }));
             rows.extend(counts.iter().map(|count| {
                 let name = format!("log(1 + {})", count.count);
                 vec![name, number(count.scaled.into()), String::new(), String::new(), number(count.adds)]
@@ -237,8 +239,8 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
             rows.push(line(5, "score", score));
             let header = ["model", "its score", "its rank", "standardised", "adds"];
             let mut text = format!(
-                "{kind}: {ranker} over the scores of the models, for {candidates} candidates; a model adds what the \
-                 score would fall by if it scored the document like the mean candidate\n{}",
+                "{kind}: {ranker} over the scores of the models, for {candidates} candidates; the score is their mean \
+                 score and what each model adds to it (Shapley values)\n{}",
                 table(&header, rows, Format::Table)
             );
             for part in parts {

@@ -1,7 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use matchrank_core::matching::Mapping;
+use matchrank_core::measure::Measure;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
 use matchrank_engine::matching::{
     BltmModel, Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel,
@@ -20,25 +21,53 @@ const LISTED_TOPICS: usize = 20;
 const LISTED_WORDS: usize = 6;
 
 /// Look into a model: sizes, density, norms, spectrum, collapse, bounds, where it comes from
+///
+/// With --letor also what the features of a ranker are worth on lists with grades: by how much a measure falls when the
+/// values of a feature change places among all documents, beside the gains of trees or the weights of linear rankers.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  matchrank inspect rmls.model\n  matchrank inspect rmls.model --format json"
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Model file made by `train`
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// How to print it
+    /// Lists to tell what features are worth on, a LETOR / SVMlight file that training did not see, for models trained
+    /// on such lists
+    #[arg(long, value_name = "FILE")]
+    letor: Option<PathBuf>,
+    /// With --letor: what is measured
+    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10", requires = "letor")]
+    measure: Measure,
+    /// With --letor: how often the values of each feature change places; what is random follows from --seed
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "letor")]
+    repeats: usize,
+    /// With --letor: features to show, those worth most; JSON and CSV have all
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "letor")]
+    top: usize,
+    /// How to print it; with --letor CSV is the table of features alone
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
+const EXAMPLES: &str = "\
+Examples:
+  matchrank inspect rmls.model
+  matchrank inspect rmls.model --format json
+  matchrank inspect lambdamart.model --letor test.txt --measure ndcg@10 --repeats 10";
+
+pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let kind = model_file::kind(&args.model)?;
     let ranks_lists = RankerParams::KINDS.contains(&kind.as_str())
         || kind == model_file::QUERY_DEPENDENT
         || model_file::is_boosted(&kind);
+    let worth = match &args.letor {
+        Some(letor) => {
+            ensure!(ranks_lists, "--letor is for rankers of feature lists; this is a model of kind {kind}");
+            Some(rankers::importance::measure(&args.model, letor, args.measure, args.repeats, global)?)
+        }
+        None => None,
+    };
     match args.format {
+        Format::Csv if let Some(worth) = &worth => terminal::print(&worth.table(usize::MAX, Format::Csv))?,
         Format::Json | Format::Csv => {
             let mut json = if ranks_lists {
                 rankers::inspect::json_of(&args.model)?
@@ -49,6 +78,9 @@ pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
                 json
             };
             json["bytes"] = bytes(&args.model)?.into();
+            if let Some(worth) = &worth {
+                json["permutation"] = worth.json();
+            }
             terminal::print_data(&json, args.format)?;
         }
         Format::Table => {
@@ -66,6 +98,7 @@ pub(crate) fn run(args: Args, _: &Global) -> anyhow::Result<Outcome> {
             };
             rows.extend(origin(&provenance));
             terminal::print(&table(&["", "value"], rows, Format::Table))?;
+            remarks.extend(worth.map(|worth| worth.text(args.top)));
             remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
         }
     }

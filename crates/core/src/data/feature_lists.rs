@@ -171,6 +171,22 @@ impl FeatureLists {
         &self.features
     }
 
+    /// Replaces the values of a column, one for every row.
+    pub fn set_column(&mut self, column: u32, values: &[f32]) -> Result<()> {
+        let (n_rows, n_features) = (self.n_rows(), self.n_features());
+        if values.len() != n_rows || column as usize >= n_features {
+            return Err(Error::Shape(format!(
+                "column {column} of {n_features} with {n_rows} rows cannot take {} values",
+                values.len()
+            )));
+        }
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(Error::Params("values must be finite".into()));
+        }
+        self.features.set_column(column, values);
+        Ok(())
+    }
+
     /// The values of every list, to be changed in place; what is 0 in sparse rows stays 0.
     pub(crate) fn cells_mut(&mut self) -> Vec<ListCells<'_>> {
         let n_queries = self.n_queries();
@@ -377,4 +393,34 @@ fn sparse(batches: Vec<FeatureRows>, place: &[usize], n_features: u32, n_entries
         }
     }
     FeatureMatrix::Sparse { n_features, starts, columns, values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_replaced_in_dense_and_in_sparse_rows() {
+        let cells = [0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0, 0.0, 1.0];
+        let mut dense = FeatureLists::from_dense(&[1, 3], vec![0.0; 4], 3, cells.to_vec()).unwrap();
+        let mut sparse = dense.clone();
+        sparse.features = FeatureMatrix::Sparse {
+            n_features: 3,
+            starts: vec![0, 1, 1, 3, 4],
+            columns: vec![1, 0, 1, 2],
+            values: vec![2.0, 7.0, 8.0, 1.0],
+        };
+        for (column, values) in [(1, [0.0, 5.0, 6.0, 0.0]), (0, [1.0; 4]), (2, [0.0; 4]), (1, [0.0; 4])] {
+            for lists in [&mut dense, &mut sparse] {
+                lists.set_column(column, &values).unwrap();
+            }
+            for (row, value) in values.into_iter().enumerate() {
+                let [a, b] = [&dense, &sparse].map(|lists| lists.features().row(row));
+                assert_eq!(b.get(column), value);
+                assert!(a.entries().eq(b.entries()), "{a:?} {b:?}");
+            }
+        }
+        assert!(dense.set_column(3, &[0.0; 4]).is_err() && dense.set_column(0, &[0.0; 3]).is_err());
+        assert!(sparse.set_column(0, &[f32::NAN; 4]).is_err());
+    }
 }

@@ -70,6 +70,36 @@ impl FeatureMatrix {
         }
     }
 
+    /// Replaces the values of a column, one for every row.
+    pub(super) fn set_column(&mut self, column: u32, new: &[f32]) {
+        match self {
+            Self::Dense { n_features, values } => {
+                let cells = values.iter_mut().skip(column as usize).step_by(*n_features as usize);
+                cells.zip(new).for_each(|(cell, &value)| *cell = value);
+            }
+            Self::Sparse { starts, columns, values, .. } => {
+                let (old_columns, old_values) = (std::mem::take(columns), std::mem::take(values));
+                columns.reserve(old_columns.len());
+                values.reserve(old_values.len());
+                let mut start = 0;
+                for (row, &value) in new.iter().enumerate() {
+                    let end = starts[row + 1];
+                    let at = start + old_columns[start..end].partition_point(|&other| other < column);
+                    let after = at + usize::from(at < end && old_columns[at] == column);
+                    columns.extend_from_slice(&old_columns[start..at]);
+                    values.extend_from_slice(&old_values[start..at]);
+                    if value != 0.0 {
+                        columns.push(column);
+                        values.push(value);
+                    }
+                    columns.extend_from_slice(&old_columns[after..end]);
+                    values.extend_from_slice(&old_values[after..end]);
+                    (start, starts[row + 1]) = (end, columns.len());
+                }
+            }
+        }
+    }
+
     /// Bytes the values take in memory.
     pub fn bytes(&self) -> usize {
         match self {

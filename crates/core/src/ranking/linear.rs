@@ -65,6 +65,15 @@ pub struct Contribution {
     pub adds: f64,
 }
 
+/// Why the score of a document differs from the mean score of others, its references: its Shapley values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shapley {
+    /// The mean score of the references.
+    pub base: f64,
+    /// What each feature adds to it, by column; with `base` they sum to the score.
+    pub adds: Vec<f64>,
+}
+
 impl LinearRanker {
     /// Weights of unscaled features in a list: w_j times the factor of feature j.
     pub fn effective_weights(&self, list: &List<'_>) -> Vec<f64> {
@@ -86,6 +95,24 @@ impl LinearRanker {
         };
         list.row(i).entries().filter_map(contribution).collect()
     }
+
+    /// What each feature adds to the score of the `i`-th document of a list over the mean score of all: its weight times
+    /// what its value, as scaled, is above the mean value.
+    pub fn shapley(&self, list: &List<'_>, i: usize) -> Shapley {
+        let weights = self.effective_weights(list);
+        let (n, mut base, mut adds) = (list.len() as f64, 0.0, vec![0.0; weights.len()]);
+        let mut add = |row: usize, share: f64, base: &mut f64| {
+            for (column, value) in list.row(row).entries() {
+                let Some(weight) = weights.get(column as usize) else { continue };
+                let part = weight * f64::from(value);
+                adds[column as usize] += share * part;
+                *base += part;
+            }
+        };
+        (0..list.len()).for_each(|row| add(row, -1.0 / n, &mut base));
+        add(i, 1.0, &mut 0.0);
+        Shapley { base: base / n, adds }
+    }
 }
 
 impl Ranker for LinearRanker {
@@ -106,5 +133,28 @@ impl Ranker for LinearRanker {
             scores
         };
         (0..lists.n_queries()).into_par_iter().flat_map_iter(of_query).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranking::ScalingKind;
+
+    /// Weights 2 and -1 of ranges 4 and 10, and a third feature that the ranker does not know.
+    #[test]
+    fn what_features_add_over_the_mean() {
+        let cells = vec![4.0, 10.0, 7.0, 0.0, 0.0, 9.0, 2.0, 5.0, 8.0];
+        let lists = FeatureLists::from_dense(&[3], vec![0.0; 3], 3, cells).unwrap();
+        let scaling = Scaling::fit(ScalingKind::QueryMinMax, &lists);
+        let ranker = LinearRanker { weights: vec![2.0, -1.0], scaling };
+        let (list, scores) = (lists.list(0), ranker.score_all(&lists));
+        for (i, score) in scores.into_iter().enumerate() {
+            let Shapley { base, adds } = ranker.shapley(&list, i);
+            assert!((base - 0.5).abs() < 1e-12);
+            assert!((base + adds.iter().sum::<f64>() - score).abs() < 1e-12);
+        }
+        let adds = ranker.shapley(&list, 0).adds;
+        assert!((adds[0] - 1.0).abs() < 1e-12 && (adds[1] + 0.5).abs() < 1e-12, "{adds:?}");
     }
 }

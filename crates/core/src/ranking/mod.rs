@@ -8,6 +8,7 @@
 //! | probabilities of being the best | [`listnet`] |
 //! | a function for each query, from the queries near to it | [`query_dependent`] |
 //! | boosted trees, grown by LightGBM | [`trees`] |
+//! | what features of a document add to its score in trees | [`trees::shapley`] |
 //! | one weight per feature, what all of them learn | [`LinearRanker`] |
 //! | features on comparable scales | [`Scaling`] |
 //! | lists with weights, and sums over them on all threads | [`Sample`] |
@@ -50,7 +51,7 @@ pub(crate) mod testing;
 pub mod trees;
 mod validation;
 
-pub use linear::{Contribution, LinearRanker, Ranker};
+pub use linear::{Contribution, LinearRanker, Ranker, Shapley};
 pub use path::{LambdaPath, PathPoint};
 pub use sample::Sample;
 pub use scaling::{Scaling, ScalingKind};

@@ -54,12 +54,14 @@ pub enum Why {
         /// Both models.
         parts: Vec<Part>,
     },
-    /// A ranker over the scores of several models.
+    /// A ranker over the scores of several models. `base` and what models and counts add are the score.
     Stacked {
         /// Kind of the ranker.
         ranker: String,
         /// Documents that it ranked for the query.
         candidates: usize,
+        /// The mean of its scores of them.
+        base: f64,
         /// The models.
         parts: Vec<StackedPart>,
         /// Counts of training clicks that the ranker knows; none where it knows none.
@@ -142,7 +144,7 @@ pub struct StackedPart {
     pub standardised: f64,
     /// The place of the document among the candidates by this model, from 1; none without a score.
     pub rank: Option<usize>,
-    /// How much the score would fall if this model scored the document like the mean candidate.
+    /// What it adds to the mean score of the candidates: the Shapley values of its features.
     pub adds: f64,
     /// Its own score and why.
     pub explanation: Explanation,
@@ -155,6 +157,6 @@ pub struct StackedCount {
     pub count: &'static str,
     /// log(1 + the count).
     pub scaled: f32,
-    /// How much the score would fall if this were that of the mean candidate.
+    /// What it adds to the mean score of the candidates.
     pub adds: f64,
 }

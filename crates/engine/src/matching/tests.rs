@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
 use matchrank_core::progress::Silent;
+use matchrank_core::ranking::trees::Trees;
 use serde_json::Value;
 
 use super::*;
 use crate::dataset::{Dataset, Query};
 use crate::features::{FeatureParams, Features};
 use crate::ingest::{IngestParams, SplitBy, ingest};
+use crate::rankers::boosted::{BoostedModel, BoostedParams, BoostedReport, Objective};
 use crate::ranking::{Candidates, rank_candidates, rank_collection};
 use crate::training::preference::{Choice, Course, PreferenceSettings, train_preference};
 use crate::training::train_bltm;
@@ -235,8 +237,9 @@ fn explanations_add_up() {
                     others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>()
                 }
                 Why::Parts { parts } => parts.iter().map(|part| part.contribution).sum(),
-                Why::Stacked { parts, counts, .. } => {
-                    parts.iter().map(|part| part.adds).chain(counts.iter().map(|count| count.adds)).sum()
+                Why::Stacked { base, parts, counts, .. } => {
+                    let counts = counts.iter().map(|count| count.adds);
+                    base + parts.iter().map(|part| part.adds).chain(counts).sum::<f64>()
                 }
                 Why::Words { words, .. } => words.iter().map(|word| f64::from(word.score)).sum(),
                 Why::Paths { paths, .. } => {
@@ -353,6 +356,45 @@ fn a_stack_counts_training_clicks() {
         }
     }
     assert!(seen > 10, "{seen}");
+}
+
+/// Trees that split on scores and on counts of clicks: what they add is what sets a document apart from the mean candidate.
+#[test]
+fn what_the_models_of_a_stack_add_is_above_the_mean_candidate() {
+    let (_folder, dataset) = dataset();
+    let Some(MatchingModel::Stack(stack)) = models(&dataset).pop() else { panic!("the last is a stack") };
+    // Columns: words, clicks, both, then clicks on the document, of the query, of both; each with its standardised.
+    let text = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=11\n\n\
+        Tree=0\nnum_leaves=4\nnum_cat=0\nsplit_feature=1 5 8\nsplit_gain=3 2 1\nthreshold=0.1 0.2 0.5\n\
+        decision_type=2 2 2\nleft_child=1 -1 -2\nright_child=2 -3 -4\nleaf_value=-0.25 0.5 0.125 2\nshrinkage=1\n\n\
+        Tree=1\nnum_leaves=3\nnum_cat=0\nsplit_feature=5 6\nsplit_gain=2 1\nthreshold=-0.3 0.5\ndecision_type=2 2\n\
+        left_child=-1 -2\nright_child=1 -3\nleaf_value=0.3 0.7 1.5\nshrinkage=1\n\nend of trees\n";
+    let trees = StackRanker::Boosted(BoostedModel {
+        objective: Objective::LambdaMart,
+        params: BoostedParams::default(),
+        trees: Trees::parse_lightgbm("trees", text).unwrap(),
+        report: BoostedReport::default(),
+    });
+    for ranker in [stack.ranker.clone(), trees] {
+        let kind = ranker.kind();
+        let model = MatchingModel::Stack(Box::new(Stack { ranker, ..*stack.clone() }));
+        let matcher = bind(&model, &dataset, None, &Silent).unwrap();
+        let hits = matcher.top(&QUERIES[..1], 5000, &Silent).unwrap().remove(0);
+        let mean = hits.iter().map(|hit| f64::from(hit.score)).sum::<f64>() / hits.len() as f64;
+        let mut moved = 0;
+        for hit in [0, 1, hits.len() / 2, hits.len() - 1].map(|i| hits[i]) {
+            let explanation = matcher.explain(QUERIES[0], hit.document).unwrap();
+            let Why::Stacked { base, candidates, parts, counts, .. } = explanation.why else { panic!() };
+            assert_eq!(candidates, hits.len(), "{kind}");
+            assert!((base - mean).abs() < 1e-5, "{kind}: {base} {mean}");
+            let adds: Vec<f64> = parts.iter().map(|part| part.adds).collect();
+            let sum = base + adds.iter().sum::<f64>() + counts.iter().map(|count| count.adds).sum::<f64>();
+            assert!((sum - f64::from(hit.score)).abs() < 1e-6, "{kind}: {sum} {hit:?}");
+            assert_eq!(counts[1].adds, 0.0, "{kind}: all candidates have the clicks of the query");
+            moved += adds.iter().filter(|adds| **adds != 0.0).count();
+        }
+        assert!(moved >= 4, "{kind}: {moved}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
 //! | boosted trees | [`boosted`] |
 //! | scores of matching models as features | [`columns`] |
+//! | what features are worth on lists | [`permutation_importance`] |
 //! | go on learning, one list at a time | [`online`] |
 //! | a function for each query | [`query_dependent`] |
 //! | weights for a search engine's plugin | [`elasticsearch`] |
@@ -15,6 +16,7 @@ pub mod boosted;
 pub mod columns;
 mod cross_validation;
 pub mod elasticsearch;
+mod importance;
 pub mod online;
 pub mod query_dependent;
 mod recipe;
@@ -32,6 +34,7 @@ use matchrank_core::ranking::{LinearRanker, PathPoint, Ranker, ScalingKind};
 use serde::{Deserialize, Serialize};
 
 pub use cross_validation::{FoldFigures, cross_validate, cross_validate_with};
+pub use importance::{FeatureImportance, PermutationImportance, permutation_importance};
 pub use recipe::RankerRecipe;
 pub use training::train_ranker;
 

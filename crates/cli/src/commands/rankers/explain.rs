@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use matchrank_core::data::{FeatureLists, List};
+use matchrank_core::ranking::trees::Trees;
 use matchrank_core::ranking::{Contribution, Ranker};
 use matchrank_engine::model_file;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{query_dependent, read_lists};
 use crate::Outcome;
-use crate::terminal::{self, Format, Terminal, table};
+use crate::terminal::{self, Format, Terminal, table, to_json};
 
 pub(crate) struct Question<'a> {
     pub(crate) model: &'a Path,
@@ -27,7 +28,7 @@ pub(crate) struct Question<'a> {
 }
 
 pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Result<Outcome> {
-    let Question { letor, query, document, against, top, format, .. } = *question;
+    let Question { letor, query, document, against, format, .. } = *question;
     let lists = read_lists(letor, terminal)?;
     terminal.finish();
     let list = lists
@@ -40,120 +41,19 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
             .with_context(|| format!("{}: query {query} has no document {document}", letor.display()))
     };
     let first = place(document)?;
-    let Answer { kind, scores, parts: parts_of, borrowed } =
-        answer(question.model, question.query_features, &lists, &list)?;
-    let (borrowed_text, borrowed_json) = borrowed.unzip();
-    let with_borrowed = |mut json: serde_json::Value| {
-        if let Some(borrowed) = &borrowed_json {
-            json["function"] = borrowed.clone();
-        }
-        json
-    };
+    let second = against.map(place).transpose()?;
+    ensure!(second != Some(first), "a document cannot stand above itself; name two");
+    let answer = answer(question.model, question.query_features, &lists, &list)?;
     if format == Format::Table
-        && let Some(text) = &borrowed_text
+        && let Some((text, _)) = &answer.borrowed
     {
         terminal::print(&format!("{text}\n"))?;
     }
-    let parts = parts_of(first);
-    let Some(against) = against else {
-        let mut parts = parts;
-        parts.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
-        let others: f64 = parts.iter().skip(top).map(|part| part.adds).sum();
-        let shown = parts.len().min(top);
-        let score = scores[first];
-        return match format {
-            Format::Json => {
-                let parts: Vec<_> = parts[..shown]
-                    .iter()
-                    .map(|part| {
-                        json!({ "feature": part.feature + 1, "value": part.value, "scaled": part.scaled,
-                                "weight": part.weight, "adds": part.adds })
-                    })
-                    .collect();
-                print_json(&with_borrowed(json!({
-                    "model": kind, "query": query, "document": document, "score": score,
-                    "features": parts, "others": others,
-                })))
-            }
-            format => {
-                let mut rows: Vec<Vec<String>> = parts[..shown].iter().map(row).collect();
-                if parts.len() > shown {
-                    rows.push(last_cell("all other features", others, 5));
-                }
-                rows.push(last_cell("score", score, 5));
-                let header = ["feature", "value", "scaled", "weight", "adds"];
-                let is_sum = scores[first] == 0.0 || !parts.is_empty();
-                let title = if is_sum {
-                    "the score is the sum over features of weight * scaled value"
-                } else {
-                    "the score is a sum over training documents, which has no parts by feature"
-                };
-                print_table(&format!("{kind}: {title}"), &header, rows, format)
-            }
-        };
-    };
-    let second = place(against)?;
-    ensure!(first != second, "a document cannot stand above itself; name two");
-    // The difference of the scores, feature by feature.
-    let mut differences: BTreeMap<u32, [Option<Contribution>; 2]> = BTreeMap::new();
-    for part in parts {
-        differences.entry(part.feature).or_default()[0] = Some(part);
-    }
-    for part in parts_of(second) {
-        differences.entry(part.feature).or_default()[1] = Some(part);
-    }
-    let adds = |part: &Option<Contribution>| part.map_or(0.0, |part| part.adds);
-    let mut differences: Vec<(u32, [Option<Contribution>; 2], f64)> = differences
-        .into_iter()
-        .map(|(feature, [a, b])| (feature, [a, b], adds(&a) - adds(&b)))
-        .filter(|(.., difference)| *difference != 0.0)
-        .collect();
-    differences.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then(a.0.cmp(&b.0)));
-    let others: f64 = differences.iter().skip(top).map(|(.., difference)| difference).sum();
-    let shown = differences.len().min(top);
-    let gap = scores[first] - scores[second];
-    let value = |part: &Option<Contribution>| part.map_or(0.0, |part| part.value);
-    match format {
-        Format::Json => {
-            let parts: Vec<_> = differences[..shown]
-                .iter()
-                .map(|(feature, [a, b], difference)| {
-                    json!({ "feature": feature + 1, "value": value(a), "other_value": value(b), "adds": difference })
-                })
-                .collect();
-            print_json(&with_borrowed(json!({
-                "model": kind, "query": query, "document": document, "score": scores[first],
-                "against": against, "other_score": scores[second], "difference": gap,
-                "features": parts, "others": others,
-            })))
-        }
-        format => {
-            let mut rows: Vec<Vec<String>> = differences[..shown]
-                .iter()
-                .map(|(feature, [a, b], difference)| {
-                    vec![
-                        (feature + 1).to_string(),
-                        value(a).to_string(),
-                        value(b).to_string(),
-                        format!("{difference:.6}"),
-                    ]
-                })
-                .collect();
-            if differences.len() > shown {
-                rows.push(last_cell("all other features", others, 4));
-            }
-            rows.push(last_cell("difference of scores", gap, 4));
-            let order = match gap.total_cmp(&0.0) {
-                std::cmp::Ordering::Greater => "above",
-                std::cmp::Ordering::Less => "below",
-                std::cmp::Ordering::Equal => "level with",
-            };
-            print_table(
-                &format!("{kind}: why {document} stands {order} {against}, feature by feature"),
-                &["feature", document, against, "adds"],
-                rows,
-                format,
-            )
+    match (&answer.parts, second) {
+        (Parts::Sum(parts), None) => print_sum(question, &answer, parts(first), first),
+        (Parts::Trees(trees), None) => print_over_mean(question, &answer, trees, &list, first),
+        (parts, Some(second)) => {
+            print_differences(question, &answer, differences(parts, &list, first, second), first, second)
         }
     }
 }
@@ -162,10 +62,17 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
 struct Answer<'a> {
     kind: &'static str,
     scores: Vec<f64>,
-    /// What each feature adds to the score of a document; nothing where scores have no such parts.
-    parts: Box<dyn Fn(usize) -> Vec<Contribution> + 'a>,
+    parts: Parts<'a>,
     /// Whom a query-dependent function was learned from.
-    borrowed: Option<(String, serde_json::Value)>,
+    borrowed: Option<(String, Value)>,
+}
+
+/// How the score of a document is taken apart.
+enum Parts<'a> {
+    /// A sum over features; nothing where scores have no such parts.
+    Sum(Box<dyn Fn(usize) -> Vec<Contribution> + 'a>),
+    /// Trees, by Shapley values against other documents of the list.
+    Trees(Trees),
 }
 
 fn answer<'a>(
@@ -175,30 +82,198 @@ fn answer<'a>(
     list: &'a List<'a>,
 ) -> anyhow::Result<Answer<'a>> {
     let mut scores = Vec::new();
-    if model_file::kind(path)? == model_file::QUERY_DEPENDENT {
+    let kind = model_file::kind(path)?;
+    if kind == model_file::QUERY_DEPENDENT {
         let model = query_dependent::load(path, query_features, lists)?;
         let served = model.served(list)?;
         model.score_by(&served.function, list, &mut scores);
         let borrowed = Some(query_dependent::borrowed(&model, &served, list));
         let parts = move |i: usize| model.explain(&served.function, list, i).unwrap_or_default();
-        return Ok(Answer { kind: model_file::QUERY_DEPENDENT, scores, parts: Box::new(parts), borrowed });
+        let parts = Parts::Sum(Box::new(parts));
+        return Ok(Answer { kind: model_file::QUERY_DEPENDENT, scores, parts, borrowed });
     }
     ensure!(query_features.is_none(), "--query-features is for query-dependent models");
+    if model_file::is_boosted(&kind) {
+        let (model, _) = model_file::load_boosted(path)?;
+        model.score(list, &mut scores);
+        let kind = model.objective.name();
+        return Ok(Answer { kind, scores, parts: Parts::Trees(model.trees), borrowed: None });
+    }
     let (model, _) = model_file::load_ranker(path)?;
     model.score(list, &mut scores);
     let kind = model.kind();
-    let parts = move |i: usize| model.ranker.explain(list, i);
-    Ok(Answer { kind, scores, parts: Box::new(parts), borrowed: None })
+    let parts = Parts::Sum(Box::new(move |i: usize| model.ranker.explain(list, i)));
+    Ok(Answer { kind, scores, parts, borrowed: None })
 }
 
-fn row(part: &Contribution) -> Vec<String> {
-    vec![
-        (part.feature + 1).to_string(),
-        part.value.to_string(),
-        format!("{:.6}", part.scaled),
-        format!("{:.6}", part.weight),
-        format!("{:.6}", part.adds),
-    ]
+/// The score as a sum over features.
+fn print_sum(
+    question: &Question<'_>,
+    answer: &Answer<'_>,
+    mut parts: Vec<Contribution>,
+    place: usize,
+) -> anyhow::Result<Outcome> {
+    let Question { query, document, top, format, .. } = *question;
+    let (kind, score) = (answer.kind, answer.scores[place]);
+    parts.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
+    let others: f64 = parts.iter().skip(top).map(|part| part.adds).sum();
+    let shown = &parts[..parts.len().min(top)];
+    if format == Format::Json {
+        let parts = shown.iter().map(|part| {
+            json!({ "feature": part.feature + 1, "value": to_json(&part.value), "scaled": part.scaled,
+                    "weight": part.weight, "adds": part.adds })
+        });
+        return print_json(
+            answer,
+            json!({
+                "model": kind, "query": query, "document": document, "score": score,
+                "features": parts.collect::<Vec<_>>(), "others": others,
+            }),
+        );
+    }
+    let rows = shown.iter().map(|part| {
+        let [scaled, weight, adds] = [part.scaled, part.weight, part.adds].map(|x| format!("{x:.6}"));
+        vec![(part.feature + 1).to_string(), part.value.to_string(), scaled, weight, adds]
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    if parts.len() > shown.len() {
+        rows.push(last_cell("all other features", others, 5));
+    }
+    rows.push(last_cell("score", score, 5));
+    let title = if score == 0.0 || !parts.is_empty() {
+        "the score is the sum over features of weight * scaled value"
+    } else {
+        "the score is a sum over training documents, which has no parts by feature"
+    };
+    print_table(&format!("{kind}: {title}"), &["feature", "value", "scaled", "weight", "adds"], rows, format)
+}
+
+/// The score as the mean score of the list and what each feature adds to it.
+fn print_over_mean(
+    question: &Question<'_>,
+    answer: &Answer<'_>,
+    trees: &Trees,
+    list: &List<'_>,
+    place: usize,
+) -> anyhow::Result<Outcome> {
+    let Question { query, document, top, format, .. } = *question;
+    let (kind, score, n) = (answer.kind, answer.scores[place], list.len());
+    let why = trees.shapley(list, place, &(0..n).collect::<Vec<_>>());
+    let parts = (0..).zip(&why.adds).filter(|(_, adds)| **adds != 0.0);
+    let parts = parts.map(|(feature, &adds)| {
+        let sum: f64 = (0..n).map(|i| f64::from(list.row(i).get(feature))).sum();
+        (feature, list.row(place).get(feature), sum / n as f64, adds)
+    });
+    let mut parts: Vec<(u32, f32, f64, f64)> = parts.collect();
+    parts.sort_by(|a, b| b.3.abs().total_cmp(&a.3.abs()).then(a.0.cmp(&b.0)));
+    let others: f64 = parts.iter().skip(top).map(|part| part.3).sum();
+    let shown = &parts[..parts.len().min(top)];
+    let rank = 1 + answer.scores.iter().filter(|&&other| other > score).count();
+    if format == Format::Json {
+        let parts = shown.iter().map(|(feature, value, mean, adds)| {
+            json!({ "feature": feature + 1, "value": to_json(value), "mean_value": mean, "adds": adds })
+        });
+        return print_json(
+            answer,
+            json!({
+                "model": kind, "query": query, "document": document, "score": score, "rank": rank,
+                "documents": n, "mean_score": why.base, "features": parts.collect::<Vec<_>>(), "others": others,
+            }),
+        );
+    }
+    let mut rows = vec![last_cell("mean score of the query", why.base, 4)];
+    rows.extend(shown.iter().map(|(feature, value, mean, adds)| {
+        vec![(feature + 1).to_string(), value.to_string(), format!("{mean:.6}"), format!("{adds:.6}")]
+    }));
+    if parts.len() > shown.len() {
+        rows.push(last_cell("all other features", others, 4));
+    }
+    rows.push(last_cell("score", score, 4));
+    let title = format!(
+        "{kind}: {document} has rank {rank} of {n}; its score is the mean score of the documents of the query and what \
+         each feature adds to it (Shapley values)"
+    );
+    print_table(&title, &["feature", "value", "mean value", "adds"], rows, format)
+}
+
+/// What one feature adds to the difference of two scores.
+struct Difference {
+    feature: u32,
+    value: f32,
+    other: f32,
+    adds: f64,
+}
+
+/// The features that make a difference, the largest first.
+fn differences(parts: &Parts<'_>, list: &List<'_>, first: usize, second: usize) -> Vec<Difference> {
+    let mut adds: BTreeMap<u32, f64> = BTreeMap::new();
+    match parts {
+        Parts::Sum(parts) => {
+            for (document, sign) in [(first, 1.0), (second, -1.0)] {
+                for part in parts(document) {
+                    *adds.entry(part.feature).or_default() += sign * part.adds;
+                }
+            }
+        }
+        Parts::Trees(trees) => adds.extend((0..).zip(trees.shapley(list, first, &[second]).adds)),
+    }
+    let made = adds.into_iter().filter(|(_, adds)| *adds != 0.0).map(|(feature, adds)| {
+        let [value, other] = [first, second].map(|document| list.row(document).get(feature));
+        Difference { feature, value, other, adds }
+    });
+    let mut made: Vec<Difference> = made.collect();
+    made.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
+    made
+}
+
+fn print_differences(
+    question: &Question<'_>,
+    answer: &Answer<'_>,
+    differences: Vec<Difference>,
+    first: usize,
+    second: usize,
+) -> anyhow::Result<Outcome> {
+    let Question { query, document, against, top, format, .. } = *question;
+    let (kind, against) = (answer.kind, against.unwrap_or_default());
+    let [score, other_score] = [first, second].map(|document| answer.scores[document]);
+    let gap = score - other_score;
+    let others: f64 = differences.iter().skip(top).map(|part| part.adds).sum();
+    let shown = &differences[..differences.len().min(top)];
+    if format == Format::Json {
+        let parts = shown.iter().map(|part| {
+            json!({ "feature": part.feature + 1, "value": to_json(&part.value), "other_value": to_json(&part.other),
+                    "adds": part.adds })
+        });
+        return print_json(
+            answer,
+            json!({
+                "model": kind, "query": query, "document": document, "score": score,
+                "against": against, "other_score": other_score, "difference": gap,
+                "features": parts.collect::<Vec<_>>(), "others": others,
+            }),
+        );
+    }
+    let rows = shown.iter().map(|part| {
+        let [value, other] = [part.value, part.other].map(|value| value.to_string());
+        vec![(part.feature + 1).to_string(), value, other, format!("{:.6}", part.adds)]
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    if differences.len() > shown.len() {
+        rows.push(last_cell("all other features", others, 4));
+    }
+    rows.push(last_cell("difference of scores", gap, 4));
+    let order = match gap.total_cmp(&0.0) {
+        std::cmp::Ordering::Greater => "above",
+        std::cmp::Ordering::Less => "below",
+        std::cmp::Ordering::Equal => "level with",
+    };
+    let by = if matches!(answer.parts, Parts::Trees(_)) { " (Shapley values)" } else { "" };
+    print_table(
+        &format!("{kind}: why {document} stands {order} {against}, feature by feature{by}"),
+        &["feature", document, against, "adds"],
+        rows,
+        format,
+    )
 }
 
 fn last_cell(name: &str, value: f64, columns: usize) -> Vec<String> {
@@ -208,8 +283,12 @@ fn last_cell(name: &str, value: f64, columns: usize) -> Vec<String> {
     row
 }
 
-fn print_json(value: &serde_json::Value) -> anyhow::Result<Outcome> {
-    terminal::print(&serde_json::to_string_pretty(value)?)?;
+/// With whom a query-dependent function was learned from, where it was.
+fn print_json(answer: &Answer<'_>, mut value: Value) -> anyhow::Result<Outcome> {
+    if let Some((_, borrowed)) = &answer.borrowed {
+        value["function"] = borrowed.clone();
+    }
+    terminal::print(&serde_json::to_string_pretty(&value)?)?;
     Ok(Outcome::Clean)
 }
 

@@ -4,6 +4,7 @@ mod boosted;
 pub(crate) mod cross_validate;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod importance;
 pub(crate) mod inspect;
 pub(crate) mod query_dependent;
 pub(crate) mod rank;

@@ -2,9 +2,10 @@
 //!
 //! Trees are grown by LightGBM and [read](Trees::parse_lightgbm) from its model text; they are scored here, without it.
 //! A node sends a row to the left if its feature is at most the threshold. Where a feature is missing (NaN, or 0 where
-//! the node says so), it goes to the side that the node names.
+//! the node says so), it goes to the side that the node names. Why a row has its value is told by [`Trees::shapley`].
 
 mod lightgbm;
+pub mod shapley;
 #[cfg(test)]
 mod tests;
 
@@ -80,8 +81,13 @@ impl Node {
 }
 
 impl Tree {
+    /// A node, or the complement of a leaf, as everywhere.
+    fn root(&self) -> i32 {
+        if self.nodes.is_empty() { -1 } else { 0 }
+    }
+
     fn value(&self, row: &[f32]) -> f64 {
-        let mut at = if self.nodes.is_empty() { -1 } else { 0 };
+        let mut at = self.root();
         while at >= 0 {
             let node = &self.nodes[at as usize];
             at = node.next(row[node.feature as usize]);
@@ -130,24 +136,28 @@ impl Trees {
         }
         gains
     }
+
+    /// A row of a list with every feature: those that it does not name are 0, and those that no tree knows count
+    /// nothing. `cells` is where it is put together, if need be.
+    fn complete<'r>(&self, row: FeatureRow<'r>, cells: &'r mut Vec<f32>) -> &'r [f32] {
+        match row {
+            FeatureRow::Dense(row) if row.len() >= self.n_features => row,
+            row => {
+                cells.clear();
+                cells.resize(self.n_features, 0.0);
+                let known = row.entries().filter(|&(column, _)| (column as usize) < self.n_features);
+                known.for_each(|(column, value)| cells[column as usize] = value);
+                cells
+            }
+        }
+    }
 }
 
 impl Ranker for Trees {
     /// Features that a row does not name are 0; those that no tree knows count nothing.
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
-        let mut cells = vec![0.0; self.n_features];
+        let mut cells = Vec::new();
         scores.clear();
-        for i in 0..list.len() {
-            let row = match list.row(i) {
-                FeatureRow::Dense(row) if row.len() >= self.n_features => row,
-                row => {
-                    cells.fill(0.0);
-                    let known = row.entries().filter(|&(column, _)| (column as usize) < self.n_features);
-                    known.for_each(|(column, value)| cells[column as usize] = value);
-                    &cells
-                }
-            };
-            scores.push(self.value(row));
-        }
+        scores.extend((0..list.len()).map(|i| self.value(self.complete(list.row(i), &mut cells))));
     }
 }

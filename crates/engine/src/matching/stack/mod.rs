@@ -21,7 +21,7 @@ use std::ops::Range;
 use foldhash::HashMap;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::progress::{Progress, Silent};
-use matchrank_core::ranking::Ranker;
+use matchrank_core::ranking::{Ranker, Shapley};
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,14 @@ impl StackRanker {
     /// Which columns it ranks by: the standardised scores alone, or all.
     fn takes(&self, column: usize) -> bool {
         matches!(self, Self::Boosted(_)) || column % FEATURES == 1
+    }
+
+    /// What each feature adds to the score of the `i`-th document over the mean score of the list.
+    fn shapley(&self, list: &List<'_>, i: usize) -> Shapley {
+        match self {
+            Self::Linear(model) => model.ranker.shapley(list, i),
+            Self::Boosted(model) => model.trees.shapley(list, i, &(0..list.len()).collect::<Vec<_>>()),
+        }
     }
 }
 
@@ -234,7 +242,7 @@ impl Matcher for StackMatcher<'_> {
         Ok(all)
     }
 
-    /// What each model adds: how much the score falls when its features are those of the mean candidate.
+    /// What each model adds to the mean score of the candidates: the Shapley values of its features, summed.
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
         let mut documents = candidates(&self.parts, &[query], self.model.depth)?.remove(0);
         let place = documents.binary_search(&document).unwrap_or_else(|place| {
@@ -243,37 +251,40 @@ impl Matcher for StackMatcher<'_> {
         });
         let mut scores = scores_of(&self.parts, query, &documents)?;
         scores.extend(self.counts(query, &documents));
-        let (rows, n) = (features(&scores), documents.len());
-        let width = self.model.width();
-        let row = &rows[place * width..(place + 1) * width];
-        let score = self.model.score_rows(row)?[0];
-        let adds = |source: usize| -> Result<f64> {
-            let mut without = row.to_vec();
-            for column in FEATURES * source..FEATURES * (source + 1) {
-                without[column] = (0..n).map(|i| rows[i * width + column]).sum::<f32>() / n as f32;
-            }
-            Ok(f64::from(score - self.model.score_rows(&without)?[0]))
-        };
+        let (rows, width) = (features(&scores), self.model.width());
+        let score = self.model.score_rows(&rows)?[place];
+        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place);
+        let mut adds = vec![0.0; scores.len()];
+        for (column, part) in (0..width).filter(|&column| self.model.ranker.takes(column)).zip(why.adds) {
+            adds[column / FEATURES] += part;
+        }
         let mut parts = Vec::with_capacity(self.parts.len());
         for (part, (name, _)) in self.model.parts.iter().enumerate() {
             parts.push(StackedPart {
                 model: name.clone(),
-                standardised: f64::from(row[FEATURES * part + 1]),
+                standardised: f64::from(rows[place * width + FEATURES * part + 1]),
                 rank: (!scores[part][place].is_nan())
                     .then(|| 1 + scores[part].iter().filter(|&&other| other > scores[part][place]).count()),
-                adds: adds(part)?,
+                adds: adds[part],
                 explanation: self.parts[part].explain(query, document)?,
             });
         }
-        let counts = clicks::COUNTS.iter().zip(self.parts.len()..scores.len()).map(|(&count, source)| {
-            Ok(StackedCount { count, scaled: scores[source][place], adds: adds(source)? })
+        let counts = clicks::COUNTS.iter().zip(self.parts.len()..scores.len());
+        let counts = counts.map(|(&count, source)| StackedCount {
+            count,
+            scaled: scores[source][place],
+            adds: adds[source],
         });
-        let counts = counts.collect::<Result<Vec<_>>>()?;
         let known = parts.iter().any(|part| part.explanation.score.is_some());
-        let ranker = self.model.ranker.kind().to_owned();
         Ok(Explanation {
             score: known.then_some(score),
-            why: Why::Stacked { ranker, candidates: n, parts, counts },
+            why: Why::Stacked {
+                ranker: self.model.ranker.kind().to_owned(),
+                candidates: documents.len(),
+                base: why.base,
+                parts,
+                counts: counts.collect(),
+            },
         })
     }
 }
@@ -288,22 +299,21 @@ fn scores_of(parts: &[Box<dyn Matcher + '_>], query: &str, documents: &[u32]) ->
 }
 
 impl Stack {
+    /// Rows of features as a list, with the columns that the ranker takes; there is at least one row.
+    fn lists(&self, rows: &[f32]) -> Result<FeatureLists> {
+        let (width, n) = (self.width(), rows.len() / self.width());
+        let taken = rows.iter().enumerate().filter(|(at, _)| self.ranker.takes(at % width));
+        let taken: Vec<f32> = taken.map(|(_, &value)| value).collect();
+        FeatureLists::from_dense(&[n], vec![0.0; n], (taken.len() / n) as u32, taken)
+    }
+
     /// The scores of rows of features.
     fn score_rows(&self, rows: &[f32]) -> Result<Vec<f32>> {
-        let width = self.width();
-        let taken: Vec<f32> = rows
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| self.ranker.takes(at % width))
-            .map(|(_, &value)| value)
-            .collect();
-        let n = rows.len() / width;
-        if n == 0 {
+        if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let lists = FeatureLists::from_dense(&[n], vec![0.0; n], (taken.len() / n) as u32, taken)?;
         let mut scores = Vec::new();
-        self.ranker.score(&lists.list(0), &mut scores);
+        self.ranker.score(&self.lists(rows)?.list(0), &mut scores);
         Ok(scores.into_iter().map(|score| score as f32).collect())
     }
 }

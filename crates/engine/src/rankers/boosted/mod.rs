@@ -7,7 +7,7 @@ mod library;
 #[cfg(test)]
 mod tests;
 
-use matchrank_core::data::{FeatureLists, FeatureRow, List};
+use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::trees::Trees;
@@ -225,50 +225,4 @@ impl Ranker for Known<'_> {
         scores.clear();
         scores.extend_from_slice(&self.0[list.rows()]);
     }
-}
-
-/// What each feature is worth to a ranker: how much a measure falls when its values change places among all rows,
-/// the mean of `repeats` such exchanges.
-pub fn permutation_importance(
-    ranker: &dyn Ranker,
-    lists: &FeatureLists,
-    measure: Measure,
-    repeats: usize,
-    seed: u64,
-) -> Result<Vec<f64>> {
-    use rand::SeedableRng;
-    use rand::seq::SliceRandom;
-    let n = lists.n_features();
-    let mut cells = Vec::with_capacity(lists.n_rows() * n);
-    for list in lists.iter() {
-        for i in 0..list.len() {
-            let start = cells.len();
-            cells.resize(start + n, 0.0);
-            match list.row(i) {
-                FeatureRow::Dense(row) => cells[start..start + row.len()].copy_from_slice(row),
-                row => row.entries().for_each(|(column, value)| cells[start + column as usize] = value),
-            }
-        }
-    }
-    let lengths: Vec<usize> = lists.iter().map(|list| list.len()).collect();
-    let figure = |cells: Vec<f32>| -> Result<f64> {
-        let lists = FeatureLists::from_dense(&lengths, lists.labels().to_vec(), n as u32, cells)?;
-        Ok(evaluate_ranker(ranker, &lists, &[measure])?.mean(0))
-    };
-    let whole = figure(cells.clone())?;
-    let fall = |feature: usize| -> Result<f64> {
-        let mut sum = 0.0;
-        for repeat in 0..repeats {
-            let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(
-                seed ^ ((feature as u64) << 20 | repeat as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            );
-            let mut column: Vec<f32> = (0..lists.n_rows()).map(|row| cells[row * n + feature]).collect();
-            column.shuffle(&mut rng);
-            let mut changed = cells.clone();
-            column.into_iter().enumerate().for_each(|(row, value)| changed[row * n + feature] = value);
-            sum += whole - figure(changed)?;
-        }
-        Ok(sum / repeats.max(1) as f64)
-    };
-    (0..n).map(fall).collect()
 }

@@ -138,9 +138,9 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
             }), 0))
             (inner(parts.iter().map(|part| (part.model.as_str(), &part.explanation, part.contribution)), depth))
         },
-        Why::Stacked { ranker, candidates, parts, counts } => html! {
+        Why::Stacked { ranker, candidates, base, parts, counts } => html! {
             p.formula { strong { (model) } ", score " (score) ": " (ranker) " over the scores of " (parts.len()) " models for " (candidates)
-                " candidates; a model adds what the score would fall by if it had found the document mediocre" }
+                " candidates; their mean score, " (short(*base)) ", and what every model adds to it" }
             (strips(parts.iter().map(|part| Strip {
                 name: part.model.clone(),
                 value: part.adds,
