@@ -1,6 +1,6 @@
 """Every matching model on a real click log: Best Buy searches, split by time, by `matchrank compare`.
 
-    python bench/matching/bestbuy.py --program target/release/matchrank [--names] [--refit] [--grids] [--work FOLDER]
+    python bench/matching/bestbuy.py --program target/release/matchrank [--names] [--refit] [--work FOLDER]
 
 Reads clicks_train_part.csv.gz, clicks_test_part.csv.gz and small_product_data.xml.gz of the folder `bestbuy`
 in MATCHRANK_DATA, else in ../shared/data beside the repository. The last 20 % of the clicks are the test, the
@@ -10,7 +10,6 @@ with what was chosen. Prints the table of `compare`, and then a Markdown table; 
 --names adds the name of every product to the training, as a query that led to one click on this product. Words
 that no query of the training has are then learned too, and with them products that are new.
 --refit trains what was chosen once more, on the first 80 % of the clicks: the split of the peers' figures.
---grids tries all settings of the grids below, instead of what `compare` tries by default.
 
 Two means are given, each apart for queries that training saw and for others:
 - over queries, those of `compare`: all documents clicked for a query in the test are its relevant ones;
@@ -35,21 +34,11 @@ import xml.etree.ElementTree
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
-# Weights of the products' names among the text fields; the one that is best for BM25 is used for all models.
+# Weights of the products' names among the text fields; the one that is best for BM25, with the best of these settings,
+# is used for all models.
 NAME_WEIGHTS = [1, 3, 10, 30]
 BM25 = {"b": [0.25, 0.5, 0.75, 1], "k1": [0.6, 1.2, 2]}
-GRIDS = {
-    "bm25": BM25,
-    "lsi-dt": {"d": [50, 100, 200, 300, 400]},
-    "lsi-qd": {"d": [50, 100, 200, 300, 350]},
-    "random-walk": {"steps": [1, 3, 5, 7, 9], "self_transition": [0.1, 0.5, 0.9]},
-    "pls": {"d": [100, 200, 300, 400], "weight_power": [0, 0.25, 0.5, 0.75], "click_weight": [0.5, 1, 2]},
-    "rmls": {"beta": [0.3, 0.5, 0.7], "gamma": [0, 0.3], "click_weight": [0.5, 1, 2, 4], "idf": ["smooth", "bm25"]},
-    "ssi": {"margin": [0.2, 0.5], "click_weight": [0.5, 1, 2]},
-    "svdfeature": {"d": [50, 100], "click_weight": [0.5, 1, 2]},
-    "bltm": {"topics": [50, 100, 200], "topic": [0.1, 0.3]},
-    "sparse-preference": {"tuples": [300000], "margin": [0.3, 1], "c": [1, 2, 5], "lambda": [1e-6]},
-}
+MODELS = ["bm25", "lsi-dt", "lsi-qd", "random-walk", "pls", "rmls", "ssi", "svdfeature", "bltm", "sparse-preference"]
 COMBINATIONS = ["lsi-qd+bm25", "random-walk+bm25", "pls+bm25", "rmls+bm25", "rmls+random-walk", "pls+rmls"]
 # Rankers over the scores of all models above; which ranker, and how large, they choose in folds of the validation
 # queries. LambdaMART is tried where LightGBM is there (MATCHRANK_LIGHTGBM), else ListNet alone.
@@ -124,14 +113,9 @@ class Program:
         return table, json.loads((self.work / out / "comparison.json").read_text())
 
 
-def plan(grids):
+def plan():
     """The plan of the comparison, as TOML."""
-    lines = ["models = " + json.dumps([*GRIDS, *COMBINATIONS])]
-    if grids:
-        lines += ['strategy = "grid"', "trials = 1000"]
-    for kind, grid in GRIDS.items() if grids else ():
-        vary = ", ".join(f"{name} = {json.dumps(values)}" for name, values in grid.items())
-        lines += ["[[model]]", f'name = "{kind}"', f'kind = "{kind}"', f"vary = {{ {vary} }}"]
+    lines = ["models = " + json.dumps([*MODELS, *COMBINATIONS])]
     for name, settings in STACKS.items():
         lines += ["[[model]]", f'name = "{name}"', 'kind = "stack"', settings]
     return "\n".join(lines) + "\n"
@@ -181,7 +165,6 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, help="folder to work in and to keep [default: a temporary one]")
     parser.add_argument("--names", action="store_true", help="learn from the names of the products as queries too")
     parser.add_argument("--refit", action="store_true", help="train what was chosen on validation and training clicks")
-    parser.add_argument("--grids", action="store_true", help="try all settings of the grids")
     arguments = parser.parse_args()
     data_folder = pathlib.Path(os.environ.get("MATCHRANK_DATA", REPOSITORY.parent / "shared/data"))
     if not (data_folder / "bestbuy").is_dir():
@@ -190,10 +173,10 @@ def main():
         work = arguments.work or pathlib.Path(temporary)
         work.mkdir(parents=True, exist_ok=True)
         program = Program(arguments.program, work)
-        measure(program, data_folder / "bestbuy", arguments.names, arguments.refit, arguments.grids)
+        measure(program, data_folder / "bestbuy", arguments.names, arguments.refit)
 
 
-def measure(program, source, names, refit, grids):
+def measure(program, source, names, refit):
     began = time.monotonic()
     work = program.work
     documents = read_documents(source)
@@ -218,11 +201,11 @@ def measure(program, source, names, refit, grids):
     ingested = {weight: program.ingest(0.1 * share, 0.2 * share, weight) for weight in NAME_WEIGHTS}
     best_name_weight = max(NAME_WEIGHTS, key=lambda weight: program.tuned_bm25(ingested[weight]))
     say(f"weight of the name {best_name_weight}")
-    (work / "plan.toml").write_text(plan(grids))
+    (work / "plan.toml").write_text(plan())
     data, again = ingested[best_name_weight], None
     if refit:
         again = program.ingest(0, 0.2 * share, best_name_weight)
-    out = f"comparison{'-grids' * grids}{'-refit' * refit}"
+    out = f"comparison{'-refit' * refit}"
     table, comparison = program.compare(data, again, "plan.toml", out)
     print(table)
 
