@@ -1,4 +1,4 @@
-//! Boosted trees and stacks through the real binary; what needs LightGBM is skipped where it is not installed.
+//! Boosted trees, stacks and what features are worth, through the real binary; what needs LightGBM is skipped where it is not installed.
 #![allow(clippy::print_stderr)]
 
 mod matchrank;
@@ -155,6 +155,30 @@ fn trees_of_a_file_are_explained_without_lightgbm() {
     assert!(error.contains("level.txt: no document has a grade above 0"), "{error}");
     let error = folder.refused(&format!("{explain} --query-features test.txt"));
     assert!(error.contains("query-dependent"), "{error}");
+}
+
+#[test]
+fn features_of_weights_are_worth_what_exchanging_their_values_costs() {
+    let folder = letor();
+    folder.text("train ranksvm --letor train.txt --validation vali.txt --out r.model");
+    let before = folder.json("inspect r.model --format json");
+    let inspect = "inspect r.model --letor test.txt --repeats 4";
+    let mut looked = folder.json(&format!("{inspect} --format json"));
+    let found = looked["permutation"].take();
+    looked.as_object_mut().unwrap().remove("permutation");
+    assert_eq!(looked, before, "all else is as without lists");
+    let features = found["features"].as_array().unwrap();
+    let number = |part: &Value, name: &str| part[name].as_f64().unwrap();
+    assert!(number(&features[1], "fall") > 0.05 && number(&features[1], "deviation") > 0.0, "{found}");
+    for part in features {
+        let feature = part["feature"].as_u64().unwrap() as usize;
+        assert_eq!(number(part, "weight"), looked["weights"][feature - 1].as_f64().unwrap());
+    }
+    assert_eq!(found, folder.json(&format!("{inspect} --format json --threads 1"))["permutation"]);
+    let text = folder.text(inspect);
+    assert!(text.contains("What features are worth on test.txt: ndcg@10 is "), "{text}");
+    let csv = folder.text(&format!("{inspect} --format csv"));
+    assert!(csv.starts_with("feature,weight,fall,deviation\n"), "{csv}");
 }
 
 #[test]

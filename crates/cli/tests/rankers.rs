@@ -231,32 +231,6 @@ fn scores_are_explained_feature_by_feature() {
     }
 }
 
-#[test]
-fn features_are_worth_what_exchanging_their_values_costs() {
-    let folder = letor();
-    folder.text("train ranksvm --letor train.txt --validation vali.txt --out r.model");
-    let before = folder.json("inspect r.model --format json");
-    let inspect = "inspect r.model --letor test.txt --repeats 4";
-    let mut looked = folder.json(&format!("{inspect} --format json"));
-    let found = looked["permutation"].take();
-    looked.as_object_mut().unwrap().remove("permutation");
-    assert_eq!(looked, before, "all else is as without lists");
-    let features = found["features"].as_array().unwrap();
-    let number = |part: &Value, name: &str| part[name].as_f64().unwrap();
-    assert_eq!(features[0]["feature"], 1, "{found}");
-    assert!(number(&features[0], "fall") > 0.1 && number(&features[0], "deviation") > 0.0, "{found}");
-    for part in features {
-        let weight = looked["weights"][part["feature"].as_u64().unwrap() as usize - 1].as_f64().unwrap();
-        assert_eq!(number(part, "weight"), weight);
-        // Feature 3 is the same everywhere.
-        assert!(part["feature"] != 3 || number(part, "fall") == 0.0, "{part}");
-    }
-    assert_eq!(found, folder.json(&format!("{inspect} --format json --threads 1"))["permutation"]);
-    let text = folder.text(inspect);
-    assert!(text.contains("What features are worth on test.txt: ndcg@10 is "), "{text}");
-    assert!(folder.text(&format!("{inspect} --format csv")).starts_with("feature,weight,fall,deviation\n1,"));
-}
-
 fn line(query: usize, weight: f64) -> String {
     let documents: Vec<Value> = (0..4)
         .map(|d| json!({ "id": format!("d{d}"), "grade": d % 3, "features": [10 * d + query % 7, query % 5, null, 1] }))
@@ -404,5 +378,5 @@ fn features_that_are_missing_or_new_are_dealt_with() {
     let error = folder.refused("rank --model bm25.model --letor fewer.txt --out x.run");
     assert!(error.contains("holds a bm25 model"), "{error}");
     let error = folder.refused("inspect bm25.model --letor fewer.txt");
-    assert!(error.contains("a model of kind bm25"), "{error}");
+    assert!(error.contains("rankers of feature lists, and this is a model of kind bm25"), "{error}");
 }

@@ -1,8 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use matchrank_core::matching::Mapping;
-use matchrank_core::measure::Measure;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
 use matchrank_engine::matching::{
     BltmModel, Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel,
@@ -30,19 +29,8 @@ pub(crate) struct Args {
     /// Model file made by `train`
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Lists to tell what features are worth on, a LETOR / SVMlight file that training did not see, for models trained
-    /// on such lists
-    #[arg(long, value_name = "FILE")]
-    letor: Option<PathBuf>,
-    /// With --letor: what is measured
-    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10", requires = "letor")]
-    measure: Measure,
-    /// With --letor: how often the values of each feature change places; what is random follows from --seed
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "letor")]
-    repeats: usize,
-    /// With --letor: features to show, those worth most; JSON and CSV have all
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "letor")]
-    top: usize,
+    #[command(flatten)]
+    importance: rankers::importance::Args,
     /// How to print it; with --letor CSV is the table of features alone
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -59,15 +47,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let ranks_lists = RankerParams::KINDS.contains(&kind.as_str())
         || kind == model_file::QUERY_DEPENDENT
         || model_file::is_boosted(&kind);
-    let worth = match &args.letor {
-        Some(letor) => {
-            ensure!(ranks_lists, "--letor is for rankers of feature lists; this is a model of kind {kind}");
-            Some(rankers::importance::measure(&args.model, letor, args.measure, args.repeats, global)?)
-        }
-        None => None,
-    };
+    let worth = args.importance.measure(&args.model, global)?;
     match args.format {
-        Format::Csv if let Some(worth) = &worth => terminal::print(&worth.table(usize::MAX, Format::Csv))?,
+        Format::Csv if let Some(worth) = &worth => terminal::print(&worth.csv())?,
         Format::Json | Format::Csv => {
             let mut json = if ranks_lists {
                 rankers::inspect::json_of(&args.model)?
@@ -98,7 +80,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             };
             rows.extend(origin(&provenance));
             terminal::print(&table(&["", "value"], rows, Format::Table))?;
-            remarks.extend(worth.map(|worth| worth.text(args.top)));
+            remarks.extend(worth.map(|worth| worth.text()));
             remarks.iter().try_for_each(|remark| terminal::print(&format!("\n{remark}")))?;
         }
     }

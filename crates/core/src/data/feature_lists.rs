@@ -394,33 +394,3 @@ fn sparse(batches: Vec<FeatureRows>, place: &[usize], n_features: u32, n_entries
     }
     FeatureMatrix::Sparse { n_features, starts, columns, values }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_column_is_replaced_in_dense_and_in_sparse_rows() {
-        let cells = [0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0, 0.0, 1.0];
-        let mut dense = FeatureLists::from_dense(&[1, 3], vec![0.0; 4], 3, cells.to_vec()).unwrap();
-        let mut sparse = dense.clone();
-        sparse.features = FeatureMatrix::Sparse {
-            n_features: 3,
-            starts: vec![0, 1, 1, 3, 4],
-            columns: vec![1, 0, 1, 2],
-            values: vec![2.0, 7.0, 8.0, 1.0],
-        };
-        for (column, values) in [(1, [0.0, 5.0, 6.0, 0.0]), (0, [1.0; 4]), (2, [0.0; 4]), (1, [0.0; 4])] {
-            for lists in [&mut dense, &mut sparse] {
-                lists.set_column(column, &values).unwrap();
-            }
-            for (row, value) in values.into_iter().enumerate() {
-                let [a, b] = [&dense, &sparse].map(|lists| lists.features().row(row));
-                assert_eq!(b.get(column), value);
-                assert!(a.entries().eq(b.entries()), "{a:?} {b:?}");
-            }
-        }
-        assert!(dense.set_column(3, &[0.0; 4]).is_err() && dense.set_column(0, &[0.0; 3]).is_err());
-        assert!(sparse.set_column(0, &[f32::NAN; 4]).is_err());
-    }
-}

@@ -157,3 +157,37 @@ impl<'a> FeatureRow<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::FeatureLists;
+
+    #[test]
+    fn a_column_is_replaced_in_dense_and_in_sparse_rows() {
+        let values = vec![0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0, 0.0, 1.0];
+        let mut dense = FeatureMatrix::Dense { n_features: 3, values };
+        let mut sparse = FeatureMatrix::Sparse {
+            n_features: 3,
+            starts: vec![0, 1, 1, 3, 4],
+            columns: vec![1, 0, 1, 2],
+            values: vec![2.0, 7.0, 8.0, 1.0],
+        };
+        for (column, values) in [(1, [0.0, 5.0, 6.0, 0.0]), (0, [1.0; 4]), (2, [0.0; 4]), (1, [0.0; 4])] {
+            for matrix in [&mut dense, &mut sparse] {
+                matrix.set_column(column, &values);
+            }
+            for (row, value) in values.into_iter().enumerate() {
+                let [a, b] = [&dense, &sparse].map(|matrix| matrix.row(row));
+                assert_eq!(b.get(column), value);
+                assert!(a.entries().eq(b.entries()), "{a:?} {b:?}");
+            }
+        }
+        let mut lists = FeatureLists::from_dense(&[2], vec![0.0; 2], 1, vec![1.0, 2.0]).unwrap();
+        for (column, values) in [(1, &[0.0; 2][..]), (0, &[0.0; 3]), (0, &[0.0, f32::NAN])] {
+            assert!(lists.set_column(column, values).is_err(), "{column} {values:?}");
+        }
+        lists.set_column(0, &[5.0, 6.0]).unwrap();
+        assert_eq!(lists.list(0).dense(), Some(&[5.0, 6.0][..]));
+    }
+}

@@ -1,8 +1,8 @@
 //! `inspect --letor`: what the features of a ranker are worth on lists.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, ensure};
 use matchrank_core::measure::Measure;
 use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
@@ -11,92 +11,128 @@ use serde_json::{Value, json};
 
 use super::{note_unknown_features, read_lists};
 use crate::Global;
-use crate::terminal::{Format, Terminal, table};
+use crate::terminal::{Format, Terminal, human, table};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Lists to tell what features are worth on, a LETOR / SVMlight file that training did not see, for models trained
+    /// on such lists
+    #[arg(long, value_name = "FILE")]
+    letor: Option<PathBuf>,
+    /// With --letor: what is measured
+    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10", requires = "letor")]
+    measure: Measure,
+    /// With --letor: how often the values of each feature change places; what is random follows from --seed
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "letor")]
+    repeats: usize,
+    /// With --letor: features to show, those worth most; JSON and CSV have all
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "letor")]
+    top: usize,
+}
 
 /// What the features are worth that a ranker knows.
-pub(crate) struct Worth {
+pub(crate) struct Worth<'a> {
+    args: &'a Args,
     lists: String,
-    measure: Measure,
-    repeats: usize,
     seed: u64,
-    /// What the ranker itself says: `gain` or `weight`.
-    own_name: &'static str,
-    /// That, by column.
-    own: Vec<f64>,
+    /// What the ranker itself says of its features.
+    own: Own,
     /// The features worth most first.
     found: PermutationImportance,
 }
 
-pub(crate) fn measure(
-    model: &Path,
-    letor: &Path,
-    measure: Measure,
-    repeats: usize,
-    global: &Global,
-) -> anyhow::Result<Worth> {
-    let terminal = Terminal::new(global.quiet);
-    let kind = model_file::kind(model)?;
-    let (ranker, own_name, own): (Box<dyn Ranker>, _, Vec<f64>) = if model_file::is_boosted(&kind) {
-        let (model, _) = model_file::load_boosted(model)?;
-        let gains = model.trees.gains();
-        let sum: f64 = gains.iter().sum();
-        let shares = gains.iter().map(|gain| if sum > 0.0 { gain / sum } else { 0.0 }).collect();
-        (Box::new(model), "gain", shares)
-    } else if kind == model_file::QUERY_DEPENDENT {
-        bail!(
-            "a query-dependent model has a function for each query, whose features are worth different things; \
-             `explain --letor` shows them for one query"
-        );
-    } else {
-        let (model, _) = model_file::load_ranker(model)?;
-        let weights = model.ranker.weights.clone();
-        (Box::new(model), "weight", weights)
-    };
-    let lists = read_lists(letor, &terminal)?;
-    ensure!(
-        lists.labels().iter().any(|&grade| grade > 0.0),
-        "{}: no document has a grade above 0, so there is nothing to measure by",
-        letor.display()
-    );
-    note_unknown_features(&lists, own.len(), letor, &terminal);
-    let used: Vec<u32> =
-        (0..).zip(&own).filter(|(_, own)| **own != 0.0).map(|(feature, _)| feature).collect();
-    let mut found =
-        permutation_importance(&*ranker, &lists, &used, measure, repeats, global.seed, &terminal)?;
-    found.features.sort_by(|a, b| b.mean().total_cmp(&a.mean()).then(a.feature.cmp(&b.feature)));
-    Ok(Worth {
-        lists: letor.display().to_string(),
-        measure,
-        repeats,
-        seed: global.seed,
-        own_name,
-        own,
-        found,
-    })
+/// By column: shares of the gain, or weights.
+enum Own {
+    Gains(Vec<f64>),
+    Weights(Vec<f64>),
 }
 
-impl Worth {
+impl Own {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Gains(_) => "gain",
+            Self::Weights(_) => "weight",
+        }
+    }
+
+    fn values(&self) -> &[f64] {
+        match self {
+            Self::Gains(values) | Self::Weights(values) => values,
+        }
+    }
+}
+
+/// A ranker and what it says of its features itself.
+fn load(path: &Path) -> anyhow::Result<(Box<dyn Ranker>, Own)> {
+    let kind = model_file::kind(path)?;
+    if model_file::is_boosted(&kind) {
+        let (model, _) = model_file::load_boosted(path)?;
+        let mut gains = model.trees.gains();
+        let sum: f64 = gains.iter().sum();
+        if sum > 0.0 {
+            gains.iter_mut().for_each(|gain| *gain /= sum);
+        }
+        return Ok((Box::new(model), Own::Gains(gains)));
+    }
+    ensure!(
+        kind != model_file::QUERY_DEPENDENT,
+        "a query-dependent model has a function for each query, to which features are worth different things; \
+         `explain --letor` shows them for one query"
+    );
+    let (model, _) = model_file::load_ranker(path).with_context(|| {
+        format!("--letor is for rankers of feature lists, and this is a model of kind {kind}")
+    })?;
+    let weights = model.ranker.weights.clone();
+    Ok((Box::new(model), Own::Weights(weights)))
+}
+
+impl Args {
+    /// What features are worth on the lists, where there are any.
+    pub(crate) fn measure(&self, model: &Path, global: &Global) -> anyhow::Result<Option<Worth<'_>>> {
+        let Some(letor) = &self.letor else { return Ok(None) };
+        let terminal = Terminal::new(global.quiet);
+        let (ranker, own) = load(model)?;
+        let lists = read_lists(letor, &terminal)?;
+        ensure!(
+            lists.labels().iter().any(|&grade| grade > 0.0),
+            "{}: no document has a grade above 0, so there is nothing to measure by",
+            letor.display()
+        );
+        note_unknown_features(&lists, own.values().len(), letor, &terminal);
+        let used = (0..).zip(own.values()).filter(|(_, own)| **own != 0.0).map(|(feature, _)| feature);
+        let used: Vec<u32> = used.collect();
+        let (measure, seed) = (self.measure, global.seed);
+        let mut found =
+            permutation_importance(&*ranker, &lists, &used, measure, self.repeats, seed, &terminal)?;
+        found.features.sort_by(|a, b| b.mean().total_cmp(&a.mean()).then(a.feature.cmp(&b.feature)));
+        Ok(Some(Worth { args: self, lists: letor.display().to_string(), seed, own, found }))
+    }
+}
+
+impl Worth<'_> {
     pub(crate) fn json(&self) -> Value {
-        let features = self.found.features.iter().map(|part| {
-            let mut json =
-                json!({ "feature": part.feature + 1, "fall": part.mean(), "deviation": part.deviation() });
-            json[self.own_name] = self.own[part.feature as usize].into();
-            json
+        let Self { args, lists, seed, own, found } = self;
+        let features = found.features.iter().map(|part| {
+            json!({ "feature": part.feature + 1, own.name(): own.values()[part.feature as usize],
+                    "fall": part.mean(), "deviation": part.deviation() })
         });
         json!({
-            "lists": self.lists, "measure": self.measure.to_string(), "figure": self.found.figure,
-            "repeats": self.repeats, "seed": self.seed, "features": features.collect::<Vec<_>>(),
+            "lists": lists, "measure": args.measure.to_string(), "figure": found.figure,
+            "repeats": args.repeats, "seed": seed, "features": features.collect::<Vec<_>>(),
         })
     }
 
-    /// The features worth most.
-    pub(crate) fn table(&self, top: usize, format: Format) -> String {
-        let own = |feature: u32| {
-            let own = self.own[feature as usize];
-            match (self.own_name, format) {
-                ("gain", Format::Table) => format!("{:.1} %", 100.0 * own),
-                _ => format!("{own:.6}"),
+    /// All features as CSV.
+    pub(crate) fn csv(&self) -> String {
+        self.table(self.found.features.len(), Format::Csv)
+    }
+
+    fn table(&self, top: usize, format: Format) -> String {
+        let own = |feature: u32| match &self.own {
+            Own::Gains(shares) if format == Format::Table => {
+                format!("{:.1} %", 100.0 * shares[feature as usize])
             }
+            own => format!("{:.6}", own.values()[feature as usize]),
         };
         let row = |part: &FeatureImportance| {
             let number = |value: f64| format!("{value:.6}");
@@ -104,24 +140,26 @@ impl Worth {
             vec![(part.feature + 1).to_string(), own(part.feature), number(part.mean()), deviation]
         };
         let rows = self.found.features.iter().take(top).map(row);
-        table(&["feature", self.own_name, "fall", "deviation"], rows.collect(), format)
+        table(&["feature", self.own.name(), "fall", "deviation"], rows.collect(), format)
     }
 
-    pub(crate) fn text(&self, top: usize) -> String {
-        let Self { lists, measure, repeats, found, .. } = self;
+    /// The features worth most, with words around them.
+    pub(crate) fn text(&self) -> String {
+        let Self { args, lists, found, .. } = self;
         let n = found.features.len();
-        let more = if n > top {
-            format!("\n{} more features: --top {n}, or --format csv.", n - top)
-        } else {
-            String::new()
+        let more = match n.saturating_sub(args.top) {
+            0 => String::new(),
+            more => format!("\n{} more features: --top {n}, or --format csv.", human(more as u64)),
         };
         format!(
-            "What features are worth on {lists}: {measure} is {:.4}, and falls by this much when the values of a \
-             feature change places among all documents (mean and standard deviation of {repeats}):\n{}{more}\nA fall \
-             that is small beside its deviation may be chance. Features that say the same stand in for each other, so each \
-             may fall little alone.",
+            "What features are worth on {lists}: {} is {:.4}, and falls by this much when the values of a feature change \
+             places among all documents (mean and standard deviation of {}):\n{}{more}\nA fall that is small beside \
+             its deviation may be chance. Features that say the same stand in for each other, so each may fall little \
+             alone.",
+            args.measure,
             found.figure,
-            self.table(top, Format::Table)
+            args.repeats,
+            self.table(args.top, Format::Table)
         )
     }
 }
