@@ -86,6 +86,16 @@ fn columns_are_the_scores_and_a_ranker_over_them_is_better_than_the_models() {
     folder.text("features --data data --of bm25.model pls.model --clicks --out train.txt");
     folder.text("train ranksvm --letor train.txt --out ranker.model");
     folder.text("rank --model ranker.model --letor test.txt --out ranker.run");
+    let worth = folder.json("inspect ranker.model --letor test.txt --names names.txt --format json");
+    let worth = worth["permutation"]["features"].as_array().unwrap();
+    let best = worth[0]["name"].as_str().unwrap();
+    assert!(best.starts_with("pls") || best.starts_with("bm25"), "{best}");
+    let document =
+        folder.read("test.txt").lines().next().unwrap().split_whitespace().last().unwrap().to_owned();
+    let why = folder.text(&format!(
+        "explain --model ranker.model --letor test.txt --names names.txt --query {first} --document {document}"
+    ));
+    assert!(why.contains("4: pls, standardised"), "{why}");
     let figures =
         folder.json("eval --data data --split test --run bm25.run pls.run ranker.run --format json");
     let ndcg = |i: usize| figures["runs"][i]["measures"]["ndcg@10"].as_f64().unwrap();

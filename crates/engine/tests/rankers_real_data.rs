@@ -50,7 +50,7 @@ fn reaches(folds: &[FeatureLists], params: &RankerParams, least: f64) {
 }
 
 fn params(kind: &str) -> RankerParams {
-    RankerParams::of_kind(kind).unwrap()
+    RankerParams::new(kind, &[]).unwrap()
 }
 
 fn hinge() -> RankerParams {

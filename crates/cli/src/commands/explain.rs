@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// With --letor: query features of the lists, for query-dependent models that were trained with such a file
     #[arg(long, value_name = "FILE", requires = "letor", conflicts_with = "data")]
     query_features: Option<PathBuf>,
+    /// With --letor: names of the features, one a line, as `features --names` writes them
+    #[arg(long, value_name = "FILE", requires = "letor", conflicts_with = "data")]
+    names: Option<PathBuf>,
     /// Text of the query; training need not have seen it. With --letor, its id
     #[arg(long, value_name = "TEXT")]
     query: String,
@@ -64,7 +67,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     let data = match (&args.letor, &args.data) {
         (Some(letor), _) => {
+            let names = rankers::FeatureNames::read(args.names.as_deref())?;
             let question = rankers::explain::Question {
+                names: &names,
                 model: &args.model,
                 letor,
                 query_features: args.query_features.as_deref(),

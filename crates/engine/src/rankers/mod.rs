@@ -24,19 +24,22 @@ mod recipe;
 mod tests;
 mod training;
 
-use matchrank_core::Result;
 use matchrank_core::data::List;
 use matchrank_core::ranking::listnet::ListNetParams;
 use matchrank_core::ranking::perceptron::{PerceptronParams, PerceptronReport, PerceptronState};
 use matchrank_core::ranking::ranksvm::{PathReport, RankSvmParams};
 use matchrank_core::ranking::slam::{SlamParams, SlamReport};
 use matchrank_core::ranking::{LinearRanker, PathPoint, Ranker, ScalingKind};
+use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use cross_validation::{FoldFigures, cross_validate, cross_validate_with};
 pub use importance::{FeatureImportance, PermutationImportance, permutation_importance};
 pub use recipe::RankerRecipe;
 pub use training::train_ranker;
+
+use crate::training::settings::params_from;
 
 /// The parameters of a ranker, and so its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,14 +69,17 @@ impl RankerParams {
         }
     }
 
-    /// The defaults of a kind.
-    pub fn of_kind(kind: &str) -> Option<Self> {
-        Some(match kind {
-            "perceptron" => Self::Perceptron(PerceptronParams::default()),
-            "slam" => Self::Slam(SlamParams::default()),
-            "ranksvm" => Self::RankSvm(RankSvmParams::default()),
-            "listnet" => Self::ListNet(ListNetParams::default()),
-            _ => return None,
+    /// The parameters of a kind, with settings over its defaults.
+    pub fn new(kind: &str, settings: &[(String, Value)]) -> Result<Self> {
+        Ok(match kind {
+            "perceptron" => Self::Perceptron(params_from(settings)?),
+            "slam" => Self::Slam(params_from(settings)?),
+            "ranksvm" => Self::RankSvm(params_from(settings)?),
+            "listnet" => Self::ListNet(params_from(settings)?),
+            other => {
+                let known = RankerRecipe::KINDS.join(", ");
+                return Err(Error::Params(format!("there is no ranker called {other}; there are {known}")));
+            }
         })
     }
 

@@ -1,11 +1,11 @@
 //! A ranker by its name and settings: what to train, before there are lists to train it on.
 
+use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::QueryDependentParams;
 use matchrank_core::ranking::{Ranker, ScalingKind};
-use matchrank_core::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -36,10 +36,6 @@ impl RankerRecipe {
         let (kind, weights) =
             name.split_once('/').map_or((name, None), |(kind, weights)| (kind, Some(weights)));
         let recipe = match (kind, weights) {
-            ("perceptron", None) => Self::Linear(RankerParams::Perceptron(params_from(settings)?)),
-            ("slam", None) => Self::Linear(RankerParams::Slam(params_from(settings)?)),
-            ("ranksvm", None) => Self::Linear(RankerParams::RankSvm(params_from(settings)?)),
-            ("listnet", None) => Self::Linear(RankerParams::ListNet(params_from(settings)?)),
             ("query-dependent", weights) => {
                 let mut settings = settings.to_vec();
                 settings.extend(weights.map(|weights| ("weights".to_owned(), weights.into())));
@@ -47,12 +43,7 @@ impl RankerRecipe {
             }
             _ => match Objective::ALL.into_iter().find(|objective| objective.name() == name) {
                 Some(objective) => Self::Boosted(objective, params_from(settings)?),
-                None => {
-                    let known = Self::KINDS.join(", ");
-                    return Err(Error::Params(format!(
-                        "there is no ranker called {name}; there are {known}"
-                    )));
-                }
+                None => Self::Linear(RankerParams::new(name, settings)?),
             },
         };
         Ok(recipe)

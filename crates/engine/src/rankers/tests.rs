@@ -22,7 +22,7 @@ fn lists(n: u32) -> FeatureLists {
 }
 
 fn all_params() -> Vec<RankerParams> {
-    RankerParams::KINDS.iter().map(|kind| RankerParams::of_kind(kind).unwrap()).collect()
+    RankerParams::KINDS.iter().map(|kind| RankerParams::new(kind, &[]).unwrap()).collect()
 }
 
 fn train(params: &RankerParams, scaling: ScalingKind) -> RankerModel {
@@ -106,7 +106,7 @@ fn a_list_of_weight_zero_is_as_if_it_were_not_there() {
 
 #[test]
 fn learning_line_by_line_is_learning_list_by_list() {
-    let model = train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::MinMax);
+    let model = train(&RankerParams::new("perceptron", &[]).unwrap(), ScalingKind::MinMax);
     let mut learner = Learner::new(model.clone()).unwrap();
     let lines = [
         r#"{"query":"a","documents":[{"id":"x","grade":0,"features":[50,0,7]},{"id":"y","grade":2,"features":{"1":1,"2":4,"3":7}}]}"#,
@@ -136,7 +136,7 @@ fn learning_line_by_line_is_learning_list_by_list() {
 #[test]
 fn lines_that_cannot_be_used_say_why_and_change_nothing() {
     let mut learner =
-        Learner::new(train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::None)).unwrap();
+        Learner::new(train(&RankerParams::new("perceptron", &[]).unwrap(), ScalingKind::None)).unwrap();
     let before = learner.model().clone();
     for (line, expected) in [
         ("{", "is no list in JSON"),
@@ -170,7 +170,7 @@ fn a_stream_is_learned_from_as_its_lines_are() {
     let mut text: String = (0..300).map(|i| line(i) + "\n").collect();
     text.push_str("no list\n\n{\"documents\":[]}\n");
     std::fs::write(&path, &text).unwrap();
-    let model = train(&RankerParams::of_kind("perceptron").unwrap(), ScalingKind::QueryZScore);
+    let model = train(&RankerParams::new("perceptron", &[]).unwrap(), ScalingKind::QueryZScore);
     let (mut one, mut stream) = (Learner::new(model.clone()).unwrap(), Learner::new(model).unwrap());
     let losses: f64 = (0..300).map(|i| one.learn(line(i).as_bytes()).unwrap()).sum();
     let mut n_saved = 0;
@@ -222,7 +222,7 @@ fn the_scaling_that_is_best_on_validation_is_kept() {
 fn exported_weights_give_the_same_order() {
     let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
     for scaling in [ScalingKind::None, ScalingKind::ZScore, ScalingKind::MinMax] {
-        let model = train(&RankerParams::of_kind("ranksvm").unwrap(), scaling);
+        let model = train(&RankerParams::new("ranksvm", &[]).unwrap(), scaling);
         let exported = elasticsearch::linear_model(&model, "m", &names).unwrap();
         assert_eq!(exported["model"]["model"]["type"], "model/linear");
         elasticsearch::check(&model, &exported, &names, &lists(30)).unwrap();
@@ -232,7 +232,7 @@ fn exported_weights_give_the_same_order() {
         assert!(elasticsearch::check(&model, &wrong, &names, &lists(30)).is_err());
         assert!(elasticsearch::check(&model, &wrong, &names, &elasticsearch::some_lists(&model)).is_err());
     }
-    let within = train(&RankerParams::of_kind("ranksvm").unwrap(), ScalingKind::QueryMinMax);
+    let within = train(&RankerParams::new("ranksvm", &[]).unwrap(), ScalingKind::QueryMinMax);
     let error = elasticsearch::linear_model(&within, "m", &names).unwrap_err().to_string();
     assert!(error.contains("--scaling"), "{error}");
 }
@@ -241,7 +241,7 @@ fn exported_weights_give_the_same_order() {
 fn parts_of_an_explanation_add_up_to_the_score() {
     let lists = lists(3);
     for scaling in [ScalingKind::None, ScalingKind::ZScore, ScalingKind::QueryMinMax] {
-        let model = train(&RankerParams::of_kind("listnet").unwrap(), scaling);
+        let model = train(&RankerParams::new("listnet", &[]).unwrap(), scaling);
         let mut scores = Vec::new();
         model.score(&lists.list(1), &mut scores);
         for (i, score) in scores.iter().enumerate() {
@@ -254,7 +254,7 @@ fn parts_of_an_explanation_add_up_to_the_score() {
 #[test]
 fn folds_are_tested_by_models_that_have_not_seen_them() {
     let folds: Vec<FeatureLists> = [4, 5, 6].map(lists).to_vec();
-    let params = RankerParams::of_kind("ranksvm").unwrap();
+    let params = RankerParams::new("ranksvm", &[]).unwrap();
     let measures = ["ndcg@10".parse().unwrap()];
     let run = |folds: &[FeatureLists]| {
         cross_validate(&params, &[ScalingKind::ZScore], folds, measures[0], &measures, 1, &Silent)

@@ -10,7 +10,7 @@ use matchrank_core::ranking::{Contribution, Ranker};
 use matchrank_engine::model_file;
 use serde_json::{Value, json};
 
-use super::{query_dependent, read_lists};
+use super::{FeatureNames, query_dependent, read_lists};
 use crate::Outcome;
 use crate::terminal::{self, Format, Terminal, table, to_json};
 
@@ -23,6 +23,8 @@ pub(crate) struct Question<'a> {
     pub(crate) document: &'a str,
     /// The document to compare with.
     pub(crate) against: Option<&'a str>,
+    /// What features are called.
+    pub(crate) names: &'a FeatureNames,
     pub(crate) top: usize,
     pub(crate) format: Format,
 }
@@ -113,14 +115,14 @@ fn print_sum(
     mut parts: Vec<Contribution>,
     place: usize,
 ) -> anyhow::Result<Outcome> {
-    let Question { query, document, top, format, .. } = *question;
+    let Question { query, document, top, format, names, .. } = *question;
     let (kind, score) = (answer.kind, answer.scores[place]);
     parts.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
     let others: f64 = parts.iter().skip(top).map(|part| part.adds).sum();
     let shown = &parts[..parts.len().min(top)];
     if format == Format::Json {
         let parts = shown.iter().map(|part| {
-            json!({ "feature": part.feature + 1, "value": to_json(&part.value), "scaled": part.scaled,
+            json!({ "feature": part.feature + 1, "name": names.get(part.feature), "value": to_json(&part.value), "scaled": part.scaled,
                     "weight": part.weight, "adds": part.adds })
         });
         return print_json(
@@ -133,7 +135,7 @@ fn print_sum(
     }
     let rows = shown.iter().map(|part| {
         let [scaled, weight, adds] = [part.scaled, part.weight, part.adds].map(|x| format!("{x:.6}"));
-        vec![(part.feature + 1).to_string(), part.value.to_string(), scaled, weight, adds]
+        vec![names.label(part.feature), part.value.to_string(), scaled, weight, adds]
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
     if parts.len() > shown.len() {
@@ -156,7 +158,7 @@ fn print_over_mean(
     list: &List<'_>,
     place: usize,
 ) -> anyhow::Result<Outcome> {
-    let Question { query, document, top, format, .. } = *question;
+    let Question { query, document, top, format, names, .. } = *question;
     let (kind, score, n) = (answer.kind, answer.scores[place], list.len());
     let why = trees.shapley(list, place, &(0..n).collect::<Vec<_>>());
     let parts = (0..).zip(&why.adds).filter(|(_, adds)| **adds != 0.0);
@@ -171,7 +173,7 @@ fn print_over_mean(
     let rank = 1 + answer.scores.iter().filter(|&&other| other > score).count();
     if format == Format::Json {
         let parts = shown.iter().map(|(feature, value, mean, adds)| {
-            json!({ "feature": feature + 1, "value": to_json(value), "mean_value": mean, "adds": adds })
+            json!({ "feature": feature + 1, "name": names.get(*feature), "value": to_json(value), "mean_value": mean, "adds": adds })
         });
         return print_json(
             answer,
@@ -183,7 +185,7 @@ fn print_over_mean(
     }
     let mut rows = vec![last_cell("mean score of the query", why.base, 4)];
     rows.extend(shown.iter().map(|(feature, value, mean, adds)| {
-        vec![(feature + 1).to_string(), value.to_string(), format!("{mean:.6}"), format!("{adds:.6}")]
+        vec![names.label(*feature), value.to_string(), format!("{mean:.6}"), format!("{adds:.6}")]
     }));
     if parts.len() > shown.len() {
         rows.push(last_cell("all other features", others, 4));
@@ -233,7 +235,7 @@ fn print_differences(
     first: usize,
     second: usize,
 ) -> anyhow::Result<Outcome> {
-    let Question { query, document, against, top, format, .. } = *question;
+    let Question { query, document, against, top, format, names, .. } = *question;
     let (kind, against) = (answer.kind, against.unwrap_or_default());
     let [score, other_score] = [first, second].map(|document| answer.scores[document]);
     let gap = score - other_score;
@@ -241,7 +243,7 @@ fn print_differences(
     let shown = &differences[..differences.len().min(top)];
     if format == Format::Json {
         let parts = shown.iter().map(|part| {
-            json!({ "feature": part.feature + 1, "value": to_json(&part.value), "other_value": to_json(&part.other),
+            json!({ "feature": part.feature + 1, "name": names.get(part.feature), "value": to_json(&part.value), "other_value": to_json(&part.other),
                     "adds": part.adds })
         });
         return print_json(
@@ -255,7 +257,7 @@ fn print_differences(
     }
     let rows = shown.iter().map(|part| {
         let [value, other] = [part.value, part.other].map(|value| value.to_string());
-        vec![(part.feature + 1).to_string(), value, other, format!("{:.6}", part.adds)]
+        vec![names.label(part.feature), value, other, format!("{:.6}", part.adds)]
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
     if differences.len() > shown.len() {

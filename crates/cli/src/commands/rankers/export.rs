@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use matchrank_engine::rankers::elasticsearch::{check, linear_model, some_lists};
 use matchrank_engine::{Error, files, model_file};
 
-use super::read_lists;
+use super::{FeatureNames, read_lists};
 use crate::terminal::Terminal;
 use crate::{Global, Outcome};
 
@@ -36,18 +36,9 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     let n = model.ranker.weights.len();
     let features: Vec<String> = match &args.features {
         None => (1..=n).map(|i| format!("feature_{i}")).collect(),
-        Some(path) => {
-            let bytes = files::read_all(path)?;
-            let text =
-                std::str::from_utf8(&bytes).with_context(|| format!("{}: is not UTF-8", path.display()))?;
-            let names: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
-            ensure!(
-                names.len() == n && names.iter().all(|name| !name.is_empty()),
-                "{}: {n} names are expected, one a line",
-                path.display()
-            );
-            names
-        }
+        Some(path) => FeatureNames::read(Some(path))?
+            .all(n)
+            .with_context(|| format!("{}: {n} names are expected, one a line", path.display()))?,
     };
     let exported = linear_model(&model, &args.name, &features)?;
     let lists = match &args.letor {

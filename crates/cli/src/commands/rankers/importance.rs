@@ -9,7 +9,7 @@ use matchrank_engine::model_file;
 use matchrank_engine::rankers::{FeatureImportance, PermutationImportance, permutation_importance};
 use serde_json::{Value, json};
 
-use super::{note_unknown_features, read_lists};
+use super::{FeatureNames, note_unknown_features, read_lists};
 use crate::Global;
 use crate::terminal::{Format, Terminal, human, table};
 
@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// With --letor: how often the values of each feature change places; what is random follows from --seed
     #[arg(long, value_name = "N", default_value_t = 5, requires = "letor")]
     repeats: usize,
+    /// With --letor: names of the features, one a line, as `features --names` writes them
+    #[arg(long, value_name = "FILE", requires = "letor")]
+    names: Option<PathBuf>,
     /// With --letor: features to show, those worth most; JSON and CSV have all
     #[arg(long, value_name = "N", default_value_t = 20, requires = "letor")]
     top: usize,
@@ -37,6 +40,7 @@ pub(crate) struct Worth<'a> {
     seed: u64,
     /// What the ranker itself says of its features.
     own: Own,
+    names: FeatureNames,
     /// The features worth most first.
     found: PermutationImportance,
 }
@@ -92,6 +96,7 @@ impl Args {
         let Some(letor) = &self.letor else { return Ok(None) };
         let terminal = Terminal::new(global.quiet);
         let (ranker, own) = load(model)?;
+        let names = FeatureNames::read(self.names.as_deref())?;
         let lists = read_lists(letor, &terminal)?;
         ensure!(
             lists.labels().iter().any(|&grade| grade > 0.0),
@@ -105,15 +110,15 @@ impl Args {
         let mut found =
             permutation_importance(&*ranker, &lists, &used, measure, self.repeats, seed, &terminal)?;
         found.features.sort_by(|a, b| b.mean().total_cmp(&a.mean()).then(a.feature.cmp(&b.feature)));
-        Ok(Some(Worth { args: self, lists: letor.display().to_string(), seed, own, found }))
+        Ok(Some(Worth { args: self, lists: letor.display().to_string(), seed, own, names, found }))
     }
 }
 
 impl Worth<'_> {
     pub(crate) fn json(&self) -> Value {
-        let Self { args, lists, seed, own, found } = self;
+        let Self { args, lists, seed, own, names, found } = self;
         let features = found.features.iter().map(|part| {
-            json!({ "feature": part.feature + 1, own.name(): own.values()[part.feature as usize],
+            json!({ "feature": part.feature + 1, "name": names.get(part.feature), own.name(): own.values()[part.feature as usize],
                     "fall": part.mean(), "deviation": part.deviation() })
         });
         json!({
@@ -137,7 +142,7 @@ impl Worth<'_> {
         let row = |part: &FeatureImportance| {
             let number = |value: f64| format!("{value:.6}");
             let deviation = part.deviation().map_or(String::new(), number);
-            vec![(part.feature + 1).to_string(), own(part.feature), number(part.mean()), deviation]
+            vec![self.names.label(part.feature), own(part.feature), number(part.mean()), deviation]
         };
         let rows = self.found.features.iter().take(top).map(row);
         table(&["feature", self.own.name(), "fall", "deviation"], rows.collect(), format)

@@ -14,6 +14,7 @@ pub(crate) mod update;
 
 use std::path::Path;
 
+use anyhow::Context;
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Progress;
@@ -56,6 +57,37 @@ impl ScalingName {
 
 pub(crate) fn read_lists(path: &Path, progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
     Ok(letor::parse(&files::name_of(path), &files::read_all(path)?, progress)?)
+}
+
+/// What the features of lists are called: by their numbers, and by names where a file has them.
+#[derive(Default)]
+pub(crate) struct FeatureNames(Vec<String>);
+
+impl FeatureNames {
+    /// Reads names, one a line, from feature 1 on.
+    pub(crate) fn read(path: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let bytes = files::read_all(path)?;
+        let text =
+            std::str::from_utf8(&bytes).with_context(|| format!("{}: is not UTF-8", path.display()))?;
+        Ok(Self(text.lines().map(|line| line.trim().to_owned()).collect()))
+    }
+
+    /// The name of a column.
+    pub(crate) fn get(&self, column: u32) -> Option<&str> {
+        self.0.get(column as usize).map(String::as_str).filter(|name| !name.is_empty())
+    }
+
+    /// The number of a column as files have it, and its name.
+    pub(crate) fn label(&self, column: u32) -> String {
+        let number = u64::from(column) + 1;
+        self.get(column).map_or_else(|| number.to_string(), |name| format!("{number}: {name}"))
+    }
+
+    /// All names, if there is one for each of so many features.
+    pub(crate) fn all(self, n: usize) -> Option<Vec<String>> {
+        (self.0.len() == n && self.0.iter().all(|name| !name.is_empty())).then_some(self.0)
+    }
 }
 
 /// Features numbered as in files, `5-7,20`, as columns.

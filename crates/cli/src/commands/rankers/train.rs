@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Subcommand;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
@@ -15,7 +15,7 @@ use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
 use super::{ScalingName, boosted, note_unknown_features, query_dependent, read_lists, summary};
-use crate::commands::train::settings::{params_from, parse_setting};
+use crate::commands::train::settings::{of_set, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
 
@@ -171,18 +171,8 @@ pub(crate) struct Args {
 /// lambda where nothing says which is best: that of the middle of what validation chooses on real data.
 pub(super) const LAMBDA: f64 = 0.01;
 
-/// Parameters of a kind with settings over its defaults.
-pub(super) fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
-    let params = match kind {
-        "perceptron" => RankerParams::Perceptron(params_from(settings)?),
-        "slam" => RankerParams::Slam(params_from(settings)?),
-        "ranksvm" => RankerParams::RankSvm(params_from(settings)?),
-        "listnet" => RankerParams::ListNet(params_from(settings)?),
-        other => {
-            let kinds = RankerParams::KINDS.join(", ");
-            bail!("there is no ranker {other}; there are {kinds}, query-dependent, mart, lambdamart")
-        }
-    };
+fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
+    let params = RankerParams::new(kind, settings).map_err(of_set)?;
     params.validate()?;
     Ok(params)
 }

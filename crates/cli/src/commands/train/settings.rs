@@ -22,7 +22,7 @@ where
 }
 
 /// An error about a setting, which came by `--set`.
-pub(super) fn of_set(error: matchrank_engine::Error) -> anyhow::Error {
+pub(crate) fn of_set(error: matchrank_engine::Error) -> anyhow::Error {
     anyhow::anyhow!("--set {error}")
 }
 
