@@ -90,8 +90,7 @@ fn columns_are_the_scores_and_a_ranker_over_them_is_better_than_the_models() {
     let worth = worth["permutation"]["features"].as_array().unwrap();
     let best = worth[0]["name"].as_str().unwrap();
     assert!(best.starts_with("pls") || best.starts_with("bm25"), "{best}");
-    let document =
-        folder.read("test.txt").lines().next().unwrap().split_whitespace().last().unwrap().to_owned();
+    let document = &lists.keys().next().unwrap().1;
     let why = folder.text(&format!(
         "explain --model ranker.model --letor test.txt --names names.txt --query {first} --document {document}"
     ));
