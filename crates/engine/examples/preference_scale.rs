@@ -1,7 +1,7 @@
 //! Sparse preference learning on simulated long-tail text: time, memory and entries of W.
 //!
 //! ```text
-//! cargo run --release -p matchrank-engine --example preference_scale -- [words] [tuples] [lambda] [max MiB]
+//! cargo run --release -p matchrank-engine --example preference_scale -- [words] [tuples] [lambda] [max MiB, 0 for no ceiling] [T]
 //! ```
 //!
 //! Words come with the frequencies of Zipf's law, half of them from the topic of a query or document: every
@@ -48,10 +48,12 @@ fn main() -> matchrank_core::Result<()> {
     let n_words = arguments.next().unwrap_or(1e6) as u32;
     let n_tuples = arguments.next().unwrap_or(1e7) as usize;
     let lambda = arguments.next().unwrap_or(1e-5);
-    let max_mib = arguments.next().map(|mib| mib as usize);
+    let max_mib = arguments.next().map(|mib| mib as usize).filter(|&mib| mib > 0);
+    let shrink_every =
+        arguments.next().map_or(PreferenceParams::default().shrink_every, |steps| steps as usize);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let (queries, documents) = (rows(&mut rng, QUERIES, n_words, 8), rows(&mut rng, DOCUMENTS, n_words, 60));
-    let params = PreferenceParams { lambda, max_mib, ..Default::default() };
+    let params = PreferenceParams { lambda, max_mib, shrink_every, ..Default::default() };
     let mut learner =
         Learner::new(&params, n_words as usize, n_words as usize, (0..n_words).map(|i| (i, i)))?;
     let started = Instant::now();

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     /// What is measured on the validation lists
     #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
     measure: Measure,
-    /// How features are scaled
+    /// How features are scaled; auto is for the other rankers
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
     /// Model file to write
