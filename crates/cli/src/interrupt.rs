@@ -3,6 +3,8 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::terminal::say;
+
 static ASKED: AtomicBool = AtomicBool::new(false);
 static LISTEN: Once = Once::new();
 
@@ -14,6 +16,7 @@ pub(crate) fn listen() {
             if ASKED.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
+            say("\ninterrupted: what is under way is finished first; once more ends it now");
         });
     });
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
@@ -19,14 +19,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Draws progress on standard error when it is a terminal and `--quiet` is absent; prints notes unless
 /// `--quiet`.
 pub(crate) struct Terminal {
-    bar: Mutex<Option<ProgressBar>>,
+    bar: Arc<Mutex<Option<ProgressBar>>>,
     draw: bool,
     quiet: bool,
 }
 
 impl Terminal {
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { bar: Mutex::new(None), draw: !quiet && std::io::stderr().is_terminal(), quiet }
+        let (bar, draw) = (Arc::default(), !quiet && std::io::stderr().is_terminal());
+        if draw {
+            show_in_time(Arc::downgrade(&bar));
+        }
+        Self { bar, draw, quiet }
     }
 
     /// Says on standard error what was done, in which time and with how much memory.
@@ -82,7 +86,7 @@ impl Progress for Terminal {
         };
         let style = ProgressStyle::with_template(&template).expect("the template is well formed");
         bar.set_style(style.with_key("rate", rate));
-        // Shown by `advance` once it is worth showing.
+        // Shown once it is worth showing.
         bar.set_draw_target(ProgressDrawTarget::hidden());
         bar.set_message(stage.to_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
@@ -94,9 +98,6 @@ impl Progress for Terminal {
             && let Some(bar) = self.bar.lock().expect("no panic while a bar is drawn").as_ref()
         {
             bar.inc(n);
-            if bar.is_hidden() && bar.elapsed() > PATIENCE {
-                bar.set_draw_target(ProgressDrawTarget::stderr());
-            }
         }
     }
 
@@ -111,8 +112,24 @@ impl Progress for Terminal {
     }
 }
 
+/// Shows bars that have been there for a while, also those of work that has not got on since; ends with the terminal.
+fn show_in_time(bar: Weak<Mutex<Option<ProgressBar>>>) {
+    std::thread::spawn(move || {
+        while let Some(bar) = bar.upgrade() {
+            if let Some(bar) = bar.lock().expect("no panic while a bar is drawn").as_ref()
+                && bar.is_hidden()
+                && bar.elapsed() > PATIENCE
+            {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            drop(bar);
+            std::thread::sleep(PATIENCE / 4);
+        }
+    });
+}
+
 /// A line to standard error. That nobody reads it is no reason to stop.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 

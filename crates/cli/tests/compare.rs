@@ -102,6 +102,7 @@ fn tables_come_in_every_format_and_plans_from_files() {
     };
     for (format, line) in [
         ("table", "better than model a (paired t-test"),
+        ("table", "best by ndcg@10: "),
         ("markdown", "| model"),
         ("latex", "\\begin{tabular}{llrrrrrrr}"),
     ] {
@@ -115,6 +116,21 @@ fn tables_come_in_every_format_and_plans_from_files() {
 
     folder.write("wrong.toml", "models = [\"bm25\"]\ntrails = 3\n");
     assert!(folder.refused("compare --data data --plan wrong.toml").contains("wrong.toml:2"));
+    for (wrong, why) in [
+        ("kind = \"mart\"\nset = { ranker = \"listnet\" }", "ranker is said by `kind`"),
+        (
+            "kind = \"stack\"\ntrials = 3",
+            "`vary` and `trials` are for models that learn from the dataset alone",
+        ),
+        (
+            "kind = \"combination\"\nof = [\"a\", \"b\"]\nset = { d = 1 }",
+            "a combination has nothing to `set`",
+        ),
+    ] {
+        folder.write("wrong.toml", format!("models = [\"bm25\"]\n[[model]]\nname = \"x\"\n{wrong}\n"));
+        let said = folder.refused("compare --data data --plan wrong.toml");
+        assert!(said.contains(why), "{said}");
+    }
     folder.write("wrong.toml", "[[model]]\nname = \"x\"\nkind = \"pls\"\nset = { dd = 3 }\n");
     assert!(
         folder
@@ -205,15 +221,22 @@ fn what_was_chosen_is_trained_again_on_other_data() {
     ingest("--judgments test=log/test.qrels", "all");
     folder.write(
         "plan.toml",
-        "models = [\"bm25\", \"rmls\", \"pls\", \"bltm\", \"sparse-preference\", \"rmls+bm25\", \"listnet\"]\ntrials = 1\n\
-         [[model]]\nname = \"sparse-preference\"\nkind = \"sparse-preference\"\nset = { tuples = 20000 }\n",
+        "models = [\"bm25\", \"rw\", \"lsi-dt\", \"lsi-qd\", \"rmls\", \"pls\", \"bltm\", \"sparse-preference\", \"ssi\", \"svdfeature\", \
+         \"rmls+bm25\", \"listnet\"]\ntrials = 1\n[[model]]\nname = \"stack\"\nkind = \"listnet\"\nset = { clicks = true }\n\
+         [[model]]\nname = \"sparse-preference\"\nkind = \"sparse-preference\"\nset = { tuples = 20000 }\n\
+         [[model]]\nname = \"ssi\"\nkind = \"ssi\"\nset = { tuples = 20000 }\n",
     );
     let plain = folder.json("compare --data data --plan plan.toml --out plain --format json");
     let again = folder.json("compare --data data --refit all --plan plan.toml --out again --format json");
     assert_eq!(plain["split"]["chosen_on"], Value::Null);
     assert_eq!((&again["split"]["chosen_on"], &again["data"]["name"]), (&"data".into(), &"all".into()));
     let rows = plain["models"].as_array().unwrap();
-    assert_eq!(rows.len(), 7);
+    assert_eq!(rows.len(), 13);
+    let kept = model(&again, "rmls")["params"]["iterations"].as_u64().unwrap();
+    assert!(
+        kept < model(&plain, "rmls")["params"]["iterations"].as_u64().unwrap(),
+        "what validation kept: {kept}"
+    );
     for row in rows {
         let other = model(&again, row["name"].as_str().unwrap());
         assert_eq!((&row["test"], &row["validation"]), (&other["test"], &other["validation"]), "{row}");
@@ -235,5 +258,14 @@ fn what_was_chosen_is_trained_again_on_other_data() {
         |data: &str| folder.refused(&format!("compare --data data --refit {data} --models bm25 --out no"));
     assert!(refused("data").contains("has validation judgments"));
     ingest("--judgments test=log/validation.qrels", "other");
-    assert!(refused("other").contains("its test judgments are not those of"));
+    assert!(refused("other").contains("its test queries and judgments are not those of"));
+    ingest("--judgments test=log/test.qrels --no-stemming", "plainer");
+    assert!(refused("plainer").contains("text fields, their weights or their analysis are not those of"));
+    let some: Vec<String> = folder.read("log/documents.jsonl").lines().skip(1).map(str::to_owned).collect();
+    folder.write("log/some.jsonl", some.join("\n"));
+    folder.text(
+        "ingest --clicks log/clicks.csv --documents log/some.jsonl --queries log/queries.tsv \
+         --judgments test=log/test.qrels --text title,url --out fewer",
+    );
+    assert!(refused("fewer").contains("its documents are not those of"));
 }

@@ -95,6 +95,9 @@ fn columns_are_the_scores_and_a_ranker_over_them_is_better_than_the_models() {
         "explain --model ranker.model --letor test.txt --names names.txt --query {first} --document {document}"
     ));
     assert!(why.contains("4: pls, standardised"), "{why}");
+    folder.write("few.txt", "bm25\n");
+    let few = folder.refused("inspect ranker.model --letor test.txt --names few.txt");
+    assert!(few.contains("has 1 lines; a name for each of the 10 features"), "{few}");
     let figures =
         folder.json("eval --data data --split test --run bm25.run pls.run ranker.run --format json");
     let ndcg = |i: usize| figures["runs"][i]["measures"]["ndcg@10"].as_f64().unwrap();
@@ -121,7 +124,8 @@ fn columns_are_joined_with_features_that_are_there() {
     assert!(folder.refused(call).contains("query new of the lists has no text"));
     folder.write("new.tsv", "new\tsome words\n");
     let (code, _, notes) = folder.run(&format!("{call} --queries new.tsv"));
-    assert!(code == 0 && notes.contains("1 documents of the lists are not in the dataset"), "{code} {notes}");
+    let missing = "not in the dataset, with scores of 0: 1";
+    assert!(code == 0 && notes.contains(missing), "{code} {notes}");
     let new = &rows(&folder.read("some-joined.txt"))[&("new".to_owned(), "nowhere".to_owned())];
     assert_eq!((new.0, new.1[0]), (1.0, 5.0));
     folder.write("other.txt", "1 qid:new 1:5 #docid = nowhere\n");
@@ -129,6 +133,12 @@ fn columns_are_joined_with_features_that_are_there() {
         "features --data data --of pls.model --letor other.txt --queries new.tsv --out some-joined.txt",
     );
     assert!(nothing.contains("none of the documents of the lists is in"), "{nothing}");
+    // Rows without an id are called by their numbers, which may be ids of other documents.
+    folder.write("unnamed.txt", "1 qid:new 1:5\n0 qid:new 1:4\n");
+    let unnamed = folder.refused(
+        "features --data data --of pls.model --letor unnamed.txt --queries new.tsv --out some-joined.txt",
+    );
+    assert!(unnamed.contains("rows without a document id"), "{unnamed}");
 }
 
 #[test]
@@ -144,6 +154,25 @@ fn the_best_documents_of_the_models_are_lists_too() {
         }
     }
     assert!(lists.values().any(|(grade, _)| *grade == 0.0) && lists.values().any(|(grade, _)| *grade > 0.0));
+    // Where only relevant documents are judged, any order of them is perfect: others are needed.
+    folder.text(
+        "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv --text title,url \
+         --split query --out clicked",
+    );
+    folder.text("train bm25 --data clicked --out words.model");
+    let (code, _, notes) =
+        folder.run("features --data clicked --of words.model --split test --out clicked.txt");
+    assert!(code == 0 && notes.contains("has among its best") && notes.contains("in no list"), "{notes}");
+    let lists = rows(&folder.read("clicked.txt"));
+    assert!(lists.values().any(|(grade, _)| *grade == 0.0) && lists.values().any(|(grade, _)| *grade > 0.0));
+    // Models that may have learned from what is held out here are named.
+    let (_, _, notes) = folder.run("features --data clicked --of pls.model --split test --out clicked.txt");
+    assert!(notes.contains("pls was trained on another dataset; if that had clicks"), "{notes}");
+    assert!(
+        folder
+            .refused("features --data data --of pls.model --out same.txt --names same.txt")
+            .contains("must be different files")
+    );
 }
 
 #[test]
@@ -163,6 +192,17 @@ fn a_ranker_goes_on_with_models_that_were_trained_again() {
     let weights =
         |model: &str| folder.json(&format!("inspect {model}.model --format json"))["importances"].clone();
     assert_eq!(weights("stack"), weights("wide"));
+
+    // A stack knows the grades of the validation queries.
+    let told = folder.refused("features --data data --of stack.model --out x.txt");
+    assert!(told.contains("has learned from the validation judgments"), "{told}");
+    let (code, _, notes) = folder.run("features --data data --of stack.model --split test --out x.txt");
+    assert!(code == 0 && notes.contains("do not train on lists of these"), "{notes}");
+    assert!(
+        folder
+            .refused("features --data data --of pls.model --depth 3 --out x.txt")
+            .contains("--candidates best")
+    );
 
     let refused = |of: &str, stack: &str| {
         folder.refused(&format!("train stack --data data --of {of} --ranker-of {stack} --out no.model"))

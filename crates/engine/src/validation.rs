@@ -15,7 +15,7 @@ use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Dataset, Holdout};
+use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::{Scorer, top_of};
 
 /// Most queries that are looked at.
@@ -47,6 +47,11 @@ impl Ranked {
         if 2 * n_mixed > n_lists { Self::Judged } else { Self::All }
     }
 
+    /// What suits the judgments of some queries.
+    pub fn suiting_judgments(held_out: &HeldOut) -> Self {
+        Self::suiting(held_out.judged.iter().map(|list| list.iter().map(|(_, grade)| *grade)))
+    }
+
     /// In words.
     pub fn describe(self) -> &'static str {
         match self {
@@ -67,8 +72,8 @@ pub struct Validation {
     measure: Measure,
 }
 
-/// What models are measured by.
-const NDCG_10: Measure = Measure::Ndcg { cutoff: Some(10), gain: None };
+/// What models are measured by, unless another measure is asked for.
+pub const NDCG_10: Measure = Measure::Ndcg { cutoff: Some(10), gain: None };
 /// Documents of a ranking of the collection that are looked at, for a measure without a cutoff.
 const DEEPEST: u32 = 1000;
 

@@ -29,7 +29,7 @@ use crate::{Global, Outcome, interrupt};
 ///
 /// Models: bm25, random-walk (rw), lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference;
 /// two of them with a weight, as in rmls+bm25; listnet, mart or lambdamart: a ranker over the scores of all
-/// single models named; stack: the best of them, with training clicks as features too; mart:bm25+pls over these.
+/// single models named; stack: the better of listnet and lambdamart, with training clicks as features too; mart:bm25+pls over these.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,7 +37,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
     data: Option<PathBuf>,
     /// Train what was chosen once more, on this dataset, and measure that: the same documents and test judgments, no
-    /// validation judgments, and the clicks that were kept back for validation
+    /// validation judgments, and the clicks that were kept back for validation. Rankers of stacks stay as they are,
+    /// though they learned with scores and counts of the fewer clicks
     #[arg(long, value_name = "DATASET", requires = "data")]
     refit: Option<PathBuf>,
     /// Compare rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart, query-dependent) on these folds of LETOR
@@ -173,7 +174,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     terminal.finish();
     terminal::print(&tables::render(&comparison, args.format)?)?;
     if args.format == Format::Table {
-        terminal.done(&format!("compared; models and results are in {}", args.out.display()), started);
+        let what = if comparison.unfinished.is_empty() { "compared" } else { "interrupted" };
+        terminal.done(&format!("{what}; models and results are in {}", args.out.display()), started);
     }
     Ok(if comparison.models.len() < n_asked { Outcome::Problems } else { Outcome::Clean })
 }

@@ -67,9 +67,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     let data = match (&args.letor, &args.data) {
         (Some(letor), _) => {
-            let names = rankers::FeatureNames::read(args.names.as_deref())?;
             let question = rankers::explain::Question {
-                names: &names,
+                names: args.names.as_deref(),
                 model: &args.model,
                 letor,
                 query_features: args.query_features.as_deref(),

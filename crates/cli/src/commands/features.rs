@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::matching::{Columns, MatchingModel};
@@ -44,18 +45,19 @@ pub(crate) struct Args {
     /// Join with these lists: a LETOR / SVMlight file whose qid and docid are ids of queries and documents
     #[arg(long, value_name = "FILE", conflicts_with_all = ["split", "candidates", "depth"])]
     letor: Option<PathBuf>,
-    /// Queries of --letor that are not in the dataset: id and text
+    /// Ids and texts of the queries of --letor; those that the dataset has need none
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "letor")]
     queries: Vec<PathBuf>,
     /// Lists for the judged queries of the dataset
     #[arg(long, value_enum, default_value_t = SplitName::Validation)]
     split: SplitName,
-    /// Which documents are in the lists
-    #[arg(long, value_enum, default_value_t = Documents::Judged)]
-    candidates: Documents,
-    /// With --candidates best: documents of each model
-    #[arg(long, default_value_t = 100, value_name = "N")]
-    depth: usize,
+    /// Which documents are in the lists [default: the judged ones where most queries have irrelevant ones among them,
+    /// else the best of every model]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    candidates: Option<Documents>,
+    /// With --candidates best: documents of each model [default: 100]
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
     /// File to write; .gz and .zst compress it
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -79,7 +81,8 @@ Examples:
 enum Documents {
     /// The judged ones
     Judged,
-    /// Those that one of the models has among its best; what nobody judged has the grade 0
+    /// Those that one of the models has among its best; what nobody judged has the grade 0, and relevant ones that no
+    /// model found are missing, so measure rankings of them by `eval --data`, not by the lists themselves
     Best,
 }
 
@@ -87,11 +90,28 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     files::check_writable(&args.out)?;
-    if args.depth == 0 {
-        bail!("--depth 0 leaves no document; give at least 1");
-    }
-    let parts = named_models(&args.of)?;
+    args.names.as_deref().map(files::check_writable).transpose()?;
+    ensure!(args.depth != Some(0), "--depth 0 leaves no document; give at least 1");
+    ensure!(
+        args.depth.is_none() || args.candidates != Some(Documents::Judged),
+        "--depth is for --candidates best; the judged documents are taken as they are"
+    );
+    let is_out = |path: &Option<PathBuf>| path.as_ref() == Some(&args.out);
+    ensure!(
+        !is_out(&args.names) && !is_out(&args.letor),
+        "--out, --names and --letor must be different files"
+    );
     let dataset = Dataset::open(&args.data)?;
+    let parts = named_models(&args.of, &dataset, &terminal)?;
+    if let Some((name, _)) = parts.iter().find(|(_, model)| model.has_stack()) {
+        let learned = format!("{name} is a stack, which has learned from the validation judgments");
+        match (&args.letor, args.split) {
+            (None, SplitName::Validation) => {
+                bail!("--of: {learned}: its scores would tell a ranker their grades; give its models")
+            }
+            _ => terminal.note(&format!("{learned}; do not train on lists of these")),
+        }
+    }
     let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
     let columns = Columns::bind(&models, &dataset, args.clicks, &terminal)?;
     let (lists, n_before) = match &args.letor {
@@ -108,14 +128,25 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             (join_columns(&columns, &dataset, &lists, &texts, &terminal)?, lists.n_features())
         }
         None => {
-            let ranked = match args.candidates {
-                Documents::Judged => Ranked::Judged,
-                Documents::Best => Ranked::All,
-            };
             let held_out = held_out(&dataset, args.split.into())?;
-            (list_columns(&columns, &dataset, &held_out, (ranked, args.depth), &terminal)?, 0)
+            let ranked = match args.candidates {
+                Some(Documents::Judged) => Ranked::Judged,
+                Some(Documents::Best) => Ranked::All,
+                None => Ranked::suiting_judgments(&held_out),
+            };
+            ensure!(
+                args.depth.is_none() || ranked == Ranked::All,
+                "--depth is for --candidates best; here the judged documents are taken, as they are"
+            );
+            let documents = match ranked {
+                Ranked::Judged => "the judged documents of each query",
+                Ranked::All => "the documents that one of the models has among its best",
+            };
+            terminal.note(&format!("in the lists: {documents} (--candidates)"));
+            (list_columns(&columns, &dataset, &held_out, (ranked, args.depth.unwrap_or(100)), &terminal)?, 0)
         }
     };
+    ensure!(lists.n_rows() > 0, "none of the queries has a document in its list; nothing is written");
     let own = (1..=n_before).map(|feature| format!("feature {feature}"));
     let names: Vec<String> =
         own.chain(Columns::names(parts.iter().map(|(name, _)| name.as_str()), args.clicks)).collect();

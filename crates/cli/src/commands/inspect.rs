@@ -182,7 +182,10 @@ fn describe(
             rows.push(row("ranker", model.ranker.kind()));
             rows.push(row("candidates of each model", human(model.depth as u64)));
             if let Some(kept) = model.kept() {
-                rows.push(row("validation NDCG@10, in folds", format!("{:.4}", kept.validation)));
+                rows.push(row(
+                    &format!("validation {}, in folds", kept.measure),
+                    format!("{:.4}", kept.validation),
+                ));
             }
             remarks.push(stack::importance_table(model));
         }

@@ -17,7 +17,8 @@ use matchrank_engine::files;
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, Stack, StackParams};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::{Recipe, train_rmls};
-use matchrank_engine::validation::{Ranked, Validation};
+use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
+use serde_json::Value;
 
 use self::models::{Common, DatasetModel, Place};
 use self::settings::{of_set, params_from, params_of_two};
@@ -119,14 +120,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         DatasetModel::Stack { common: Common { place, settings }, of, ranker_of } => {
             let params: StackParams = params_from(&settings)?;
             params.validate()?;
-            let parts = named_models(&of)?;
             let dataset = Dataset::open(&place.data)?;
+            let parts = named_models(&of, &dataset, &terminal)?;
             let model = match &ranker_of {
                 Some(path) => match model_file::load(path)?.0 {
                     MatchingModel::Stack(stack) => stack.with_parts(parts)?,
                     other => bail!("{}: a {} model, not a stack", path.display(), other.kind()),
                 },
-                None => Stack::train(parts, &dataset, &params, seed, &terminal)?,
+                None => Stack::train(parts, &dataset, &params, NDCG_10, seed, &terminal)?,
             };
             (place, MatchingModel::Stack(Box::new(model)), dataset, ranker_of.is_none())
         }
@@ -137,15 +138,28 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Models by the names of their files.
-pub(crate) fn named_models(paths: &[PathBuf]) -> anyhow::Result<Vec<(String, MatchingModel)>> {
+/// Models by the names of their files, for learning from the judgments of a dataset.
+pub(crate) fn named_models(
+    paths: &[PathBuf],
+    dataset: &Dataset,
+    progress: &dyn Progress,
+) -> anyhow::Result<Vec<(String, MatchingModel)>> {
     let mut named: Vec<(String, MatchingModel)> = Vec::new();
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if named.iter().any(|(other, _)| *other == name) {
             bail!("--of: two models are called {name}; models are told apart by the names of their files");
         }
-        named.push((name, model_file::load(path)?.0));
+        let (model, provenance) = model_file::load(path)?;
+        if let Some(Value::String(hash)) = provenance.data.get("content_hash")
+            && *hash != dataset.manifest.content_hash
+        {
+            progress.note(&format!(
+                "{name} was trained on another dataset; if that had clicks or judgments that are held out here, what is \
+                 learned from its scores will be too good here, and worse elsewhere"
+            ));
+        }
+        named.push((name, model));
     }
     Ok(named)
 }

@@ -186,9 +186,9 @@ fn print(args: &Args, recipe: &Recipe, tuned: &Tuned, search: &Search) -> anyhow
         let best = if best.is_empty() { "the settings it started from".to_owned() } else { best.join(" ") };
         terminal::print(&format!("best on validation: {best}"))?;
         if tuned.stopped {
-            terminal::print(
-                "interrupted before all settings were tried; with --trace the same command goes on",
-            )?;
+            let how =
+                if args.trace.is_some() { "the same command goes on" } else { "with --trace it would go on" };
+            terminal::print(&format!("interrupted before all settings were tried; {how}"))?;
         } else if tuned.out_of_time {
             terminal::print(
                 "time was up before all settings were tried; --seconds gives more, --trace goes on",

@@ -26,13 +26,23 @@ use super::names::Names;
 use crate::{Error, Result};
 
 /// Labelled feature rows grouped by query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct FeatureLists {
     queries: Names,
     starts: Vec<usize>,
     labels: Vec<f32>,
     documents: Names,
+    documents_are_named: bool,
     features: FeatureMatrix,
+}
+
+/// Lists are equal if their rows and all ids are, given or not.
+impl PartialEq for FeatureLists {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { queries, starts, labels, documents, features, documents_are_named: _ } = self;
+        (queries, starts, labels, documents, features)
+            == (&other.queries, &other.starts, &other.labels, &other.documents, &other.features)
+    }
 }
 
 impl FeatureLists {
@@ -79,6 +89,7 @@ impl FeatureLists {
             named[to] = *document;
             row_number[to] = i + 1;
         }
+        let documents_are_named = named.iter().all(Option::is_some);
         let mut documents = Names::default();
         for (name, number) in named.into_iter().zip(row_number) {
             match name {
@@ -92,7 +103,7 @@ impl FeatureLists {
         } else {
             sparse(batches, &place, n_features, n_entries)
         };
-        Self { queries, starts, labels, documents, features }
+        Self { queries, starts, labels, documents, documents_are_named, features }
     }
 
     /// Lists of the given lengths, their rows one after the other: a label for each and `n_features` values. Queries and
@@ -128,7 +139,8 @@ impl FeatureLists {
         });
         let starts = std::iter::once(0).chain(ends).collect();
         let (queries, documents) = (numbered(lengths.len()), numbered(n_rows));
-        Ok(Self { queries, starts, labels, documents, features: FeatureMatrix::Dense { n_features, values } })
+        let features = FeatureMatrix::Dense { n_features, values };
+        Ok(Self { queries, starts, labels, documents, documents_are_named: false, features })
     }
 
     /// Number of queries.
@@ -159,6 +171,11 @@ impl FeatureLists {
     /// The labels of all rows.
     pub fn labels(&self) -> &[f32] {
         &self.labels
+    }
+
+    /// Whether every row was given the id of its document; rows without one are called by their numbers.
+    pub fn documents_are_named(&self) -> bool {
+        self.documents_are_named
     }
 
     /// The document id of a row.

@@ -38,11 +38,11 @@ pub(super) struct Ground {
 
 impl Course<'_> {
     /// Makes the entries of models, by their names, and of them the table. None from `make` says that it was stopped.
-    pub(super) fn run<'m>(
+    pub(super) fn run<'m, M>(
         &self,
         ground: Ground,
-        names: impl ExactSizeIterator<Item = &'m str>,
-        mut make: impl FnMut(&str, &Entries) -> Result<Option<Entry>>,
+        models: impl ExactSizeIterator<Item = (&'m str, M)>,
+        mut make: impl FnMut(&str, M, &Entries) -> Result<Option<Entry>>,
     ) -> Result<Comparison> {
         let Self { plan, folder, seed, stop, progress } = *self;
         for part in ["results", "models", "runs", "traces"] {
@@ -50,19 +50,15 @@ impl Course<'_> {
         }
         write(&folder.join("queries.json"), &ground.test_queries)?;
         let (mut entries, mut left_out) = (Entries::new(), IndexMap::new());
-        let n_models = names.len();
-        for (number, name) in names.enumerate() {
-            let made = if stop() { Ok(None) } else { make(name, &entries) };
+        let (n_models, mut unfinished) = (models.len(), Vec::new());
+        for (name, model) in models {
+            let is_stopped = stop() || !unfinished.is_empty();
+            let made = if is_stopped { Ok(None) } else { make(name, model, &entries) };
             match made {
                 Ok(Some(entry)) => {
                     entries.insert(name.to_owned(), entry);
                 }
-                Ok(None) => {
-                    progress.note(&format!(
-                        "interrupted: {number} of {n_models} models are done; the same command goes on from here"
-                    ));
-                    break;
-                }
+                Ok(None) => unfinished.push(name.to_owned()),
                 // What is wrong with one model says nothing about the others.
                 Err(e @ (Error::Params(_) | Error::Shape(_) | Error::Diverged(_))) => {
                     progress.note(&format!("{name}: left out: {e}"));
@@ -70,6 +66,12 @@ impl Course<'_> {
                 }
                 Err(e) => return Err(e),
             }
+        }
+        if !unfinished.is_empty() {
+            let n_done = n_models - unfinished.len();
+            progress.note(&format!(
+                "interrupted: {n_done} of {n_models} models are done; the same command goes on from here"
+            ));
         }
         let mut models: Vec<_> = entries.values().map(|entry| entry.row.clone()).collect();
         significance::mark(&mut models, &entries, plan, seed);
@@ -89,7 +91,7 @@ impl Course<'_> {
             threads: rayon::current_num_threads(),
         };
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let comparison = Comparison { version, data: ground.data, split, models, left_out };
+        let comparison = Comparison { version, data: ground.data, split, models, left_out, unfinished };
         write(&folder.join("comparison.json"), &comparison)?;
         Ok(comparison)
     }

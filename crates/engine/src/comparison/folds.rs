@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use indexmap::IndexMap;
 use matchrank_core::Result;
-use matchrank_core::data::FeatureLists;
+use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
 use serde_json::json;
@@ -49,7 +49,7 @@ struct Chosen {
 }
 
 impl Ranker for Chosen {
-    fn score(&self, list: &matchrank_core::data::List<'_>, scores: &mut Vec<f64>) {
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
         self.ranker.score(list, scores);
     }
 }
@@ -76,12 +76,11 @@ pub fn compare_folds(
         },
         chosen_on: None,
         ranked: Ranked::Judged,
-        validation_queries: queries.len(),
+        validation_queries: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
         test_queries: queries,
     };
     let course = Course { plan, folder, seed, stop, progress };
-    course.run(ground, recipes.iter().map(|(name, _)| name.as_str()), |name, _| {
-        let (_, recipe) = recipes.iter().find(|(other, _)| other == name).expect("it is one of them");
+    course.run(ground, recipes.iter().map(|(name, recipe)| (name.as_str(), recipe)), |name, recipe, _| {
         let depends_on = [plan.tuned_by.to_string(), plan.measure_names().join(","), seed.to_string()];
         let version = env!("CARGO_PKG_VERSION");
         let key = hash(&json!(["folds", version, folds.content_hash, recipe, scalings, depends_on]));
@@ -95,6 +94,11 @@ pub fn compare_folds(
         write(&Comparison::entry_path(folder, name), &made)?;
         Ok(Some(made))
     })
+}
+
+/// Whether a list has a relevant document.
+fn is_measured(list: &List<'_>) -> bool {
+    list.labels().iter().any(|&grade| grade > 0.0)
 }
 
 /// The queries of all folds, in their order.

@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use matchrank_core::Result;
 use matchrank_core::progress::WithoutNotes;
+use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
 use super::course::Course;
+use super::curves::{of_model, of_trials};
 use super::plan::{Planned, What};
-use super::results::{Comparison, file_name};
+use super::results::{Comparison, Curve, file_name};
 use crate::dataset::Dataset;
-use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackParams};
+use crate::files;
+use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackKind, StackParams};
 use crate::memory;
 use crate::model_file::{self, Provenance};
+use crate::rankers::boosted;
 use crate::training::Recipe;
 use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
@@ -34,7 +37,9 @@ pub(super) struct Made {
     pub(super) model: MatchingModel,
     pub(super) params: Value,
     pub(super) validation: f64,
-    pub(super) trials: Vec<Trial>,
+    pub(super) n_trials: usize,
+    /// What choosing it looked like.
+    pub(super) curves: Vec<Curve>,
     pub(super) seconds: f64,
     pub(super) tuning_seconds: f64,
     pub(super) peak_mib: Option<f64>,
@@ -43,7 +48,7 @@ pub(super) struct Made {
 /// A model that learned from the training data alone, and how it learns from more.
 struct Choice {
     model: MatchingModel,
-    /// None for what learned from the validation judgments: its parts are put in place of the old ones.
+    /// None for combinations and stacks, which learned from the validation judgments.
     recipe: Option<Recipe>,
     params: Value,
     validation: f64,
@@ -55,6 +60,14 @@ struct Choice {
 struct Cost {
     seconds: f64,
     peak_mib: Option<f64>,
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(files::name_of(path), e)),
+        _ => Ok(()),
+    }
 }
 
 fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
@@ -86,18 +99,30 @@ impl Making<'_> {
 
     /// Makes a model and its file; none where tuning was stopped.
     pub(super) fn make(&self, planned: &Planned) -> Result<Option<Made>> {
-        let Course { folder, progress, .. } = self.course;
+        let Course { plan, folder, seed, progress, .. } = self.course;
         let name = &planned.name;
         let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
-        let Choice { mut model, recipe, params, validation, trials, tuning_seconds } = choice;
+        let Choice { mut model, recipe, mut params, validation, trials, tuning_seconds } = choice;
+        // A result that is there is of other files than those to come.
+        remove(&Comparison::entry_path(folder, name))?;
+        let mut curves = of_model(&model);
+        curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
             self.save(&Comparison::chosen_model(folder, name), &model, self.dataset)?;
-            progress.note(&format!("{name}: training again on {}", more.folder().display()));
-            (model, cost) = timed(|| self.again(model, recipe, planned, more))?;
+            match recipe {
+                Some(recipe) => {
+                    progress.note(&format!("{name}: training again on {}", more.folder().display()));
+                    let settled = recipe.settled(&model);
+                    params = settled.params();
+                    (model, cost) = timed(|| settled.train(more, seed, &WithoutNotes(progress)))?;
+                }
+                None => model = self.with_parts_again(model, planned)?,
+            }
         }
         self.save(&Comparison::model(folder, name), &model, self.learned_from())?;
         let Cost { seconds, peak_mib } = cost;
-        Ok(Some(Made { model, params, validation, trials, seconds, tuning_seconds, peak_mib }))
+        let n_trials = trials.len();
+        Ok(Some(Made { model, params, validation, n_trials, curves, seconds, tuning_seconds, peak_mib }))
     }
 
     fn save(&self, path: &Path, model: &MatchingModel, dataset: &Dataset) -> Result<()> {
@@ -105,30 +130,20 @@ impl Making<'_> {
         model_file::save(path, model, &Provenance::of_dataset(dataset, seeded.then_some(self.course.seed)))
     }
 
-    /// The same model, learned from more data with what was chosen.
-    fn again(
-        &self,
-        model: MatchingModel,
-        recipe: Option<Recipe>,
-        planned: &Planned,
-        more: &Dataset,
-    ) -> Result<MatchingModel> {
-        let Course { folder, seed, progress, .. } = self.course;
-        let part = |name: &String| Ok(model_file::load(&Comparison::model(folder, name))?.0);
-        match (model, &planned.what) {
+    /// A combination or a stack over its models as they are after learning from more data.
+    fn with_parts_again(&self, model: MatchingModel, planned: &Planned) -> Result<MatchingModel> {
+        let part = |name: &String| Ok(model_file::load(&Comparison::model(self.course.folder, name))?.0);
+        Ok(match (model, &planned.what) {
             (MatchingModel::Combination(both), What::Combination([first, second])) => {
                 let (first, second) = (part(first)?, part(second)?);
-                Ok(MatchingModel::Combination(Box::new(Combination { first, second, ..*both })))
+                MatchingModel::Combination(Box::new(Combination { first, second, ..*both }))
             }
             (MatchingModel::Stack(stack), What::Stack { of, .. }) => {
                 let parts = of.iter().map(|name| Ok((name.clone(), part(name)?))).collect::<Result<_>>()?;
-                Ok(MatchingModel::Stack(Box::new(stack.with_parts(parts)?)))
+                MatchingModel::Stack(Box::new(stack.with_parts(parts)?))
             }
-            (model, _) => {
-                let recipe = recipe.expect("a single model has a recipe").settled(&model);
-                recipe.train(more, seed, &WithoutNotes(progress))
-            }
-        }
+            (model, _) => unreachable!("a {} has a recipe", model.kind()),
+        })
     }
 
     fn choose(&self, planned: &Planned) -> Result<Option<(Choice, Cost)>> {
@@ -139,7 +154,6 @@ impl Making<'_> {
         match &planned.what {
             What::Single { kind, settings } => {
                 let how = self.search(planned, kind);
-                let begun = Instant::now();
                 let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
                 let (recipe, trials) = if tunes {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
@@ -154,7 +168,8 @@ impl Making<'_> {
                 } else {
                     (Recipe::new(kind, settings)?, Vec::new())
                 };
-                let tuning_seconds = begun.elapsed().as_secs_f64();
+                // Trials that were made before an interruption count, too.
+                let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
                 let (model, cost) = timed(|| recipe.train(dataset, seed, training))?;
                 let value = tuning::measure(&model, dataset, validation)?;
                 let (params, recipe) = (recipe.params(), Some(recipe));
@@ -173,6 +188,10 @@ impl Making<'_> {
             }
             What::Stack { of: parts, params } => {
                 progress.note(&format!("{name}: stacking {} models on the validation queries", parts.len()));
+                if params.ranker == StackKind::Auto && !boosted::is_installed() {
+                    let missing = "LightGBM is not installed (`pip install lightgbm`)";
+                    progress.note(&format!("{name}: {missing}, so only ListNet is tried, without trees"));
+                }
                 let models: Vec<(String, MatchingModel)> =
                     parts.iter().map(|part| Ok((part.clone(), self.load(part)?))).collect::<Result<_>>()?;
                 let candidates = match validation.ranked() {
@@ -180,7 +199,8 @@ impl Making<'_> {
                     Ranked::All => StackCandidates::All,
                 };
                 let params = &StackParams { candidates, ..*params };
-                let (stack, cost) = timed(|| Stack::train(models, dataset, params, seed, training))?;
+                let (stack, cost) =
+                    timed(|| Stack::train(models, dataset, params, plan.tuned_by, seed, training))?;
                 // Queries of the validation are ranked by rankers that have not seen them.
                 let value = stack.kept().map_or(0.0, |kept| kept.validation);
                 let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });

@@ -22,8 +22,11 @@ mod making;
 mod measuring;
 mod models;
 mod plan;
+mod plan_file;
 mod results;
 mod significance;
+#[cfg(test)]
+mod tests;
 
 pub use folds::{Folds, Rankers, compare_folds};
 pub use models::{Data, compare};

@@ -8,14 +8,14 @@ use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
 use super::course::{Course, Entries, Ground, hash, make_folder};
-use super::curves::{of_model, of_trials};
 use super::making::Making;
 use super::measuring::TestSet;
 use super::plan::{Plan, Planned, What};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, file_name, write};
-use crate::dataset::{Dataset, HeldOut, Holdout};
-use crate::matching::MatchingModel;
+use crate::dataset::{DOCUMENTS, Dataset, HeldOut, Holdout, Manifest, Split};
+use crate::matching::{MatchingModel, StackKind};
 use crate::model_file;
+use crate::rankers::boosted;
 use crate::validation::Validation;
 
 /// Version of the results' format; a new one makes all results anew.
@@ -53,9 +53,10 @@ pub fn compare(
         return Err(missing(dataset, "validation"));
     };
     let validation = validation.by(plan.tuned_by);
-    let test = TestSet::of(data.refit.unwrap_or(dataset), plan, validation.ranked())?;
+    let learned_from = refit.unwrap_or(dataset);
+    let test = TestSet::of(learned_from, plan, validation.ranked())?;
     if test.n_queries() == 0 {
-        return Err(missing(dataset, "test"));
+        return Err(missing(learned_from, "test"));
     }
     if let Some(more) = refit {
         check_refit(&test, dataset, more)?;
@@ -71,8 +72,8 @@ pub fn compare(
         validation_queries: validation.n_queries(),
         test_queries: run.test.queries(),
     };
-    course.run(ground, plan.models.iter().map(|model| model.name.as_str()), |name, before| {
-        let planned = plan.models.iter().find(|model| model.name == name).expect("it is one of them");
+    let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
+    course.run(ground, models, |_, planned, before| {
         match planned.parts().into_iter().find(|part| !before.contains_key(*part)) {
             Some(part) => Err(Error::Params(format!("{part}, which it is made of, is missing"))),
             None => run.entry(planned, before),
@@ -97,15 +98,30 @@ fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> Result<()> 
              them, as with --holdout 0,SHARE"
         )));
     }
-    let other = HeldOut::of(dataset, Holdout::Test)?;
-    let own = test.held_out();
-    let ids =
-        |held_out: &HeldOut| held_out.queries.iter().map(|query| query.text.clone()).collect::<Vec<_>>();
-    if ids(own) != ids(&other) || own.judged != other.judged {
-        return Err(Error::Params(format!(
-            "{name}: its test judgments are not those of {}; ingest both from the same files, with the same test",
+    let (own, other) = (&more.manifest, &dataset.manifest);
+    let documents = |manifest: &Manifest| manifest.tables.get(DOCUMENTS).map(|table| table.blake3.clone());
+    let differs = |what: &str| {
+        Err(Error::Params(format!(
+            "{name}: its {what} are not those of {}; ingest both from the same files, with the same test",
             dataset.folder().display()
-        )));
+        )))
+    };
+    if documents(own) != documents(other) {
+        return differs("documents");
+    }
+    if own.analyser != other.analyser || own.fields != other.fields {
+        return differs("text fields, their weights or their analysis");
+    }
+    // What is held out for the test must not be among the clicks to learn from.
+    let is_same = match (&own.split, &other.split) {
+        (Split::None, Split::None) => true,
+        (Split::Query { test, seed, .. }, Split::Query { test: t, seed: s, .. }) => test == t && seed == s,
+        (Split::Time { test_from, .. }, Split::Time { test_from: from, .. }) => test_from == from,
+        _ => false,
+    };
+    let held_out = HeldOut::of(dataset, Holdout::Test)?;
+    if !is_same || test.held_out().queries != held_out.queries || test.held_out().judged != held_out.judged {
+        return differs("test queries and judgments");
     }
     Ok(())
 }
@@ -132,8 +148,6 @@ impl Run<'_> {
             }
             _ => {
                 let Some(made) = self.making.make(planned)? else { return Ok(None) };
-                let mut curves = of_model(&made.model);
-                curves.extend(of_trials(&made.trials, &plan.tuned_by.to_string()));
                 let bytes = std::fs::metadata(&model_path).map_or(0, |metadata| metadata.len());
                 let row = Compared {
                     name: name.clone(),
@@ -145,11 +159,11 @@ impl Run<'_> {
                     bins: IndexMap::new(),
                     seconds: made.seconds,
                     tuning_seconds: made.tuning_seconds,
-                    trials: made.trials.len(),
+                    trials: made.n_trials,
                     peak_mib: made.peak_mib,
                     model_mib: bytes as f64 / f64::from(1 << 20),
                     latency: self.test.latency(&made.model, self.making.learned_from())?,
-                    curves,
+                    curves: made.curves,
                     beats: Vec::new(),
                     beats_by: IndexMap::new(),
                 };
@@ -192,6 +206,10 @@ impl Run<'_> {
                 (json!([kind, settings]), search)
             }
             What::Combination(of) => (json!(["combination", of]), Value::Null),
+            // What is best depends on what there is to try.
+            What::Stack { of, params } if params.ranker == StackKind::Auto && !boosted::is_installed() => {
+                (json!(["stack", of, params, "without trees"]), Value::Null)
+            }
             What::Stack { of, params } => (json!(["stack", of, params]), Value::Null),
         };
         let parts: Vec<&str> = planned

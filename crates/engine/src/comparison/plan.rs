@@ -8,23 +8,17 @@
 //! | `stack` | the same with the training clicks as features too, and the ranker that is best on validation |
 //! | `mart:bm25+pls` | a stack over these models |
 
-use std::path::Path;
-
 use foldhash::HashSet;
-use indexmap::IndexMap;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
 use matchrank_core::{Error, Result};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::results::file_name;
-use crate::files;
 use crate::matching::{StackKind, StackParams};
 use crate::training::Recipe;
-use crate::training::settings::{Settings, params_from};
-use crate::tuning::{Axis, Space, Strategy};
-use crate::validation::Ranked;
+use crate::training::settings::Settings;
+use crate::tuning::{Space, Strategy};
+use crate::validation::{NDCG_10, Ranked};
 
 /// What to compare, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +82,7 @@ impl Default for Plan {
         Self {
             models: Vec::new(),
             measures: Measure::parse_list("ndcg@10,ndcg@1,ndcg@3,ndcg@5,map").expect("these measures exist"),
-            tuned_by: Measure::Ndcg { cutoff: Some(10), gain: None },
+            tuned_by: NDCG_10,
             ranked: None,
             strategy: Strategy::Halving,
             trials: 9,
@@ -100,7 +94,7 @@ impl Default for Plan {
 }
 
 /// Other names of models.
-fn proper(name: &str) -> &str {
+pub(super) fn proper(name: &str) -> &str {
     match name {
         "rw" => "random-walk",
         "svd-feature" => "svdfeature",
@@ -109,7 +103,7 @@ fn proper(name: &str) -> &str {
     }
 }
 
-fn ranker_of(name: &str) -> Option<StackKind> {
+pub(super) fn ranker_of(name: &str) -> Option<StackKind> {
     match name {
         "stack" => Some(StackKind::Auto),
         "listnet" => Some(StackKind::ListNet),
@@ -120,7 +114,7 @@ fn ranker_of(name: &str) -> Option<StackKind> {
 }
 
 /// As the papers have it, a named ranker ranks by scores alone.
-fn stack_params(ranker: StackKind) -> StackParams {
+pub(super) fn stack_params(ranker: StackKind) -> StackParams {
     StackParams { ranker, clicks: ranker == StackKind::Auto, ..Default::default() }
 }
 
@@ -197,7 +191,7 @@ impl Plan {
         Ok(known.map_or_else(|| name.to_owned(), |model| model.name.clone()))
     }
 
-    fn push(&mut self, planned: Planned) -> Result<()> {
+    pub(super) fn push(&mut self, planned: Planned) -> Result<()> {
         if let Some(other) =
             self.models.iter().find(|other| file_name(&other.name) == file_name(&planned.name))
         {
@@ -255,18 +249,6 @@ impl Plan {
         }
         Ok(self)
     }
-
-    /// Reads a plan from a TOML file.
-    pub fn read(path: &Path) -> Result<Self> {
-        let name = files::name_of(path);
-        let bytes = files::read_all(path)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(&name, "is not UTF-8"))?;
-        let file: File = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(0, |span| 1 + text[..span.start].matches('\n').count() as u64);
-            Error::parse(&name, line, e.message())
-        })?;
-        file.plan().map_err(|e| Error::format(&name, e.to_string()))
-    }
 }
 
 impl Planned {
@@ -291,124 +273,5 @@ impl Planned {
             }
             What::Stack { params, .. } => params.validate().map_err(named),
         }
-    }
-}
-
-/// The TOML file.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    models: Vec<String>,
-    measures: Option<Vec<String>>,
-    tuned_by: Option<String>,
-    candidates: Option<Ranked>,
-    strategy: Option<Strategy>,
-    trials: Option<usize>,
-    seconds: Option<f64>,
-    test: Option<String>,
-    level: Option<f64>,
-    model: Vec<FileModel>,
-}
-
-impl Default for File {
-    fn default() -> Self {
-        let (models, model) = (Vec::new(), Vec::new());
-        let (measures, tuned_by, candidates, strategy) = (None, None, None, None);
-        Self {
-            models,
-            measures,
-            tuned_by,
-            candidates,
-            strategy,
-            trials: None,
-            seconds: None,
-            test: None,
-            level: None,
-            model,
-        }
-    }
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct FileModel {
-    name: String,
-    kind: String,
-    #[serde(default)]
-    of: Vec<String>,
-    #[serde(default)]
-    set: Map<String, Value>,
-    vary: Option<IndexMap<String, Value>>,
-    trials: Option<usize>,
-}
-
-impl File {
-    fn plan(self) -> Result<Plan> {
-        let mut plan = Plan::default();
-        if let Some(measures) = &self.measures {
-            plan.measures = Measure::parse_list(&measures.join(","))?;
-        }
-        if let Some(measure) = &self.tuned_by {
-            plan.tuned_by = measure.parse()?;
-        }
-        if let Some(test) = &self.test {
-            plan.test = test.parse()?;
-        }
-        plan.ranked = self.candidates;
-        plan.strategy = self.strategy.unwrap_or(plan.strategy);
-        plan.trials = self.trials.unwrap_or(plan.trials);
-        plan.seconds = self.seconds;
-        plan.level = self.level.unwrap_or(plan.level);
-        // Models with a table of their own first, so that names in `models` may refer to them.
-        for model in self.model {
-            plan.push(model.planned()?)?;
-        }
-        for name in &self.models {
-            plan.add(name)?;
-        }
-        Ok(plan)
-    }
-}
-
-impl FileModel {
-    fn planned(self) -> Result<Planned> {
-        let Self { name, kind, of, set, vary, trials } = self;
-        let settings: Settings = set.into_iter().collect();
-        let named = |e: Error| Error::Params(format!("model {name}: {e}"));
-        let what = if kind == "combination" {
-            let of: [String; 2] = of.try_into().map_err(|_| {
-                Error::Params(format!("model {name}: `of` names the two models of a combination"))
-            })?;
-            What::Combination(of)
-        } else if let Some(ranker) = ranker_of(&kind) {
-            let mut params: StackParams = params_from(&settings).map_err(named)?;
-            if !settings.iter().any(|(name, _)| name == "clicks") {
-                params.clicks = stack_params(ranker).clicks;
-            }
-            params.ranker = ranker;
-            What::Stack { of, params }
-        } else {
-            if !of.is_empty() {
-                return Err(Error::Params(format!(
-                    "model {name}: `of` is for kinds combination, stack, listnet, mart, lambdamart"
-                )));
-            }
-            What::Single { kind: proper(&kind).to_owned(), settings }
-        };
-        let axis = |(parameter, values): (String, Value)| {
-            let axis = match values {
-                Value::Array(values) if !values.is_empty() => Axis::List(values),
-                Value::String(text) => Axis::parse(&text).map_err(named)?,
-                _ => {
-                    return Err(Error::Params(format!(
-                        "model {name}: vary.{parameter} is a list of values, or a range as in \"0.1..0.9\""
-                    )));
-                }
-            };
-            Ok((parameter, axis))
-        };
-        let space =
-            vary.map(|vary| vary.into_iter().map(axis).collect::<Result<_>>()).transpose()?.map(Space);
-        Ok(Planned { name, what, space, trials })
     }
 }

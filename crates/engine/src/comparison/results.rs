@@ -29,6 +29,9 @@ pub struct Comparison {
     /// Models that could not be trained or measured, and why.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub left_out: IndexMap<String, String>,
+    /// Models that were not made yet when it was interrupted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
 }
 
 /// The dataset of a comparison.

@@ -10,7 +10,7 @@ use super::bm25_matcher::Bm25Matcher;
 use super::combination::CombinationMatcher;
 use super::latent_matcher::LatentMatcher;
 use super::preference_matcher::PreferenceMatcher;
-use super::stack::{ClickCounts, StackMatcher};
+use super::stack::{ClickCounts, Columns, StackMatcher};
 use super::walk::WalkMatcher;
 use super::{
     BltmModel, Combination, Inputs, LatentModel, Matcher, PreferenceModel, Stack, TextBm25, WalkModel,
@@ -131,7 +131,7 @@ impl<'a> Binding<'a, '_> {
                 let parts = model.parts.iter().map(|(_, part)| self.matcher(part)).collect::<Result<_>>()?;
                 let counts =
                     if model.clicks { Some(ClickCounts::new(self.clicks()?, documents)) } else { None };
-                Box::new(StackMatcher::new(model, parts, counts))
+                Box::new(StackMatcher::new(model, Columns::new(parts, counts)))
             }
         })
     }

@@ -110,8 +110,12 @@ impl Combination {
         };
         let curve: Vec<(f32, f64)> = weights.into_iter().zip(curve).collect();
         let off = |weight: f32| (weight * 10.0).round() as i32 - 5;
+        let sign = if validation.measure().higher_is_better() { 1.0 } else { -1.0 };
         let best = curve.iter().min_by(|a, b| {
-            b.1.total_cmp(&a.1).then(off(a.0).abs().cmp(&off(b.0).abs())).then(a.0.total_cmp(&b.0))
+            (sign * b.1)
+                .total_cmp(&(sign * a.1))
+                .then(off(a.0).abs().cmp(&off(b.0).abs()))
+                .then(a.0.total_cmp(&b.0))
         });
         let weight = best.expect("nine weights were tried").0;
         Ok(Self { weight, first, second, curve, tuned_on: Some(validation.ranked()) })

@@ -134,7 +134,8 @@ fn models(dataset: &Dataset) -> Vec<MatchingModel> {
     let parts = parts.map(|(name, model)| (name.to_owned(), model.clone())).to_vec();
     let stack = |clicks: bool| {
         let params = StackParams { ranker: StackKind::ListNet, depth: 50, clicks, ..Default::default() };
-        let stack = Stack::train(parts.clone(), dataset, &params, 1, &Silent).unwrap();
+        let stack =
+            Stack::train(parts.clone(), dataset, &params, crate::validation::NDCG_10, 1, &Silent).unwrap();
         MatchingModel::Stack(Box::new(stack))
     };
     vec![

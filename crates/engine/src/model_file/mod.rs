@@ -294,7 +294,7 @@ fn get(file: &Reader<'_>) -> Result<MatchingModel> {
             if RankerParams::KINDS.contains(&ranker) || ranker == QUERY_DEPENDENT || is_boosted(ranker) =>
         {
             return Err(Error::Params(format!(
-                "holds a {ranker} model, which ranks feature lists (rank takes it with --letor)"
+                "holds a {ranker} model, which ranks feature lists (commands take it with --letor)"
             )));
         }
         other => {

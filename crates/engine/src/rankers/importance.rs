@@ -81,6 +81,8 @@ pub fn permutation_importance(
         }
         if varies {
             changed.set_column(feature, &column)?;
+        } else {
+            progress.advance(repeats as u64);
         }
         Ok(FeatureImportance { feature, falls })
     };

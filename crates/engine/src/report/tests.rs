@@ -134,6 +134,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
             split: protocol(),
             models: entries.into_iter().map(|entry| entry.row).collect(),
             left_out: IndexMap::from([("ssi".to_owned(), text.to_owned())]),
+            unfinished: Vec::new(),
         },
     }
 }

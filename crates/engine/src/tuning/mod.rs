@@ -61,7 +61,7 @@ pub struct Search {
     pub strategy: Strategy,
     /// Settings that are tried at most.
     pub trials: usize,
-    /// Seconds after which no trial is begun.
+    /// Seconds after which no trial is begun, once one has a value.
     pub seconds: Option<f64>,
     /// Whether more of the measure is better.
     pub higher_is_better: bool,
@@ -144,7 +144,8 @@ fn search(
             } else {
                 let spent = started.elapsed().as_secs_f64();
                 let (late, stopped) = (search.seconds.is_some_and(|seconds| spent >= seconds), stop());
-                if (late || stopped) && !tuned.trials.is_empty() {
+                let has_value = tuned.trials.iter().any(|trial| trial.validation.is_some());
+                if (late || stopped) && has_value {
                     (tuned.out_of_time, tuned.stopped) = (late, stopped);
                     break 'rounds;
                 }
@@ -226,7 +227,7 @@ pub struct Tuner<'a> {
     pub trace: Option<&'a Path>,
     /// Whether trials that depend on something else are thrown away, and no error.
     pub replace: bool,
-    /// Asked before every trial but the first; true ends the search.
+    /// Asked before every trial; true ends the search, once a trial has a value.
     pub stop: &'a dyn Fn() -> bool,
 }
 

@@ -135,3 +135,35 @@ fn every_default_space_fits_its_model() {
         }
     }
 }
+
+#[test]
+fn a_search_that_is_stopped_has_what_it_tried_and_goes_on_from_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.jsonl");
+    let calls = RefCell::new(0);
+    // Asked to stop while the third is tried; the first two fail.
+    let stopped = |trace: Trace| {
+        search(
+            &how(Strategy::Grid, 6),
+            1,
+            trace,
+            &|| *calls.borrow() >= 2,
+            &Silent,
+            &mut |settings, share| {
+                *calls.borrow_mut() += 1;
+                if *calls.borrow() <= 2 {
+                    Err(Error::Diverged("no".into()))
+                } else {
+                    Ok(worth(settings, share))
+                }
+            },
+        )
+        .unwrap()
+    };
+    let tuned = stopped(Trace::open(&path, &json!("ours"), false).unwrap());
+    assert!(tuned.stopped && !tuned.out_of_time);
+    assert_eq!((tuned.trials.len(), tuned.best), (3, 2), "it went on to the first that has a value");
+    let whole = run(&how(Strategy::Grid, 6), Trace::open(&path, &json!("ours"), false).unwrap(), &calls);
+    assert!(!whole.stopped);
+    assert_eq!((whole.trials.len(), *calls.borrow()), (6, 6), "three were kept");
+}

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
+use matchrank_core::measure::Measure;
 use matchrank_engine::comparison::{Compared, Comparison};
 use matchrank_engine::validation::Ranked;
 
@@ -18,7 +19,7 @@ pub(crate) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<
             for bins in bins(comparison) {
                 let _ = write!(text, "\n{}", text_table(&binned(comparison, bins), format));
             }
-            text + "\n" + &legend(comparison)
+            text + "\n" + &headline(comparison) + &legend(comparison)
         }
         Format::Latex => {
             let mut text = latex(&main(comparison, Marks::Latex));
@@ -31,6 +32,36 @@ pub(crate) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<
             text
         }
     })
+}
+
+/// Which model is best, and whether that is real.
+fn headline(comparison: &Comparison) -> String {
+    let measure = &comparison.split.measures[0];
+    let figure = |model: &Compared| model.test.get(measure).copied().unwrap_or(f64::NAN);
+    let better = |a: &&Compared, b: &&Compared| figure(a).total_cmp(&figure(b));
+    let lower = measure.parse::<Measure>().is_ok_and(|measure| !measure.higher_is_better());
+    let models = comparison.models.iter();
+    let Some(best) = (if lower { models.rev().min_by(better) } else { models.rev().max_by(better) }) else {
+        return String::new();
+    };
+    let mut text = format!("best by {measure}: {}, {:.4}", best.name, figure(best));
+    if let Some([low, high]) = best.intervals.get(measure) {
+        let _ = write!(text, " (95 % interval {low:.4} to {high:.4})");
+    }
+    let others = comparison.models.iter().filter(|model| model.name != best.name);
+    let level: Vec<&str> = others
+        .map(|model| model.name.as_str())
+        .filter(|name| !best.beats.iter().any(|b| b == name))
+        .collect();
+    match (comparison.models.len(), level.len()) {
+        (1, _) => {}
+        (_, 0) => text += "; significantly better than every other",
+        (n, m) if n == m + 1 => text += "; not significantly better than any other",
+        _ => {
+            let _ = write!(text, "; not significantly better than {}", level.join(", "));
+        }
+    }
+    text + "\n"
 }
 
 /// The groups of queries that are printed: by length is in the files.
@@ -219,7 +250,14 @@ fn legend(comparison: &Comparison) -> String {
         None => String::new(),
     };
     let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
-    let left_out: String = left_out.collect();
+    let mut left_out: String = left_out.collect();
+    if !comparison.unfinished.is_empty() {
+        let _ = write!(
+            left_out,
+            "\ninterrupted, not made yet: {}; the same command goes on",
+            comparison.unfinished.join(", ")
+        );
+    }
     format!(
         "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {} test queries, measured once; {ranked}\n\

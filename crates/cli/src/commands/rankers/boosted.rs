@@ -53,6 +53,12 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
     if let (Some(lists), Some(path)) = (&validation, &args.validation) {
         note_unknown_features(lists, train.n_features(), path, &terminal);
     }
+    if validation.is_none() {
+        terminal.note(&format!(
+            "there are no validation lists to choose the number of trees by, so it is {} (--set trees=...)",
+            params.trees
+        ));
+    }
     let validation = validation.as_ref().map(|lists| (lists, args.measure));
     let model = train_boosted(objective, &params, &train, validation, global.seed, &terminal)?;
     let counts =

@@ -24,7 +24,7 @@ pub(crate) struct Question<'a> {
     /// The document to compare with.
     pub(crate) against: Option<&'a str>,
     /// What features are called.
-    pub(crate) names: &'a FeatureNames,
+    pub(crate) names: Option<&'a Path>,
     pub(crate) top: usize,
     pub(crate) format: Format,
 }
@@ -45,7 +45,8 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
     let first = place(document)?;
     let second = against.map(place).transpose()?;
     ensure!(second != Some(first), "a document cannot stand above itself; name two");
-    let answer = answer(question.model, question.query_features, &lists, &list)?;
+    let mut answer = answer(question.model, question.query_features, &lists, &list)?;
+    answer.names = FeatureNames::of_lists(question.names, [lists.n_features(), answer.n_features])?;
     if format == Format::Table
         && let Some((text, _)) = &answer.borrowed
     {
@@ -65,6 +66,9 @@ struct Answer<'a> {
     kind: &'static str,
     scores: Vec<f64>,
     parts: Parts<'a>,
+    /// Features that the model knows.
+    n_features: usize,
+    names: FeatureNames,
     /// Whom a query-dependent function was learned from.
     borrowed: Option<(String, Value)>,
 }
@@ -83,29 +87,31 @@ fn answer<'a>(
     lists: &FeatureLists,
     list: &'a List<'a>,
 ) -> anyhow::Result<Answer<'a>> {
-    let mut scores = Vec::new();
+    let (mut scores, names) = (Vec::new(), FeatureNames::default());
     let kind = model_file::kind(path)?;
     if kind == model_file::QUERY_DEPENDENT {
         let model = query_dependent::load(path, query_features, lists)?;
         let served = model.served(list)?;
         model.score_by(&served.function, list, &mut scores);
         let borrowed = Some(query_dependent::borrowed(&model, &served, list));
+        let n_features = model.learner().lists().n_features();
         let parts = move |i: usize| model.explain(&served.function, list, i).unwrap_or_default();
         let parts = Parts::Sum(Box::new(parts));
-        return Ok(Answer { kind: model_file::QUERY_DEPENDENT, scores, parts, borrowed });
+        return Ok(Answer { kind: model_file::QUERY_DEPENDENT, scores, parts, n_features, names, borrowed });
     }
     ensure!(query_features.is_none(), "--query-features is for query-dependent models");
     if model_file::is_boosted(&kind) {
         let (model, _) = model_file::load_boosted(path)?;
         model.score(list, &mut scores);
-        let kind = model.objective.name();
-        return Ok(Answer { kind, scores, parts: Parts::Trees(model.trees), borrowed: None });
+        let (kind, n_features) = (model.objective.name(), model.trees.n_features());
+        let parts = Parts::Trees(model.trees);
+        return Ok(Answer { kind, scores, parts, n_features, names, borrowed: None });
     }
     let (model, _) = model_file::load_ranker(path)?;
     model.score(list, &mut scores);
-    let kind = model.kind();
+    let (kind, n_features) = (model.kind(), model.ranker.weights.len());
     let parts = Parts::Sum(Box::new(move |i: usize| model.ranker.explain(list, i)));
-    Ok(Answer { kind, scores, parts, borrowed: None })
+    Ok(Answer { kind, scores, parts, n_features, names, borrowed: None })
 }
 
 /// The score as a sum over features.
@@ -115,7 +121,8 @@ fn print_sum(
     mut parts: Vec<Contribution>,
     place: usize,
 ) -> anyhow::Result<Outcome> {
-    let Question { query, document, top, format, names, .. } = *question;
+    let Question { query, document, top, format, .. } = *question;
+    let names = &answer.names;
     let (kind, score) = (answer.kind, answer.scores[place]);
     parts.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
     let others: f64 = parts.iter().skip(top).map(|part| part.adds).sum();
@@ -158,7 +165,8 @@ fn print_over_mean(
     list: &List<'_>,
     place: usize,
 ) -> anyhow::Result<Outcome> {
-    let Question { query, document, top, format, names, .. } = *question;
+    let Question { query, document, top, format, .. } = *question;
+    let names = &answer.names;
     let (kind, score, n) = (answer.kind, answer.scores[place], list.len());
     let why = trees.shapley(list, place, &(0..n).collect::<Vec<_>>());
     let parts = (0..).zip(&why.adds).filter(|(_, adds)| **adds != 0.0);
@@ -235,7 +243,8 @@ fn print_differences(
     first: usize,
     second: usize,
 ) -> anyhow::Result<Outcome> {
-    let Question { query, document, against, top, format, names, .. } = *question;
+    let Question { query, document, against, top, format, .. } = *question;
+    let names = &answer.names;
     let (kind, against) = (answer.kind, against.unwrap_or_default());
     let [score, other_score] = [first, second].map(|document| answer.scores[document]);
     let gap = score - other_score;

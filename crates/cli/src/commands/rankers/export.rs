@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     let n = model.ranker.weights.len();
     let features: Vec<String> = match &args.features {
         None => (1..=n).map(|i| format!("feature_{i}")).collect(),
-        Some(path) => FeatureNames::read(Some(path))?
+        Some(path) => FeatureNames::read(path)?
             .all(n)
             .with_context(|| format!("{}: {n} names are expected, one a line", path.display()))?,
     };

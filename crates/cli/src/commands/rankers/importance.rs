@@ -96,13 +96,13 @@ impl Args {
         let Some(letor) = &self.letor else { return Ok(None) };
         let terminal = Terminal::new(global.quiet);
         let (ranker, own) = load(model)?;
-        let names = FeatureNames::read(self.names.as_deref())?;
         let lists = read_lists(letor, &terminal)?;
         ensure!(
             lists.labels().iter().any(|&grade| grade > 0.0),
             "{}: no document has a grade above 0, so there is nothing to measure by",
             letor.display()
         );
+        let names = FeatureNames::of_lists(self.names.as_deref(), [lists.n_features(), own.values().len()])?;
         note_unknown_features(&lists, own.values().len(), letor, &terminal);
         let used = (0..).zip(own.values()).filter(|(_, own)| **own != 0.0).map(|(feature, _)| feature);
         let used: Vec<u32> = used.collect();

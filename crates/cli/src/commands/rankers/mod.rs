@@ -14,7 +14,7 @@ pub(crate) mod update;
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Progress;
@@ -64,9 +64,21 @@ pub(crate) fn read_lists(path: &Path, progress: &dyn Progress) -> anyhow::Result
 pub(crate) struct FeatureNames(Vec<String>);
 
 impl FeatureNames {
-    /// Reads names, one a line, from feature 1 on.
-    pub(crate) fn read(path: Option<&Path>) -> anyhow::Result<Self> {
+    /// Reads names, one a line, from feature 1 on: as many as a file of lists has features, or a model.
+    pub(crate) fn of_lists(path: Option<&Path>, counts: [usize; 2]) -> anyhow::Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
+        let names = Self::read(path)?;
+        let n = names.0.len();
+        ensure!(
+            counts.contains(&n),
+            "{}: has {n} lines; a name for each of the {} features is expected, one a line",
+            path.display(),
+            counts[0]
+        );
+        Ok(names)
+    }
+
+    fn read(path: &Path) -> anyhow::Result<Self> {
         let bytes = files::read_all(path)?;
         let text =
             std::str::from_utf8(&bytes).with_context(|| format!("{}: is not UTF-8", path.display()))?;
@@ -122,6 +134,12 @@ pub(crate) fn note_unknown_features(
     if lists.n_features() > n_known {
         progress.note(&format!(
             "{}: has {} features, of which the model knows the first {n_known}; the others count nothing",
+            path.display(),
+            lists.n_features()
+        ));
+    } else if lists.n_features() < n_known {
+        progress.note(&format!(
+            "{}: has {} features, and the model knows {n_known}; those that are missing count as 0",
             path.display(),
             lists.n_features()
         ));

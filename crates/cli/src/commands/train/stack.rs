@@ -18,7 +18,8 @@ pub(super) fn trials(model: &Stack) -> String {
             if kept == Some(trial) { "kept".to_owned() } else { String::new() },
         ]
     });
-    let header = ["ranker", "lambda", "leaves", "trees", "validation NDCG@10", ""];
+    let validation = format!("validation {}", kept.map_or("", |kept| &kept.measure));
+    let header = ["ranker", "lambda", "leaves", "trees", &validation, ""];
     table(&header, rows.collect(), Format::Table)
 }
 

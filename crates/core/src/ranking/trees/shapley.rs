@@ -22,7 +22,7 @@
 //!
 //! Leaves that any S comes to are found by walking down with x and z at once: where they part by a feature for the first
 //! time, both ways are gone, one with the feature in A and one with it in B; after that the way of whom the feature was
-//! taken from.
+//! taken from. The cost is at most references x leaves x depth, and mostly far less: x and z part at few nodes.
 
 use rayon::prelude::*;
 

@@ -19,7 +19,9 @@ pub struct StackParams {
     pub depth: usize,
     /// Which documents of a validation query are learned from. Default: auto.
     pub candidates: StackCandidates,
-    /// Whether training clicks (on the document, of the query, and of the query on the document) are features too.
+    /// Whether training clicks (on the document, of the query, and of the query on the document) are features too, as
+    /// log(1 + n). With models trained again on more clicks they are larger than what the ranker learned from. That of
+    /// the query is the same for a whole list, so it is nothing when standardised, and tells trees alone something.
     /// Default: true.
     pub clicks: bool,
     /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.

@@ -2,8 +2,8 @@
 //!
 //! The candidates of every validation query are its list, with the grades of the judgments and 0 for documents nobody
 //! judged; where most queries have documents that were judged irrelevant, the judged ones are. Queries are dealt to
-//! folds; each fold is ranked by a ranker trained on the others. By the NDCG@10 of these rankings, over all judged
-//! documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on all queries. Test
+//! folds; each fold is ranked by a ranker trained on the others. By the NDCG@10, or another measure, of these rankings, over
+//! all judged documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on all queries. Test
 //! judgments are never read.
 
 use matchrank_core::data::qrels::Qrels;
@@ -17,13 +17,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
-use super::{Columns, FEATURES, Stack, StackCandidates, StackKind, StackParams, StackRanker};
+use super::{Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, takes};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::MatchingModel;
 use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};
 use crate::rankers::columns::list_columns;
 use crate::rankers::{RankerParams, train_ranker};
-use crate::validation::Ranked;
+use crate::validation::{NDCG_10, Ranked};
 
 /// Lambdas that are tried.
 const LAMBDAS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
@@ -40,8 +40,20 @@ pub struct StackTrial {
     pub leaves: Option<usize>,
     /// Trees.
     pub trees: Option<usize>,
-    /// NDCG@10 on the validation judgments, each query ranked by a ranker that has not seen it.
+    /// The measure on the validation judgments, each query ranked by a ranker that has not seen it.
     pub validation: f64,
+    /// The measure.
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    pub measure: String,
+}
+
+/// What a ranker is chosen by where a file does not say.
+fn usual() -> String {
+    NDCG_10.to_string()
+}
+
+fn is_usual(measure: &String) -> bool {
+    *measure == usual()
 }
 
 /// The lists of the validation queries: what is learned from.
@@ -50,22 +62,30 @@ struct Lessons<'a> {
     /// With the columns of all models and counts of clicks.
     lists: FeatureLists,
     n_folds: usize,
+    /// What rankers are chosen by.
+    measure: Measure,
 }
 
 impl Stack {
-    /// Trains a ranker over the scores of models, which have names of their own.
+    /// Trains a ranker over the scores of models, which have names of their own, and chooses it by a measure.
     pub fn train(
         parts: Vec<(String, MatchingModel)>,
         dataset: &Dataset,
         params: &StackParams,
+        measure: Measure,
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Self> {
         params.validate()?;
+        if !measure.higher_is_better() {
+            return Err(Error::Params(format!(
+                "a stack is chosen by a measure that is better when larger, not {measure}"
+            )));
+        }
         if parts.is_empty() {
             return Err(Error::Params("there is no model to stack; give at least one".into()));
         }
-        if parts.iter().any(|(_, part)| has_stack(part)) {
+        if parts.iter().any(|(_, part)| part.has_stack()) {
             return Err(Error::Params(
                 "one of the models is a stack, which has learned from the validation judgments already; give its models"
                     .into(),
@@ -84,9 +104,7 @@ impl Stack {
         let ranked = match params.candidates {
             StackCandidates::Judged => Ranked::Judged,
             StackCandidates::All => Ranked::All,
-            StackCandidates::Auto => {
-                Ranked::suiting(held_out.judged.iter().map(|list| list.iter().map(|(_, grade)| *grade)))
-            }
+            StackCandidates::Auto => Ranked::suiting_judgments(&held_out),
         };
         let documents = match ranked {
             Ranked::Judged => "their judged documents".to_owned(),
@@ -106,22 +124,30 @@ impl Stack {
                 params.folds
             )));
         }
-        let lessons = Lessons { held_out: &held_out, lists, n_folds: params.folds };
+        let lessons = Lessons { held_out: &held_out, lists, n_folds: params.folds, measure };
         let (ranker, trials) = lessons.choose(params, seed, progress)?;
         Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
     }
 
     /// The ranker that was kept, among those that were tried.
     pub fn kept(&self) -> Option<&StackTrial> {
-        self.trials.iter().reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
+        best(&self.trials)
     }
 }
 
-fn has_stack(model: &MatchingModel) -> bool {
-    match model {
-        MatchingModel::Stack(_) => true,
-        MatchingModel::Combination(both) => has_stack(&both.first) || has_stack(&both.second),
-        _ => false,
+/// The best, the first of equals.
+fn best(trials: &[StackTrial]) -> Option<&StackTrial> {
+    trials.iter().reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
+}
+
+impl MatchingModel {
+    /// Whether it is a stack or has one in it, which has learned from the validation judgments.
+    pub fn has_stack(&self) -> bool {
+        match self {
+            Self::Stack(_) => true,
+            Self::Combination(both) => both.first.has_stack() || both.second.has_stack(),
+            _ => false,
+        }
     }
 }
 
@@ -129,7 +155,7 @@ impl Lessons<'_> {
     /// The lists of which `is_wanted` says so, for a ranker of weights or for trees.
     fn lists(&self, for_trees: bool, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
         let (mut lengths, mut labels, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let takes = |column: usize| for_trees || column % FEATURES == 1;
+        let takes = |column: usize| takes(for_trees, column);
         for (_, list) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
             lengths.push(list.len());
             labels.extend_from_slice(list.labels());
@@ -142,7 +168,7 @@ impl Lessons<'_> {
         FeatureLists::from_dense(&lengths, labels, n_features as u32, values)
     }
 
-    /// NDCG@10 over all judged documents of scores for all lists, one after the other.
+    /// The measure over all judged documents of scores for all lists, one after the other.
     fn figure(&self, scores: &[f64]) -> Result<f64> {
         let ranked = |list: List<'_>| -> Vec<(&str, f32)> {
             list.rows().map(|row| (self.lists.document(row), scores[row] as f32)).collect()
@@ -152,7 +178,7 @@ impl Lessons<'_> {
             .map(|list| (list.query(), ranked(list)))
             .collect();
         let qrels: Qrels<'_> = self.held_out.qrels()?;
-        Ok(evaluate(&qrels, &rankings[..], &[ndcg()?], &Conventions::of(Dialect::Matchrank))?.mean(0))
+        Ok(evaluate(&qrels, &rankings[..], &[self.measure], &Conventions::of(Dialect::Matchrank))?.mean(0))
     }
 
     /// The figure of scores that are made fold by fold.
@@ -182,10 +208,13 @@ impl Lessons<'_> {
             StackKind::Mart => &[Objective::Mart],
             StackKind::LambdaMart | StackKind::Auto => &[Objective::LambdaMart],
         };
-        if matches!(params.ranker, StackKind::ListNet | StackKind::Auto) {
-            for lambda in LAMBDAS {
-                trials.push(self.try_linear(lambda, seed)?);
-            }
+        let n_linear =
+            if matches!(params.ranker, StackKind::ListNet | StackKind::Auto) { LAMBDAS.len() } else { 0 };
+        let n_trials = n_linear + objectives.len() * LEAVES.len();
+        progress.begin("choosing the ranker", Some(n_trials as u64), "rankers");
+        for lambda in &LAMBDAS[..n_linear] {
+            trials.push(self.try_linear(*lambda, seed)?);
+            progress.advance(1);
         }
         for &objective in objectives {
             for leaves in LEAVES {
@@ -197,11 +226,10 @@ impl Lessons<'_> {
                     }
                     Err(error) => return Err(error),
                 }
+                progress.advance(1);
             }
         }
-        let better = |best: &StackTrial, trial: &StackTrial| trial.validation > best.validation;
-        let kept = trials.iter().reduce(|best, trial| if better(best, trial) { trial } else { best });
-        let kept = kept.expect("a ranker was tried");
+        let kept = best(&trials).expect("a ranker was tried");
         let ranker = match (kept.lambda, kept.leaves, kept.trees) {
             (Some(lambda), ..) => StackRanker::Linear(Box::new(self.linear(lambda, |_| true, seed)?)),
             (_, Some(leaves), Some(trees)) => {
@@ -242,6 +270,7 @@ impl Lessons<'_> {
             leaves: None,
             trees: None,
             validation,
+            measure: self.measure.to_string(),
         })
     }
 
@@ -258,7 +287,7 @@ impl Lessons<'_> {
             let train = self.lists(true, |i| i % self.n_folds != fold)?;
             let tested = self.lists(true, |i| i % self.n_folds == fold)?;
             let (trees, figures) =
-                grow(objective, &boosted, &train, Some((&tested, ndcg()?)), seed, &Silent)?;
+                grow(objective, &boosted, &train, Some((&tested, self.measure)), seed, &Silent)?;
             Ok((trees, figures, tested))
         };
         let grown = (0..self.n_folds).into_par_iter().map(grow_without).collect::<Result<Vec<_>>>()?;
@@ -278,10 +307,7 @@ impl Lessons<'_> {
             leaves: Some(leaves),
             trees: Some(n_trees),
             validation,
+            measure: self.measure.to_string(),
         })
     }
-}
-
-fn ndcg() -> Result<Measure> {
-    Ok(Measure::parse_list("ndcg@10")?.remove(0))
 }

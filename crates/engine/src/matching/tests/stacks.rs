@@ -11,7 +11,10 @@ fn a_stack_counts_training_clicks() {
     let (_folder, dataset) = dataset();
     let (queries, responses) = (dataset.queries().unwrap(), dataset.responses().unwrap());
     let Some(MatchingModel::Stack(stack)) = models(&dataset).pop() else { panic!("the last is a stack") };
-    assert!(stack.clicks && stack.columns().iter().any(|name| name.starts_with("clicks on the document")));
+    assert!(
+        stack.clicks
+            && stack.columns().iter().any(|name| name.starts_with("log(1 + clicks on the document)"))
+    );
     let model = MatchingModel::Stack(stack.clone());
     let text = queries[responses[0].query as usize].text.clone();
     let wanted: Vec<u32> = (0..2500).filter(|row| row % 3 != 1).collect();

@@ -163,6 +163,7 @@ fn models() -> Vec<MatchingModel> {
         leaves,
         trees: leaves,
         validation,
+        measure: "ndcg@10".into(),
     };
     models.push(MatchingModel::Stack(Box::new(Stack {
         parts: vec![("words".into(), small().0), ("clicks".into(), latent(LatentKind::Rmls))],

@@ -25,6 +25,11 @@ const PATIENCE: usize = 50;
 /// Cells of the features that are worth another thread.
 const CELLS_PER_THREAD: usize = 2_000_000;
 
+/// Whether LightGBM is there to grow trees.
+pub fn is_installed() -> bool {
+    Library::load().is_ok()
+}
+
 /// What trees are grown to make small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -28,7 +28,7 @@ pub(super) fn section(page: &Page) -> Markup {
                             (measure(&split.tuned_by)) "."
                             @if let Some(name) = &split.chosen_on {
                                 " This was done on the dataset " (name) "; what was chosen was then trained once more, on this dataset, "
-                                "which has the validation clicks too."
+                                "which has the same documents and the same test."
                             } }
                     }
                     None => li { "Each fold was tested on once, by rankers trained on the others but the one before it, which "
