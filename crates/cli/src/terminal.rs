@@ -82,7 +82,12 @@ impl Progress for Terminal {
             ),
         };
         let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = write!(out, "{}/s", human(state.per_sec() as u64));
+            let rate = state.per_sec();
+            let _ = if rate < 10.0 {
+                write!(out, "{rate:.1}/s")
+            } else {
+                write!(out, "{}/s", human(rate as u64))
+            };
         };
         let style = ProgressStyle::with_template(&template).expect("the template is well formed");
         bar.set_style(style.with_key("rate", rate));

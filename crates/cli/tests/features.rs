@@ -165,6 +165,9 @@ fn the_best_documents_of_the_models_are_lists_too() {
     assert!(code == 0 && notes.contains("has among its best") && notes.contains("in no list"), "{notes}");
     let lists = rows(&folder.read("clicked.txt"));
     assert!(lists.values().any(|(grade, _)| *grade == 0.0) && lists.values().any(|(grade, _)| *grade > 0.0));
+    folder.text("rank --model words.model --data clicked --candidates judged --out judged.run");
+    let flawless = folder.text("eval --data clicked --run judged.run");
+    assert!(flawless.contains("no order of them can be wrong"), "{flawless}");
     // Models that may have learned from what is held out here are named.
     let (_, _, notes) = folder.run("features --data clicked --of pls.model --split test --out clicked.txt");
     assert!(notes.contains("pls was trained on another dataset; if that had clicks"), "{notes}");

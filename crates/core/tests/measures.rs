@@ -396,3 +396,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn rankings_of_relevant_documents_alone_are_counted() {
+    let qrels = qrels::parse("q", b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq2 0 d4 1\nq3 0 d5 1\n").unwrap();
+    let run = [
+        ("q1", vec![("d1", 2.0), ("d2", 1.0)]),
+        ("q2", vec![("d4", 2.0), ("d3", 1.0)]),
+        ("q3", vec![("d5", 2.0), ("unjudged", 1.0)]),
+    ];
+    let measures = Measure::parse_list("ndcg@10").unwrap();
+    let audit = evaluate(&qrels, &run[..], &measures, &Conventions::default()).unwrap().audit;
+    assert_eq!(audit.queries_all_relevant, 1, "q2, though its order is not the best");
+}

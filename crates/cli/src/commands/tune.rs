@@ -122,8 +122,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     print(&args, &recipe, &tuned, &search)?;
     if args.format == Format::Table {
         let wrote = args.out.as_deref().map_or(String::new(), |path| format!("; wrote {}", path.display()));
-        let done =
-            if tuned.stopped { "interrupted; no model was written".into() } else { format!("tuned{wrote}") };
+        let done = match (tuned.stopped, &args.out) {
+            (true, Some(_)) => "interrupted, without a model".to_owned(),
+            (true, None) => "interrupted".to_owned(),
+            _ => format!("tuned{wrote}"),
+        };
         terminal.done(&done, started);
     }
     Ok(if tuned.stopped { Outcome::Problems } else { Outcome::Clean })

@@ -45,6 +45,8 @@ pub struct Audit {
     pub queries_with_deciding_ties: u64,
     /// Relevant documents that the run did not return.
     pub relevant_not_returned: u64,
+    /// Queries for which every document that was ranked is relevant: no order of them puts a wrong one first.
+    pub queries_all_relevant: u64,
 }
 
 impl Evaluation {
@@ -112,6 +114,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
                     values,
                     deciding_ties: ranker.deciding_ties,
                     not_returned: (relevant - returned) as u64,
+                    all_relevant: returned > 0 && returned == ranker.ranking.n_ranked,
                 }))
             },
         )
@@ -125,6 +128,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
             Some(row) => {
                 audit.deciding_ties += row.deciding_ties;
                 audit.queries_with_deciding_ties += u64::from(row.deciding_ties > 0);
+                audit.queries_all_relevant += u64::from(row.all_relevant);
                 let position = row.position;
                 if found[position].replace(row).is_some() {
                     let query = qrels.query(position);
@@ -206,6 +210,7 @@ struct Row {
     values: Vec<f64>,
     deciding_ties: u64,
     not_returned: u64,
+    all_relevant: bool,
 }
 
 /// The value of a measure for one query. An empty sum is -0, which would print as such: adding 0 makes it 0.

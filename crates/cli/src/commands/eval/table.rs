@@ -154,5 +154,11 @@ fn audit(audit: &Audit, c: &Conventions) -> String {
         1 => "1 tie decides a position".to_owned(),
         _ => format!("{ties} ties decide a position, in {queries} queries"),
     });
+    if 2 * audit.queries_all_relevant > audit.judged_queries {
+        parts.push(format!(
+            "for {} queries all ranked documents are relevant, so no order of them can be wrong: rank others, too",
+            audit.queries_all_relevant
+        ));
+    }
     parts.join("; ")
 }

@@ -247,6 +247,10 @@ proptest! {
                 continue;
             }
             prop_assert!(
+                function.lower_bound.unwrap() <= expected * (1.0 + 1e-9),
+                "{solver:?}: {:?} is no lower bound of {expected}", function.lower_bound
+            );
+            prop_assert!(
                 (function.objective - expected).abs() <= 1e-6 * expected.max(1e-3),
                 "{solver:?}: {} instead of {expected}, {} iterations, gap {:?}",
                 function.objective, function.iterations, function.lower_bound

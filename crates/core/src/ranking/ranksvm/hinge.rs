@@ -23,8 +23,10 @@ use crate::solve::newton;
 const WIDEST: f64 = 0.5;
 /// Narrower ones would cost more digits than they gain.
 const NARROWEST: f64 = 1e-9;
-/// The rounded risk is a difference of sums over the width, exact to about 1e-16 / width. So a gap below this may stay
-/// open, however small J is; that of w = 0 is 1. What is reported is the gap that was proved.
+/// The dual is a difference of sums of scores over the width: what its rounding may be, of the largest score over the
+/// width. It is taken off, for a bound that holds.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// So a gap below this may stay open, however small J is; that of w = 0 is 1. What is reported is the gap that was proved.
 #[cfg(test)]
 pub(super) const PRECISION: f64 = 1e-8;
 
@@ -89,7 +91,8 @@ fn minimise(
             best = (objective, w.clone());
         }
         let dual = (hinges[0] - hinges[1]) / width - 0.5 / lambda * dot(&gradient, &gradient);
-        lower_bound = lower_bound.max(dual);
+        let rounding = ROUNDING * (1.0 + risk.largest_score()) / width;
+        lower_bound = lower_bound.max(dual - rounding);
         let (gap, wanted) = (best.0 - lower_bound, tolerance * best.0);
         // The gap is about in proportion to the square of the width.
         width *= (0.5 * wanted / gap).sqrt().clamp(0.1, 0.5);

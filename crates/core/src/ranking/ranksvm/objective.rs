@@ -92,6 +92,15 @@ impl<'s, 'a> PairRisk<'s, 'a> {
         self.pieces = vec![Piece { margin: 1.0, factor }, Piece { margin: 1.0 - width, factor: -factor }];
     }
 
+    /// The largest score, less the mean of its list, at the last w.
+    pub(super) fn largest_score(&self) -> f64 {
+        let of_list = |at: &Mutex<(Vec<f64>, Vec<u32>)>| {
+            let at = at.lock().expect("no panic while a list is worked on");
+            at.0.iter().fold(0.0, |largest: f64, score| largest.max(score.abs()))
+        };
+        self.at.iter().map(of_list).fold(0.0, f64::max)
+    }
+
     /// The means over lists at w, which products with the Hessian are made at from now on.
     pub(super) fn means(&mut self, w: &[f64]) -> Means {
         let (sums, gradient) = self.sample.means(|scratch: &mut Scratch, query, list, share, sum| {
