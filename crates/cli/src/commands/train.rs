@@ -1,3 +1,4 @@
+mod course;
 mod models;
 pub(crate) mod preference;
 pub(crate) mod settings;
@@ -20,9 +21,9 @@ use matchrank_engine::training::{Recipe, train_rmls};
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
 use serde_json::Value;
 
+pub(crate) use self::course::{COLLAPSED, EMPTY, rule_check};
 use self::models::{Common, DatasetModel, Place};
 use self::settings::{of_set, params_from, params_of_two};
-pub(crate) use self::summary::{COLLAPSED, EMPTY, rule_check};
 use crate::commands::rankers;
 use crate::terminal::Terminal;
 use crate::{Global, Outcome};
