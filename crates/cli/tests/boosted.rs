@@ -228,4 +228,11 @@ fn a_stack_of_models_is_trained_ranks_and_explains() {
     let sum: f64 = all.into_iter().flatten().map(|part| part["adds"].as_f64().unwrap()).sum();
     assert!((json["base"].as_f64().unwrap() + sum - score).abs() < 1e-5, "{json}");
     assert!(folder.text("inspect stack.model").contains("pls: kind"));
+    // An id in place of a text.
+    let (_, why, notes) = folder
+        .run(&format!("explain --model stack.model --data data --query {} --document {document}", first[0]));
+    assert!(
+        why.contains("no score") && notes.contains(&format!("--query takes its text: '{text}'")),
+        "{why} {notes}"
+    );
 }

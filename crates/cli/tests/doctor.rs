@@ -235,3 +235,13 @@ fn ohsumed_leaks_its_order_and_mq2008_does_not() {
     let without = mq2008.iter().filter(|(_, code, _)| code == "no-relevant-document");
     assert_eq!(without.map(|(_, _, n)| n).sum::<u64>(), 220);
 }
+
+#[test]
+fn a_table_of_clicks_is_not_taken_for_a_run() {
+    // One line in many has six fields with a number in the place of the rank.
+    let lines: String = (0..40).map(|i| format!("red shoes {i},sku{i},2011-09-14 12:46:28\n")).collect();
+    let log = format!("query,document,time\nthe best red 3 shoes,x y\n{lines}");
+    let (code, said) = doctor(&[("clicks.csv", log.as_bytes())], &[]);
+    assert_eq!(code, 2);
+    assert!(said.contains("look neither like LETOR") && said.contains("are read by `ingest`"), "{said}");
+}

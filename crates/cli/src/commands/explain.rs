@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::ArgGroup;
+use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
 use matchrank_engine::model_file;
@@ -97,6 +98,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let matcher = bind(&model, &dataset, wanted, &terminal)?;
     let mut explanation = matcher.explain(&args.query, document)?;
     terminal.finish();
+    if explanation.score.is_none()
+        && let Some(query) =
+            dataset.queries()?.into_iter().find(|q| q.id == args.query && q.text != args.query)
+    {
+        terminal
+            .note(&format!("{} is the id of a query; --query takes its text: '{}'", query.id, query.text));
+    }
     match args.format {
         Format::Table => terminal::print(&text(model.kind(), &explanation, args.top))?,
         format => {

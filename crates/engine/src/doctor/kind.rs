@@ -20,17 +20,19 @@ pub enum Kind {
 const VOTERS: usize = 100;
 
 impl Kind {
-    /// The kind that most of the first lines look like.
+    /// The kind that most of the first lines look like, at least a quarter of them.
     pub fn recognise(bytes: &[u8]) -> Option<Self> {
         let mut votes = [(Self::Letor, 0), (Self::Run, 0), (Self::Qrels, 0)];
         let full = lines(bytes).map(|(_, line)| line.trim_ascii()).filter(|l| !l.is_empty() && l[0] != b'#');
+        let mut n_voters = 0;
         for line in full.take(VOTERS) {
+            n_voters += 1;
             if let Some(kind) = Self::of_line(line) {
                 votes.iter_mut().filter(|(k, _)| *k == kind).for_each(|(_, n)| *n += 1);
             }
         }
         let (kind, n) = votes.into_iter().max_by_key(|(_, n)| *n)?;
-        (n > 0).then_some(kind)
+        (n > 0 && 4 * n >= n_voters).then_some(kind)
     }
 
     fn of_line(line: &[u8]) -> Option<Self> {

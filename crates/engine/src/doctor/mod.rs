@@ -69,7 +69,8 @@ pub fn examine(
         let kind = kind.or_else(|| Kind::recognise(&bytes)).ok_or_else(|| {
             let message = "the first lines look neither like LETOR (`0 qid:7 1:0.5`) nor like qrels \
                            (`query 0 document grade`) nor like a run (`query Q0 document rank score tag`); \
-                           say what it is with --kind";
+                           say what it is with --kind; tables of clicks, documents and queries are read by `ingest`, \
+                           and `doctor` looks at the dataset it makes";
             Error::format(&file, message)
         })?;
         let (mut report, queries) = match kind {

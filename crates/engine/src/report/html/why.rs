@@ -167,7 +167,7 @@ fn inner<'a>(parts: impl Iterator<Item = (&'a str, &'a Explanation, f64)>, depth
         div.inner {
             @for (model, why, _) in parts.iter().take(INNER) { div { (explanation(model, why, depth + 1)) } }
         }
-        @if !names.is_empty() { p.note { "Not taken apart here: " (listed(&names)) "." } }
+        @if !names.is_empty() { p.note { "Those that add most are taken apart; not " (listed(&names)) "." } }
     }
 }
 
