@@ -183,12 +183,7 @@ fn features_of_weights_are_worth_what_exchanging_their_values_costs() {
 
 #[test]
 fn a_stack_of_models_is_trained_ranks_and_explains() {
-    let folder = Folder::new();
-    folder.text("simulate clicks --preset small --out log");
-    folder.text(
-        "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv --text title,url \
-         --judgments validation=log/validation.qrels --judgments test=log/test.qrels --out data",
-    );
+    let folder = Folder::with_dataset();
     folder.text("train bm25 --data data --out bm25.model");
     folder.text("train pls --data data --set d=20 --out pls.model");
     let train = "train stack --data data --of bm25.model pls.model --set ranker=listnet --out stack.model";

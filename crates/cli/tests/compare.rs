@@ -8,16 +8,6 @@ use std::time::SystemTime;
 use matchrank::Folder;
 use serde_json::Value;
 
-fn folder_with_data() -> Folder {
-    let folder = Folder::new();
-    folder.text("simulate clicks --out log --quiet");
-    folder.text(
-        "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv \
-         --judgments validation=log/validation.qrels --judgments test=log/test.qrels --text title,url --out data",
-    );
-    folder
-}
-
 fn model<'a>(comparison: &'a Value, name: &str) -> &'a Value {
     comparison["models"].as_array().unwrap().iter().find(|model| model["name"] == name).unwrap()
 }
@@ -28,7 +18,7 @@ fn changed(folder: &Folder, file: &str) -> SystemTime {
 
 #[test]
 fn what_is_there_is_kept_and_what_changed_is_made_again() {
-    let folder = folder_with_data();
+    let folder = Folder::with_dataset();
     let first =
         folder.json("compare --data data --models bm25,pls,pls+bm25 --trials 3 --out c --format json");
     assert_eq!(first["models"].as_array().unwrap().len(), 3);
@@ -86,7 +76,7 @@ fn what_is_there_is_kept_and_what_changed_is_made_again() {
 
 #[test]
 fn tables_come_in_every_format_and_plans_from_files() {
-    let folder = folder_with_data();
+    let folder = Folder::with_dataset();
     folder.write(
         "plan.toml",
         "models = [\"bm25\", \"bm25+wide\"]\ntrials = 1\nmeasures = [\"ndcg@10\", \"map\"]\n\n[[model]]\nname = \"wide\"\n\
@@ -175,7 +165,7 @@ fn rankers_over_folds() {
 
 #[test]
 fn tuning_goes_on_from_its_trace_and_never_sees_the_test() {
-    let folder = folder_with_data();
+    let folder = Folder::with_dataset();
     let first = folder.json("tune bm25 --data data --trials 5 --trace t.jsonl --out a.model --format json");
     assert_eq!(first["trials"].as_array().unwrap().len(), 5);
     let seconds = |value: &Value| value["trials"][0]["seconds"].as_f64().unwrap();
@@ -210,7 +200,7 @@ fn tuning_goes_on_from_its_trace_and_never_sees_the_test() {
 
 #[test]
 fn what_was_chosen_is_trained_again_on_other_data() {
-    let folder = folder_with_data();
+    let folder = Folder::with_dataset();
     let ingest = |judgments: &str, out: &str| {
         folder.text(&format!(
             "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv {judgments} \

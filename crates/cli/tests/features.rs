@@ -7,12 +7,7 @@ use std::collections::BTreeMap;
 use matchrank::Folder;
 
 fn folder_with_models() -> Folder {
-    let folder = Folder::new();
-    folder.text("simulate clicks --preset small --out log --quiet");
-    folder.text(
-        "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv --text title,url \
-         --judgments validation=log/validation.qrels --judgments test=log/test.qrels --out data",
-    );
+    let folder = Folder::with_dataset();
     folder.text("train bm25 --data data --out bm25.model");
     folder.text("train pls --data data --set d=20 --out pls.model");
     folder

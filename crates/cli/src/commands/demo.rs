@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use matchrank_core::progress::WithoutNotes;
+use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::simulate::clicks::ClickParams;
 use matchrank_engine::comparison::{self, Comparison, Data, Plan};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::model_file;
+use matchrank_engine::rankers::boosted;
 use matchrank_engine::report::{self, ReportParams};
 use serde::Serialize;
 use serde_json::json;
@@ -143,6 +144,10 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     let dataset = Dataset::open(&out.join("dataset"))?;
     let folder = out.join("comparison");
     let plan = plan()?;
+    if !boosted::is_installed() {
+        terminal
+            .note("LightGBM is not installed (`pip install lightgbm`): the stack has ListNet, and no trees");
+    }
     let data = Data { dataset: &dataset, refit: None };
     let comparison =
         comparison::compare(&plan, data, &folder, global.seed, &|| false, &WithoutNotes(terminal))?;

@@ -92,10 +92,6 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     files::check_writable(&args.out)?;
     args.names.as_deref().map(files::check_writable).transpose()?;
     ensure!(args.depth != Some(0), "--depth 0 leaves no document; give at least 1");
-    ensure!(
-        args.depth.is_none() || args.candidates != Some(Documents::Judged),
-        "--depth is for --candidates best; the judged documents are taken as they are"
-    );
     let is_out = |path: &Option<PathBuf>| path.as_ref() == Some(&args.out);
     ensure!(
         !is_out(&args.names) && !is_out(&args.letor),

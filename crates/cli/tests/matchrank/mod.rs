@@ -21,6 +21,17 @@ impl Folder {
         Self { path: temporary.path().to_owned(), _temporary: Some(temporary) }
     }
 
+    /// With a small simulated log in `log`, and its dataset, with judgments, in `data`.
+    pub fn with_dataset() -> Self {
+        let folder = Self::new();
+        folder.text("simulate clicks --preset small --out log --quiet");
+        folder.text(
+            "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv --text title,url \
+             --judgments validation=log/validation.qrels --judgments test=log/test.qrels --out data",
+        );
+        folder
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,6 +1,7 @@
 //! What all comparisons do: one model after the other, what is wrong with one left out, the table at the end.
 
 use std::path::Path;
+use std::time::Instant;
 
 use indexmap::IndexMap;
 use matchrank_core::progress::Progress;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::results::{Comparison, DataSummary, Entry, Protocol, TestQuery, write};
 use super::{Plan, significance};
 use crate::files;
+use crate::memory;
 use crate::validation::Ranked;
 
 /// The results so far, by the names of the models.
@@ -95,6 +97,22 @@ impl Course<'_> {
         write(&folder.join("comparison.json"), &comparison)?;
         Ok(comparison)
     }
+}
+
+/// Seconds and peak memory of making something.
+pub(super) struct Cost {
+    pub(super) seconds: f64,
+    /// None where the system does not say.
+    pub(super) peak_mib: Option<f64>,
+}
+
+pub(super) fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
+    let counted = memory::reset_peak();
+    let begun = Instant::now();
+    let made = make()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let peak = counted.then(memory::peak).flatten();
+    Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
 }
 
 pub(super) fn make_folder(path: &Path) -> Result<()> {

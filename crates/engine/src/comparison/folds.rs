@@ -15,12 +15,11 @@ use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
 use serde_json::json;
 
 use super::Plan;
-use super::course::{Course, Ground, hash};
+use super::course::{Cost, Course, Ground, hash, timed};
 use super::measuring::interval;
 use super::results::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, TestQuery, write,
 };
-use crate::memory;
 use crate::rankers::{RankerRecipe, cross_validate_with};
 use crate::validation::Ranked;
 
@@ -124,16 +123,14 @@ fn entry(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Entry> {
-    let counted = memory::reset_peak();
-    let begun = Instant::now();
-    let figures = cross_validate_with(&folds.lists, &plan.measures, |train, validation| {
-        let lists = (validation.clone(), plan.tuned_by);
-        let ranker = recipe.train(scalings, train, lists, seed, &WithoutNotes(progress))?;
-        let validation = evaluate_ranker(&*ranker, &validation, &[plan.tuned_by])?.mean(0);
-        Ok(Chosen { ranker, validation })
+    let (figures, Cost { seconds, peak_mib }) = timed(|| {
+        cross_validate_with(&folds.lists, &plan.measures, |train, validation| {
+            let lists = (validation.clone(), plan.tuned_by);
+            let ranker = recipe.train(scalings, train, lists, seed, &WithoutNotes(progress))?;
+            let validation = evaluate_ranker(&*ranker, &validation, &[plan.tuned_by])?.mean(0);
+            Ok(Chosen { ranker, validation })
+        })
     })?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let peak_mib = counted.then(memory::peak).flatten().map(|bytes| bytes as f64 / f64::from(1 << 20));
     let n = figures.len() as f64;
     let mean = |m: usize| figures.iter().map(|fold| fold.means[m]).sum::<f64>() / n;
     let named = |value: &dyn Fn(usize) -> f64| -> Figures {

@@ -1,20 +1,18 @@
 //! How a model of a plan is made: tuned, trained, and trained again where there is more to learn from.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use matchrank_core::progress::WithoutNotes;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
-use super::course::Course;
+use super::course::{Cost, Course, timed};
 use super::curves::{of_model, of_trials};
 use super::plan::{Planned, What};
 use super::results::{Comparison, Curve, file_name};
 use crate::dataset::Dataset;
 use crate::files;
 use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackKind, StackParams};
-use crate::memory;
 use crate::model_file::{self, Provenance};
 use crate::rankers::boosted;
 use crate::training::Recipe;
@@ -56,27 +54,12 @@ struct Choice {
     tuning_seconds: f64,
 }
 
-/// Seconds and peak memory of making something.
-struct Cost {
-    seconds: f64,
-    peak_mib: Option<f64>,
-}
-
 /// Removes a file, if it is there.
 fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(files::name_of(path), e)),
         _ => Ok(()),
     }
-}
-
-fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
-    let counted = memory::reset_peak();
-    let begun = Instant::now();
-    let made = make()?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let peak = counted.then(memory::peak).flatten();
-    Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
 }
 
 impl Making<'_> {
