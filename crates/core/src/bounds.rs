@@ -27,12 +27,15 @@
 //!
 //! # When a bound says nothing
 //!
-//! |f| <= B R, so the mean and the expectation both lie in \[-B R, B R\] and no gap can exceed 2 B R, sample or
-//! no sample. A bound of 2 B R or more is therefore *vacuous*: true, and of no use. R cancels: what remains
-//! is that n_x must be well above (C / B)^2. That is d for PLS, so a few thousand queries for a few hundred
-//! dimensions. For RMLS with measured norms it is d_x d_y / (m_x m_y), since a row's l1 norm is never below
-//! its l2 norm and theta decides both minima; with 10^6 features a side of which a row has 100, that is 10^8
-//! queries. The value is still good for comparing families on one sample.
+//! |f| <= B R, so no gap can exceed 2 B R, sample or no sample. That alone is a weak test: R is the largest response,
+//! thousands of clicks in a log whose mean response is a few, and a gap of 6,800 beside 2 B R = 20,000 is no knowledge of
+//! scores that lie in \[-B, B\]. What a bound is good for is telling models apart by their scores, so it is compared with the
+//! scale of the scores: a bound of 2 B or more, the largest difference of two scores there can be, is *vacuous*, and so is
+//! one of 2 B R or more where R is below 1. What remains is that n_x must be well above R^2 (1 + C / B)^2. With R = 1,
+//! C / B is sqrt(d) for PLS, so a few thousand queries for a few hundred dimensions. For RMLS with measured norms it is
+//! sqrt(d_x d_y / (m_x m_y)), since a row's l1 norm is never below its l2 norm and theta decides both minima; with 10^6
+//! features a side of which a row has 100, that is 10^8 queries. The value is still good for comparing families on one
+//! sample.
 //!
 //! # Beside the paper
 //!
@@ -53,8 +56,8 @@
 //! let sample = Sample { n_x: 1000, n_y, r_max: 5.0, delta: 0.05 };
 //! let bound = pls_bound(&sample, 10)?;
 //! assert!((bound.value - 2.446379).abs() < 1e-6 && bound.largest_gap == 10.0);
-//! assert!(!bound.is_vacuous());
-//! assert!(pls_bound(&Sample { n_x: 10, ..sample }, 10)?.is_vacuous());
+//! assert!(bound.is_vacuous(), "scores are from -1 to 1, so no two differ by more than 2");
+//! assert!(!pls_bound(&Sample { r_max: 1.0, ..sample }, 10)?.is_vacuous());
 //! # Ok::<(), matchrank_core::Error>(())
 //! ```
 
@@ -109,6 +112,8 @@ pub struct Bound {
     pub value: f64,
     /// 2 B R: the largest gap there can be in any case.
     pub largest_gap: f64,
+    /// 2 B: the largest difference of two scores there can be.
+    pub score_range: f64,
     /// 1 - 2 delta.
     pub confidence: f64,
     /// B of the family.
@@ -118,19 +123,23 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Whether the bound says nothing: it is not below the largest gap there can be in any case. A family of
-    /// zeros, with no gap at all, is vacuous too.
+    /// Whether the bound says nothing: it is not below the largest difference of two scores, or not below the largest
+    /// gap there can be in any case. A family of zeros, with no gap at all, is vacuous too.
     pub fn is_vacuous(&self) -> bool {
-        self.value >= self.largest_gap
+        self.value >= self.scale()
+    }
+
+    /// What the bound has to be below to say something.
+    pub fn scale(&self) -> f64 {
+        self.score_range.min(self.largest_gap)
     }
 }
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { value, largest_gap, confidence, .. } = self;
-        write!(f, "{value:.4} with probability {confidence}")?;
+        write!(f, "{:.4} with probability {}", self.value, self.confidence)?;
         if self.is_vacuous() {
-            write!(f, " (vacuous: the gap cannot exceed {largest_gap:.4} in any case)")?;
+            write!(f, " (vacuous: the scores are on a scale of {:.4})", self.scale())?;
         }
         Ok(())
     }
@@ -190,6 +199,7 @@ fn bound(sample: &Sample, b: f64, c: f64) -> Result<Bound> {
     Ok(Bound {
         value: (2.0 * c * r_max + r_max * b * (2.0 * (1.0 / delta).ln()).sqrt()) * samples,
         largest_gap: 2.0 * b * r_max,
+        score_range: 2.0 * b,
         confidence: 1.0 - 2.0 * delta,
         b,
         c,
@@ -257,14 +267,20 @@ mod tests {
     }
 
     #[test]
-    fn the_response_cancels_in_whether_a_bound_is_vacuous() {
-        for n_x in [10, 30, 100, 300, 1000] {
-            let vacuous = |r_max| pls_bound(&Sample { n_x, r_max, ..SAMPLE }, 10).unwrap().is_vacuous();
-            assert_eq!(vacuous(1.0), vacuous(1000.0), "{n_x}");
-        }
-        let bound = pls_bound(&SAMPLE, 10).unwrap();
+    fn a_bound_is_compared_with_the_scale_of_the_scores() {
+        let of = |n_x, r_max| pls_bound(&Sample { n_x, r_max, ..SAMPLE }, 10).unwrap();
+        let bound = of(1000, 1.0);
         assert!(!bound.is_vacuous());
         assert_eq!(bound.to_string(), format!("{:.4} with probability 0.9", bound.value));
+        // Scores from -1 to 1, one pair with 10,000 clicks: 4,880 is below 2 B R, and says nothing about any score.
+        let clicks = of(1000, 10_000.0);
+        assert!(clicks.value > 4000.0 && clicks.value < clicks.largest_gap && clicks.is_vacuous(), "{clicks}");
+        assert_eq!(clicks.scale(), 2.0);
+        assert!(!of(1_000_000_000_000, 10_000.0).is_vacuous());
+        // Responses below 1 make the largest gap the smaller scale.
+        for n_x in [10, 30, 100, 300, 1000] {
+            assert_eq!(of(n_x, 0.001).is_vacuous(), of(n_x, 1.0).is_vacuous(), "{n_x}");
+        }
     }
 
     #[test]

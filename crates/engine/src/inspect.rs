@@ -63,7 +63,7 @@ pub struct BoundReport {
     /// The bound.
     #[serde(flatten)]
     pub bound: Bound,
-    /// Whether it is beyond what is possible in any case.
+    /// Whether it is not below the scale of the scores.
     pub vacuous: bool,
 }
 

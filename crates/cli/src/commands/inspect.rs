@@ -365,10 +365,11 @@ fn describe_bound(report: &BoundReport) -> String {
     let verdict =
         if *vacuous { "so the bound is vacuous and says nothing" } else { "so the bound says something" };
     format!(
-        "Theorem {theorem} with this model's constants: its mean score on training pairs differs from the \
-         expectation by at most {:.3e}, with probability {}. The difference cannot exceed {:.3e} in any case, \
-         {verdict}.",
-        bound.value, bound.confidence, bound.largest_gap
+        "Theorem {theorem} with this model's constants: its mean score on training pairs, weighed by their responses, \
+         differs from the expectation by at most {:.3e}, with probability {}. Scores differ by at most {:.3e}, {verdict}.",
+        bound.value,
+        bound.confidence,
+        bound.scale()
     )
 }
 

@@ -52,7 +52,7 @@ pub mod trees;
 mod validation;
 
 pub use linear::{Contribution, LinearRanker, Ranker, Shapley};
-pub use path::{LambdaPath, PathPoint};
+pub use path::{LambdaPath, PathPoint, beyond_the_end};
 pub use sample::Sample;
 pub use scaling::{Scaling, ScalingKind};
 pub use validation::{Validation, evaluate_ranker};

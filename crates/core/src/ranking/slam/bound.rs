@@ -1,53 +1,74 @@
 //! The generalization bound (23) with its constants, and the radius R_X that bounds are made of.
 //!
-//! E L(w^) <= L(w*) + 2 L_2 B (8/n + sqrt(2/n)), L the expected phi_v, over n lists and weights of norm at most
-//! B, where L_2 = R_X max over lists of 2 sum v is how fast phi_v can change with w. Since 1 - measure is never
-//! above 1, a second term of 1 or more says nothing; with real features that takes thousands of lists.
+//! Theorem 8 is about the minimiser w^ of (4) over n lists for a lambda and a ball ||w|| <= B that are fixed before the
+//! lists are seen. Its proof gives, for every such lambda,
+//!
+//! E L(w^) <= L(w*) + lambda B^2 / 2 + 4 (lambda B + L_2)^2 / (lambda n),
+//!
+//! L the expected phi_v, w* the best weights of the ball, and L_2 = R_X max over lists of 2 sum v how fast phi_v changes
+//! with w; (23) itself is this with the lambda that makes the right side small. The norm of the weights that were found is
+//! no such B: it is known only afterwards. What is known beforehand is that w^ is never worse than w = 0, so that
+//! lambda B^2 / 2 = phi_v(0), the mean loss at w = 0, which depends on grades alone. The bound is then above phi_v(0),
+//! which w = 0 guarantees without learning: with this B it tells lambdas and numbers of lists apart, and no more. Since
+//! 1 - measure is never above 1, a bound of 1 or more says nothing at all.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 
 use super::objective::Goals;
 use crate::data::{FeatureLists, List};
 
-/// Bound (23) for one fit.
+/// Bound (23) for one lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeneralizationBound {
     /// Number of lists.
     pub n: u64,
+    /// lambda, fixed beforehand.
+    pub lambda: f64,
     /// R_X: the largest norm of a row less the mean of its list.
     pub radius: f64,
     /// The largest 2 sum v of a list: how much phi_v can change per unit of scores.
     pub lipschitz: f64,
-    /// B: the norm of the weights that were found.
+    /// B = sqrt(2 phi_v(0) / lambda): the ball that holds the minimiser, whatever the features.
     pub norm: f64,
-    /// 2 L_2 B (8/n + sqrt(2/n)): what may be lost beyond the best weights of norm B, expected.
+    /// lambda B^2 / 2 + 4 (lambda B + L_2)^2 / (lambda n): expected loss beyond that of the best weights of the ball.
     pub excess: f64,
     /// Whether that says nothing, being 1 or more.
     pub vacuous: bool,
-    /// Lists from which on the bound would say something.
-    pub lists_needed: u64,
+    /// Lists from which on the bound is below 1; none where no number of lists is enough.
+    pub lists_needed: Option<u64>,
+}
+
+/// Reads a bound; one without a lambda is of a former version, which took the norm of the weights for B.
+pub(super) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Option<GeneralizationBound>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Sound(GeneralizationBound),
+        Former(IgnoredAny),
+    }
+    Ok(match Option::<Stored>::deserialize(from)? {
+        Some(Stored::Sound(bound)) => Some(bound),
+        Some(Stored::Former(_)) | None => None,
+    })
 }
 
 impl GeneralizationBound {
-    pub(crate) fn of(lists: &FeatureLists, goals: &Goals<'_>, w: &[f64]) -> Self {
+    pub(crate) fn of(lists: &FeatureLists, goals: &Goals<'_>, lambda: f64, loss_at_zero: f64) -> Self {
         let radius = list_radius(lists);
         let sums = lists.iter().map(|list| 2.0 * goals.v(list.rows()).iter().sum::<f64>());
         let lipschitz = sums.fold(0.0, f64::max);
-        let norm = w.iter().map(|w| w * w).sum::<f64>().sqrt();
-        Self::new(lists.n_queries() as u64, radius, lipschitz, norm)
+        Self::new(lists.n_queries() as u64, lambda, radius, lipschitz, loss_at_zero)
     }
 
     /// The bound from its constants.
-    pub fn new(n: u64, radius: f64, lipschitz: f64, norm: f64) -> Self {
-        let factor = 2.0 * radius * lipschitz * norm;
-        let at = |n: f64| factor * (8.0 / n + (2.0 / n).sqrt());
-        let excess = at(n as f64);
-        // factor (8 y^2 + sqrt(2) y) = 1 with y = 1 / sqrt(n).
-        let y = ((2.0 + 32.0 / factor.max(f64::MIN_POSITIVE)).sqrt() - 2f64.sqrt()) / 16.0;
-        let lists_needed = if factor > 0.0 { (1.0 / (y * y)).floor() as u64 + 1 } else { 1 };
-        Self { n, radius, lipschitz, norm, excess, vacuous: excess >= 1.0, lists_needed }
+    pub fn new(n: u64, lambda: f64, radius: f64, lipschitz: f64, loss_at_zero: f64) -> Self {
+        let norm = (2.0 * loss_at_zero / lambda).sqrt();
+        let slope = 4.0 * (lambda * norm + radius * lipschitz).powi(2) / lambda;
+        let excess = loss_at_zero + slope / n as f64;
+        let lists_needed = (loss_at_zero < 1.0).then(|| (slope / (1.0 - loss_at_zero)).floor() as u64 + 1);
+        Self { n, lambda, radius, lipschitz, norm, excess, vacuous: excess >= 1.0, lists_needed }
     }
 }
 

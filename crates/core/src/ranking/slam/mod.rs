@@ -10,8 +10,8 @@
 //! lambda/2 ||w||^2 + 1/n sum_q phi_v(X_q w, R_q)     (4)
 //!
 //! over n lists. On judged data whose features order documents poorly, w = 0 is the very minimiser of (4),
-//! whatever lambda: a wrong pair costs more than a right one gains. That is recognised and reported, and the
-//! perceptron, which stops at no such point, is the ranker to use.
+//! whatever lambda: a wrong pair costs more than a right one gains. That is recognised, proved and reported, and the
+//! default solver then keeps the mean iterate of Pegasos, which is not at that minimum and ranks well.
 //!
 //! | symbol | where | |
 //! |---|---|---|

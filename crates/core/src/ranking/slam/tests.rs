@@ -131,7 +131,8 @@ proptest! {
         power in -4i32..=0,
     ) {
         let (sample, lambda) = (Sample::new(&lists), 10f64.powi(power));
-        let params = SlamParams { lambda: LambdaPath::One(lambda), tolerance: 1e-6, ..SlamParams::default() };
+        let (path, solver) = (LambdaPath::One(lambda), Solver::Bundle);
+        let params = SlamParams { lambda: path, tolerance: 1e-6, solver, ..SlamParams::default() };
         let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
         let bound = report.lower_bound.unwrap();
         prop_assert!(report.objective - bound <= 1e-6 * report.objective + 1e-12, "{report:?}");
@@ -167,6 +168,7 @@ fn golden_batch() {
                 target: Target::Ndcg,
                 lambda: LambdaPath::One(1e6 * solution["lam"].as_f64().unwrap()),
                 tolerance: 1e-12,
+                solver: Solver::Bundle,
                 ..SlamParams::default()
             };
             let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
@@ -194,15 +196,58 @@ fn pegasos_comes_near_the_minimum() {
 }
 
 #[test]
-fn the_bound_says_from_how_many_lists_on_it_says_something() {
-    let bound = GeneralizationBound::new(100, 1.5, 2.0, 3.0);
-    let excess = |n: f64| 2.0 * 1.5 * 2.0 * 3.0 * (8.0 / n + (2.0 / n).sqrt());
-    close(&[bound.excess], &[excess(100.0)], 1e-12);
-    assert!(bound.vacuous);
-    let needed = bound.lists_needed as f64;
+fn the_bound_is_that_of_the_proof_for_a_ball_fixed_beforehand() {
+    // lambda B^2 / 2 = 0.5 with B = 2; lambda B + L = 0.5 + 3.
+    let bound = GeneralizationBound::new(1000, 0.25, 1.5, 2.0, 0.5);
+    let excess = |n: f64| 0.5 + 4.0 * 3.5f64.powi(2) / (0.25 * n);
+    close(&[bound.norm, bound.excess], &[2.0, excess(1000.0)], 1e-12);
+    assert!(!bound.vacuous);
+    let needed = bound.lists_needed.unwrap() as f64;
     assert!(excess(needed) < 1.0 && excess(needed - 1.0) >= 1.0, "{needed}");
-    assert!(!GeneralizationBound::new(bound.lists_needed, 1.5, 2.0, 3.0).vacuous);
-    assert!(!GeneralizationBound::new(100, 1.5, 2.0, 0.0).vacuous);
+    assert!(GeneralizationBound::new(100, 0.25, 1.5, 2.0, 0.5).vacuous);
+    assert_eq!(GeneralizationBound::new(1 << 40, 0.25, 1.5, 2.0, 1.0).lists_needed, None);
+    // Never below what w = 0 guarantees, however many lists.
+    assert!(GeneralizationBound::new(1 << 40, 0.25, 1.5, 2.0, 0.5).excess > 0.5);
+}
+
+#[test]
+fn the_bound_is_given_for_the_minimiser_and_one_lambda_alone() {
+    let lists = thousandfold(&golden("slam_batch.json")["learnable"]["data"]);
+    let (even, uneven) = (Sample::new(&lists), (1..=lists.n_queries()).map(|i| i as f64).collect());
+    let uneven = Sample::weighted(&lists, uneven).unwrap();
+    let bound = |solver, lambda: &LambdaPath, sample: &Sample<'_>| {
+        let params = SlamParams { solver, lambda: lambda.clone(), ..SlamParams::default() };
+        let (w, report) = fit_slam(&params, sample, None, 1, &Silent).unwrap();
+        let norm = dot(&w, &w).sqrt();
+        if let Some(bound) = report.bound {
+            assert!(bound.norm >= norm, "the ball holds the minimiser: {bound:?} {norm}");
+            close(&[0.5 * bound.lambda * bound.norm.powi(2)], &[report.objective_at_zero], 1e-12);
+            assert!(bound.excess > report.objective_at_zero);
+        }
+        report.bound
+    };
+    let (one, several) = (LambdaPath::One(1e5), LambdaPath::Path(vec![1e6, 1e5]));
+    assert!(bound(Solver::Bundle, &one, &even).is_some() && bound(Solver::Auto, &one, &even).is_some());
+    assert!(bound(Solver::Pegasos, &one, &even).is_none(), "not the minimiser");
+    assert!(bound(Solver::Bundle, &several, &even).is_none(), "chosen afterwards");
+    assert!(bound(Solver::Bundle, &one, &uneven).is_none());
+}
+
+#[test]
+fn the_default_leaves_a_minimum_at_zero() {
+    let lists = thousandfold(&golden("slam_batch.json")["noisy"]["data"]);
+    let sample = Sample::new(&lists);
+    let fit = |solver| {
+        let lambda = LambdaPath::One(1e4);
+        let params = SlamParams { target: Target::Ndcg, solver, lambda, ..SlamParams::default() };
+        fit_slam(&params, &sample, None, 1, &Silent).unwrap()
+    };
+    let (zero, proof) = fit(Solver::Bundle);
+    assert!(proof.collapsed && !proof.by_pegasos && zero.iter().all(|w| *w == 0.0));
+    let (w, report) = fit(SlamParams::default().solver);
+    assert!(report.collapsed && report.by_pegasos && report.bound.is_none(), "{report:?}");
+    assert_eq!(report.lower_bound, proof.lower_bound, "the proof is kept");
+    assert!(w == fit(Solver::Pegasos).0 && w.iter().any(|w| *w != 0.0));
 }
 
 #[test]
