@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
-use super::results::{Comparison, DataSummary, Entry, Protocol, TestQuery, write};
+use super::results::{Comparison, DataSummary, Entry, MeanOver, Protocol, TestQuery, write};
 use super::{Plan, significance};
 use crate::files;
 use crate::memory;
@@ -34,6 +34,9 @@ pub(super) struct Ground {
     /// The dataset that everything was chosen on, where that is another one.
     pub(super) chosen_on: Option<String>,
     pub(super) ranked: Ranked,
+    pub(super) mean_over: MeanOver,
+    /// Whether rankers of feature lists learn from the validation lists once everything is chosen.
+    pub(super) refit: bool,
     pub(super) validation_queries: usize,
     pub(super) test_queries: Vec<TestQuery>,
 }
@@ -85,6 +88,8 @@ impl Course<'_> {
                 .map_or(ground.test_queries.len(), |values| values.iter().flatten().count()),
             chosen_on: ground.chosen_on,
             ranked: ground.ranked,
+            mean_over: ground.mean_over,
+            refit: ground.refit,
             measures: plan.measure_names(),
             tuned_by: plan.tuned_by.to_string(),
             test: plan.test.to_string(),

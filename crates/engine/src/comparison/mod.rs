@@ -12,6 +12,9 @@
 //! traces/NAME.jsonl       what was tried on the validation data, one trial a line
 //! ```
 //!
+//! Over folds of feature lists every fold has a model and a trace of its own, `models/NAME.fold1.model` and
+//! `traces/NAME.fold1.jsonl`, and `runs/NAME.run` has the queries of all folds, each ranked by the model of its fold.
+//!
 //! A result is kept by a hash of all that it depends on (the content of the dataset, the model and its settings, what
 //! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
 
@@ -28,9 +31,10 @@ mod significance;
 #[cfg(test)]
 mod tests;
 
-pub use folds::{Folds, Rankers, compare_folds};
+pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};
 pub use plan::{Plan, Planned, What};
 pub use results::{
-    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, Protocol, TestQuery,
+    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, MeanOver, Protocol,
+    TestQuery,
 };

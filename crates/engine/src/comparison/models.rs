@@ -11,7 +11,7 @@ use super::course::{Course, Entries, Ground, hash, make_folder};
 use super::making::Making;
 use super::measuring::TestSet;
 use super::plan::{Plan, Planned, What};
-use super::results::{Compared, Comparison, DataSummary, Entry, Figures, file_name, write};
+use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::dataset::{DOCUMENTS, Dataset, HeldOut, Holdout, Manifest, Split};
 use crate::matching::{MatchingModel, StackKind};
 use crate::model_file;
@@ -69,6 +69,8 @@ pub fn compare(
         data: DataSummary::of(making.learned_from()),
         chosen_on: refit.map(|_| DataSummary::of(dataset).name),
         ranked: validation.ranked(),
+        mean_over: MeanOver::Queries,
+        refit: false,
         validation_queries: validation.n_queries(),
         test_queries: run.test.queries(),
     };
@@ -166,6 +168,7 @@ impl Run<'_> {
                     curves: made.curves,
                     beats: Vec::new(),
                     beats_by: IndexMap::new(),
+                    notes: Vec::new(),
                 };
                 self.measure(&made.model, row, key, trained_key).map(Some)
             }
@@ -183,7 +186,7 @@ impl Run<'_> {
         progress.begin(&format!("{}: ranking the test queries", row.name), None, "");
         let name = row.name.clone();
         let measured = self.test.measure(model, self.making.learned_from(), seed)?;
-        let run = folder.join("runs").join(format!("{}.run", file_name(&name)));
+        let run = Comparison::run(folder, &name);
         crate::ranking::write_run(&run, &measured.rankings, &name)?;
         let row =
             Compared { test: measured.means, intervals: measured.intervals, bins: measured.bins, ..row };

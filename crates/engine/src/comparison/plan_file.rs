@@ -8,6 +8,7 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::folds::PlannedRanker;
 use super::plan::{Plan, Planned, What, proper, ranker_of, stack_params};
 use crate::files;
 use crate::matching::StackParams;
@@ -18,14 +19,15 @@ use crate::validation::Ranked;
 impl Plan {
     /// Reads a plan from a TOML file.
     pub fn read(path: &Path) -> Result<Self> {
-        let name = files::name_of(path);
-        let bytes = files::read_all(path)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(&name, "is not UTF-8"))?;
-        let file: File = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(0, |span| 1 + text[..span.start].matches('\n').count() as u64);
-            Error::parse(&name, line, e.message())
-        })?;
-        file.plan().map_err(|e| Error::format(&name, e.to_string()))
+        let file = File::read(path)?;
+        file.plan().map_err(|e| Error::format(files::name_of(path), e.to_string()))
+    }
+
+    /// Reads a plan for rankers of feature lists from a TOML file: how to compare, and what. Nothing is tuned unless the
+    /// file has `trials`.
+    pub fn read_rankers(path: &Path) -> Result<(Self, Vec<PlannedRanker>)> {
+        let file = File::read(path)?;
+        file.rankers().map_err(|e| Error::format(files::name_of(path), e.to_string()))
     }
 }
 
@@ -78,6 +80,26 @@ struct FileModel {
 }
 
 impl File {
+    fn read(path: &Path) -> Result<Self> {
+        let name = files::name_of(path);
+        let bytes = files::read_all(path)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(&name, "is not UTF-8"))?;
+        toml::from_str(text).map_err(|e| {
+            let line = e.span().map_or(0, |span| 1 + text[..span.start].matches('\n').count() as u64);
+            Error::parse(&name, line, e.message())
+        })
+    }
+
+    fn rankers(mut self) -> Result<(Plan, Vec<PlannedRanker>)> {
+        if self.candidates.is_some() {
+            return Err(Error::Params("`candidates` is for datasets; feature lists are ranked whole".into()));
+        }
+        self.trials = self.trials.or(Some(1));
+        let mut rankers = self.model.drain(..).map(FileModel::ranker).collect::<Result<Vec<_>>>()?;
+        rankers.extend(self.models.drain(..).map(|name| PlannedRanker::named(&name)));
+        Ok((self.plan()?, rankers))
+    }
+
     fn plan(self) -> Result<Plan> {
         let mut plan = Plan::default();
         if let Some(measures) = &self.measures {
@@ -105,7 +127,35 @@ impl File {
     }
 }
 
+/// What varies, by the names of parameters.
+fn space_of(model: &str, vary: IndexMap<String, Value>) -> Result<Space> {
+    let axis = |(parameter, values): (String, Value)| {
+        let axis = match values {
+            Value::Array(values) if !values.is_empty() => Axis::List(values),
+            Value::String(text) => {
+                Axis::parse(&text).map_err(|e| Error::Params(format!("model {model}: {e}")))?
+            }
+            _ => {
+                return Err(Error::Params(format!(
+                    "model {model}: vary.{parameter} is a list of values, or a range as in \"0.1..0.9\""
+                )));
+            }
+        };
+        Ok((parameter, axis))
+    };
+    Ok(Space(vary.into_iter().map(axis).collect::<Result<_>>()?))
+}
+
 impl FileModel {
+    fn ranker(self) -> Result<PlannedRanker> {
+        let Self { name, kind, of, set, vary, trials } = self;
+        if !of.is_empty() {
+            return Err(Error::Params(format!("model {name}: `of` is for models of a dataset")));
+        }
+        let space = vary.map(|vary| space_of(&name, vary)).transpose()?;
+        Ok(PlannedRanker { name, kind, settings: set.into_iter().collect(), space, trials })
+    }
+
     fn planned(self) -> Result<Planned> {
         let Self { name, kind, of, set, vary, trials } = self;
         let settings: Settings = set.into_iter().collect();
@@ -143,20 +193,7 @@ impl FileModel {
             }
             What::Single { kind: proper(&kind).to_owned(), settings }
         };
-        let axis = |(parameter, values): (String, Value)| {
-            let axis = match values {
-                Value::Array(values) if !values.is_empty() => Axis::List(values),
-                Value::String(text) => Axis::parse(&text).map_err(named)?,
-                _ => {
-                    return Err(Error::Params(format!(
-                        "model {name}: vary.{parameter} is a list of values, or a range as in \"0.1..0.9\""
-                    )));
-                }
-            };
-            Ok((parameter, axis))
-        };
-        let space =
-            vary.map(|vary| vary.into_iter().map(axis).collect::<Result<_>>()).transpose()?.map(Space);
+        let space = vary.map(|vary| space_of(&name, vary)).transpose()?;
         Ok(Planned { name, what, space, trials })
     }
 }

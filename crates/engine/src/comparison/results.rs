@@ -59,6 +59,12 @@ pub struct Protocol {
     pub chosen_on: Option<String>,
     /// Which documents were ranked.
     pub ranked: Ranked,
+    /// What the figures of the table are means over; intervals and tests are over queries in any case.
+    #[serde(default)]
+    pub mean_over: MeanOver,
+    /// Whether rankers of feature lists learned from the validation lists too, once everything was chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refit: bool,
     /// What was measured on the test queries.
     pub measures: Vec<String>,
     /// The measure that models were tuned by.
@@ -71,6 +77,17 @@ pub struct Protocol {
     pub seed: u64,
     /// Threads that trained and ranked.
     pub threads: usize,
+}
+
+/// What a figure of the table is a mean over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MeanOver {
+    /// The test queries.
+    #[default]
+    Queries,
+    /// The folds, each with the mean over its queries: LETOR's convention.
+    Folds,
 }
 
 /// A row of the table.
@@ -108,6 +125,9 @@ pub struct Compared {
     pub beats: Vec<String>,
     /// The same by every measure.
     pub beats_by: IndexMap<String, Vec<String>>,
+    /// What a reader should know of it, such as that it gives every document the same score.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Means over some of the test queries.
@@ -226,6 +246,16 @@ impl Comparison {
 
     pub(super) fn entry_path(folder: &Path, name: &str) -> PathBuf {
         folder.join("results").join(format!("{}.json", file_name(name)))
+    }
+
+    /// The file of a ranker of a fold, counted from 1.
+    pub fn fold_model(folder: &Path, name: &str, fold: usize) -> PathBuf {
+        folder.join("models").join(format!("{}.fold{fold}.model", file_name(name)))
+    }
+
+    /// The file of the rankings of a model.
+    pub fn run(folder: &Path, name: &str) -> PathBuf {
+        folder.join("runs").join(format!("{}.run", file_name(name)))
     }
 
     /// The file of a model.

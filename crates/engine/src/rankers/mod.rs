@@ -3,7 +3,7 @@
 //! | question | where |
 //! |---|---|
 //! | from lists to a model | [`train_ranker`] |
-//! | any ranker by name and settings | [`RankerRecipe`] |
+//! | any ranker by name and settings, and after training | [`RankerRecipe`], [`TrainedRanker`] |
 //! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
 //! | boosted trees | [`boosted`] |
 //! | scores of matching models as features | [`columns`] |
@@ -22,6 +22,7 @@ pub mod query_dependent;
 mod recipe;
 #[cfg(test)]
 mod tests;
+mod trained;
 mod training;
 
 use matchrank_core::data::List;
@@ -34,9 +35,11 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use cross_validation::{FoldFigures, cross_validate, cross_validate_with};
+pub use cross_validation::{FoldFigures, cross_validate};
+pub(crate) use cross_validation::{check_folds, train_and_validation};
 pub use importance::{FeatureImportance, PermutationImportance, permutation_importance};
-pub use recipe::RankerRecipe;
+pub use recipe::{RankerRecipe, RankerTraining, RecipeParams};
+pub use trained::TrainedRanker;
 pub use training::train_ranker;
 
 use crate::training::settings::params_from;

@@ -42,6 +42,7 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
         }],
         beats: Vec::new(),
         beats_by: IndexMap::new(),
+        notes: Vec::new(),
     };
     let top = vec![Vec::new(); values.len()];
     let per_query = [("ndcg@10".to_owned(), values)].into_iter().collect();
@@ -58,6 +59,8 @@ fn protocol() -> Protocol {
         test_queries: 40,
         chosen_on: None,
         ranked: Ranked::All,
+        mean_over: MeanOver::Queries,
+        refit: false,
         measures: vec!["ndcg@10".into()],
         tuned_by: "ndcg@10".into(),
         test: "t".into(),

@@ -6,9 +6,10 @@
 //! | random | the settings as they are, then combinations drawn at random |
 //! | halving | the same, with a share of the full effort first; the best third goes on with three times the effort, and the settings as they are always do |
 //!
-//! The effort is what training takes most of: dimensions, tuples, iterations ([`effort_of`]). Test judgments are never
-//! looked at. The same seed tries the same; a budget of time ends the sequence earlier or later.
+//! The effort is what training takes most of: dimensions, tuples, iterations ([`effort_of`]). Rankers of feature lists are
+//! tuned on validation lists in the same way ([`RankerTuner`]). Test judgments are never looked at. The same seed tries the same; a budget of time ends the sequence earlier or later.
 
+mod rankers;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use rankers::RankerTuner;
 pub use space::{Axis, Space};
 use trace::Trace;
 pub use trace::Trial;
@@ -245,7 +247,7 @@ impl Tuner<'_> {
         let base = start(kind, settings);
         let full = Recipe::new(kind, &base)?;
         full.validate()?;
-        check(&how.space, kind, &base, &full)?;
+        check(&how.space, &full.params(), &|varied| Recipe::new(kind, &over(&base, varied)).map(|_| ()))?;
         let depends_on = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "dataset": dataset.manifest.content_hash,
@@ -268,25 +270,21 @@ impl Tuner<'_> {
     }
 }
 
-/// A name or a value that the model does not have would fail in every trial.
-fn check(space: &Space, kind: &str, base: &[(String, Value)], full: &Recipe) -> Result<()> {
+/// Returns an error for a name or a value that the model does not have: it would fail in every trial. `params` are
+/// those that the search starts from, `make` makes the model with others in their place.
+fn check(space: &Space, params: &Value, make: &dyn Fn(&Varied) -> Result<()>) -> Result<()> {
+    let with = |name: &String, value: &Value| make(&[(name.clone(), value.clone())].into_iter().collect());
     for (name, axis) in &space.0 {
         match axis {
-            Axis::List(values) => {
-                for value in values {
-                    Recipe::new(kind, &over(base, &[(name.clone(), value.clone())].into_iter().collect()))?;
-                }
-            }
+            Axis::List(values) => values.iter().try_for_each(|value| with(name, value))?,
             Axis::Range { .. } => {
-                if full.params().get(name).is_some_and(|value| !value.is_number()) {
+                // An array is a path of numbers, such as that of lambda.
+                if params.get(name).is_some_and(|value| !value.is_number() && !value.is_array()) {
                     return Err(Error::Params(format!(
                         "{name}: a range is for a parameter that is a number"
                     )));
                 }
-                Recipe::new(
-                    kind,
-                    &over(base, &[(name.clone(), full.params()[name].clone())].into_iter().collect()),
-                )?;
+                with(name, &params[name])?;
             }
         }
     }
@@ -298,12 +296,18 @@ fn with_effort(kind: &str, mut settings: Settings, share: f64) -> Result<Recipe>
     if share < 1.0
         && let Some((name, least)) = effort_of(kind)
     {
-        let value = Recipe::new(kind, &settings)?.params()[name].as_u64().unwrap_or(least);
-        let less = ((value as f64 * share).round() as u64).clamp(least.min(value), value);
-        settings.retain(|(other, _)| other != name);
-        settings.push((name.to_owned(), less.into()));
+        let params = Recipe::new(kind, &settings)?.params();
+        lessen(&mut settings, name, least, share, &params);
     }
     Recipe::new(kind, &settings)
+}
+
+/// Sets a parameter to a share of its value, and not below `least`.
+fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &Value) {
+    let value = params[name].as_u64().unwrap_or(least);
+    let less = ((value as f64 * share).round() as u64).clamp(least.min(value), value);
+    settings.retain(|(other, _)| other != name);
+    settings.push((name.to_owned(), less.into()));
 }
 
 /// What a model is worth on the validation judgments.

@@ -6,7 +6,7 @@ use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{
     Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
 };
-use matchrank_core::ranking::{LambdaPath, Scaling, ScalingKind, Validation};
+use matchrank_core::ranking::{LambdaPath, Scaling, ScalingKind, Validation, beyond_the_end};
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
@@ -16,6 +16,9 @@ use super::table::QueryTable;
 
 /// Features of a document at most; documents are kept dense.
 const MOST_FEATURES: usize = 10_000;
+
+/// Lambdas beyond an end of the path that are tried at most.
+const MOST_BEYOND: usize = 4;
 
 /// Where query features are to come from.
 #[derive(Debug, Clone, Copy)]
@@ -125,27 +128,42 @@ pub fn train_query_dependent(
         };
         let learner = QueryDependent::new(params, lists.clone(), queries.clone(), columns)?;
         measure_all(&learner, &validation, &targets, measure, &mut trials, progress)?;
-        let lower_is_better = matches!(measure, Measure::Mre | Measure::PairwiseError);
         let figure = |trial: &LambdaTrial| {
             let figure = trial.validation.unwrap_or(f64::NEG_INFINITY);
-            if lower_is_better { -figure } else { figure }
+            if measure.higher_is_better() { figure } else { -figure }
         };
+        let next = |trials: &[LambdaTrial]| {
+            let path: Vec<(f64, f64)> = trials.iter().map(|trial| (trial.lambda, figure(trial))).collect();
+            beyond_the_end(&path)
+        };
+        for _ in 0..MOST_BEYOND {
+            let Some(lambda) = next(&trials) else { break };
+            let mut more = [LambdaTrial { lambda, validation: None, gap: None }];
+            measure_all(&learner, &validation, &targets, measure, &mut more, progress)?;
+            trials.insert(trials.partition_point(|trial| trial.lambda > lambda), more[0]);
+        }
         // Of equals the largest lambda.
         kept = (0..trials.len())
             .rev()
             .max_by(|&a, &b| figure(&trials[a]).total_cmp(&figure(&trials[b])))
             .unwrap_or(kept);
+        if next(&trials).is_some() {
+            progress.note(&format!(
+                "the best lambda, {:e}, is at the end of those that were tried; one beyond it may be better",
+                trials[kept].lambda
+            ));
+        }
         if let Some(gap) = trials[kept].gap.filter(|&gap| gap > 1.01 * params.tolerance) {
             progress.note(&format!(
                 "the functions of lambda {:e} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
                  --set max_iterations=... for more",
-                lambdas[kept], params.tolerance
+                trials[kept].lambda, params.tolerance
             ));
         }
     }
     QueryDependentModel::new(Parts {
         params: params.clone(),
-        lambda: lambdas[kept],
+        lambda: trials[kept].lambda,
         scaling,
         source,
         factors,

@@ -1,0 +1,189 @@
+//! Rankers of feature lists: the same search, on validation lists.
+//!
+//! A trial trains a ranker, which chooses epochs, lambda or the number of trees on the validation lists by itself, and is
+//! worth what that choice is worth there.
+
+use std::path::Path;
+
+use matchrank_core::data::FeatureLists;
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
+use matchrank_core::Result;
+use serde_json::{Value, json};
+
+use super::trace::Trace;
+use super::{Axis, Search, Space, Strategy, Tuned, check, lessen, over, search};
+use crate::rankers::{RankerRecipe, RankerTraining};
+use crate::training::settings::Settings;
+
+/// The parameter by which the effort of a ranker grows, and the least value of it that makes sense.
+fn effort_of(kind: &str) -> Option<(&'static str, u64)> {
+    match kind {
+        "perceptron" => Some(("epochs", 10)),
+        "slam" => Some(("epochs", 2)),
+        "mart" | "lambdamart" => Some(("trees", 20)),
+        _ => None,
+    }
+}
+
+/// A ranker with a share of the effort that its settings ask for.
+fn with_effort(
+    kind: &str,
+    mut settings: Settings,
+    scalings: &[ScalingKind],
+    share: f64,
+) -> Result<RankerRecipe> {
+    if share < 1.0
+        && let Some((name, least)) = effort_of(kind)
+    {
+        let params = RankerRecipe::new(kind, &settings, scalings)?.params();
+        lessen(&mut settings, name, least, share, &params);
+    }
+    RankerRecipe::new(kind, &settings, scalings)
+}
+
+impl Space {
+    /// What matters most for a ranker: of trees what users of LightGBM tune, of linear rankers the loss and the scaling.
+    /// Epochs, lambda and the number of trees are chosen in every trial.
+    pub fn of_ranker(kind: &str) -> Self {
+        let scaling = ("scaling", "min_max,z_score,query_z_score,query_min_max,none");
+        let trees = [
+            ("learning_rate", "0.02,0.05,0.1"),
+            ("leaves", "4,7,15,31"),
+            ("min_rows", "10,20,50,100"),
+            ("max_depth", "0,4,6"),
+            ("feature_fraction", "0.3,0.5,0.7,1"),
+            ("bagging_fraction", "0.5,0.7,0.9,1"),
+            ("bagging_freq", "1"),
+            ("lambda_l1", "0,0.1,1"),
+            ("lambda_l2", "0,1,10,100"),
+            ("min_gain_to_split", "0,0.01,0.1"),
+            ("max_bin", "63,255"),
+        ];
+        let mut axes: Vec<(&str, &str)> = match kind.split('/').next().unwrap_or(kind) {
+            "perceptron" => {
+                vec![("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"), ("rule", "misordered,printed"), scaling]
+            }
+            "slam" => vec![
+                ("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"),
+                ("delta", "0.3,1,3"),
+                ("epochs", "10,20,50"),
+                scaling,
+            ],
+            "ranksvm" => vec![("loss", "squared_hinge,hinge"), scaling],
+            "listnet" => vec![scaling],
+            "query-dependent" => vec![
+                ("neighbours", "10,15,30,60"),
+                ("novel_neighbours", "10,15,30,60"),
+                ("loss", "hinge,logistic"),
+                scaling,
+            ],
+            "mart" | "lambdamart" => trees.to_vec(),
+            _ => Vec::new(),
+        };
+        if kind == "lambdamart" {
+            axes.push(("truncation", "10,20,50"));
+        }
+        let axis = |text: &str| Axis::parse(text).expect("defaults are valid");
+        Self(axes.into_iter().map(|(name, values)| (name.to_owned(), axis(values))).collect())
+    }
+}
+
+/// Where the parameters of rankers are looked for.
+pub struct RankerTuner<'a> {
+    /// Lists to learn from.
+    pub train: &'a FeatureLists,
+    /// Lists that rankers are measured on.
+    pub validation: &'a FeatureLists,
+    /// What is measured.
+    pub measure: Measure,
+    /// Scalings, where no setting names one.
+    pub scalings: &'a [ScalingKind],
+    /// Query features and seed.
+    pub training: RankerTraining<'a>,
+    /// Names the content of the lists in a trace.
+    pub content: &'a str,
+    /// Keeps the trials; those it has are not made again.
+    pub trace: Option<&'a Path>,
+    /// Whether trials that depend on something else are thrown away, and no error.
+    pub replace: bool,
+    /// Asked before every trial; true ends the search, once a trial has a value.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+impl RankerTuner<'_> {
+    /// Finds the parameters of a ranker that are best on the validation lists. `settings` hold where nothing varies.
+    pub fn tune(
+        &self,
+        kind: &str,
+        settings: &[(String, Value)],
+        how: &Search,
+        progress: &dyn Progress,
+    ) -> Result<(RankerRecipe, Tuned)> {
+        let Self { train, validation, measure, scalings, training, content, trace, replace, stop } = *self;
+        let make = |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, scalings);
+        let full = make(settings)?;
+        full.validate()?;
+        check(&how.space, &full.params(), &|varied| make(&over(settings, varied)).map(|_| ()))?;
+        let depends_on = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "lists": content,
+            "model": kind,
+            "params": full.params(),
+            "measure": measure.to_string(),
+            "seed": training.seed,
+        });
+        let trace = match trace {
+            Some(path) => Trace::open(path, &depends_on, replace)?,
+            None => Trace::in_memory(),
+        };
+        // Less effort is the same effort for a ranker that has no parameter for it.
+        let strategy = match (how.strategy, effort_of(kind)) {
+            (Strategy::Halving, None) => Strategy::Random,
+            (strategy, _) => strategy,
+        };
+        let how = Search { strategy, ..how.clone() };
+        let tuned = search(&how, training.seed, trace, stop, progress, &mut |varied, share| {
+            let recipe = with_effort(kind, over(settings, varied), scalings, share)?;
+            recipe.validate()?;
+            let lists = Some((validation.clone(), measure));
+            let mut model = recipe.train(training, train.clone(), lists, &Silent)?;
+            match model.validated() {
+                Some(value) => Ok(value),
+                None => {
+                    model.know(training.query, validation)?;
+                    Ok(evaluate_ranker(&model, validation, &[measure])?.mean(0))
+                }
+            }
+        })?;
+        Ok((make(&tuned.settings(settings))?, tuned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_space_fits_its_ranker() {
+        for kind in RankerRecipe::KINDS.into_iter().chain(["query-dependent/knn"]) {
+            let space = Space::of_ranker(kind);
+            assert!(!space.0.is_empty(), "{kind}");
+            let make = |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, &[ScalingKind::MinMax]);
+            let full = make(&[]).unwrap();
+            check(&space, &full.params(), &|varied| make(&over(&[], varied)).map(|_| ())).unwrap();
+            for settings in space.grid(3000) {
+                for share in [1.0, 1.0 / 3.0, 1.0 / 9.0] {
+                    let recipe =
+                        with_effort(kind, settings.clone(), &[ScalingKind::MinMax], share).unwrap();
+                    recipe.validate().unwrap();
+                }
+            }
+            if let Some((name, _)) = effort_of(kind) {
+                let less = with_effort(kind, Settings::new(), &[ScalingKind::MinMax], 1.0 / 3.0).unwrap();
+                assert!(less.params()[name].as_u64() < full.params()[name].as_u64(), "{kind} {name}");
+            }
+        }
+    }
+}
