@@ -46,7 +46,6 @@ enum Command {
     Tune(Box<commands::tune::Args>),
     Compare(Box<commands::compare::Args>),
     Update(commands::update::Args),
-    CrossValidate(commands::rankers::cross_validate::Args),
     Features(commands::features::Args),
     Rank(commands::rank::Args),
     Explain(commands::explain::Args),
@@ -76,7 +75,7 @@ pub(crate) enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     match run(cli) {
         Ok(Outcome::Clean) => ExitCode::SUCCESS,
         Ok(Outcome::Problems) => ExitCode::from(1),
@@ -86,6 +85,17 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints what is wrong with the arguments, or the help that was asked for, and ends.
+fn refuse(error: &clap::Error) -> ! {
+    let _ = error.print();
+    if error.kind() == clap::error::ErrorKind::InvalidSubcommand
+        && std::env::args_os().any(|argument| argument == "cross-validate")
+    {
+        terminal::print_hint("cross-validate is `matchrank compare --letor FOLD1 FOLD2 FOLD3 ...` now");
+    }
+    std::process::exit(error.exit_code())
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
@@ -99,7 +109,6 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Tune(args) => commands::tune::run(*args, &cli.global),
         Command::Compare(args) => commands::compare::run(*args, &cli.global),
         Command::Update(args) => commands::update::run(args, &cli.global),
-        Command::CrossValidate(args) => commands::rankers::cross_validate::run(args, &cli.global),
         Command::Features(args) => commands::features::run(args, &cli.global),
         Command::Rank(args) => commands::rank::run(args, &cli.global),
         Command::Explain(args) => commands::explain::run(args, &cli.global),

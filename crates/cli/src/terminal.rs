@@ -161,6 +161,11 @@ pub(crate) fn print_error(error: &anyhow::Error) {
     say(&format!("error: {text}"));
 }
 
+/// Prints advice below an error.
+pub(crate) fn print_hint(text: &str) {
+    say(&format!("hint: {text}"));
+}
+
 /// Whether the reader of our output went away, as `head` does.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

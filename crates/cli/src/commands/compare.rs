@@ -2,25 +2,28 @@
 
 pub(crate) mod tables;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
-use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, Rankers};
+use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, PlannedRanker, Rankers};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
+use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput};
 use matchrank_engine::tuning::Strategy;
 use matchrank_engine::validation::Ranked;
+use serde_json::Value;
 
-use super::rankers::cross_validate::recipes;
-use super::rankers::{ScalingName, read_lists};
+use super::rankers::query_dependent::read_table;
+use super::rankers::{ScalingName, parse_columns, read_lists};
+use super::train::settings::parse_setting;
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome, interrupt};
 
-/// Train, tune and measure many models on a dataset, and say which is best
+/// Train, tune and measure many models on a dataset, or rankers on folds
 ///
 /// Every model is tuned on the validation judgments, trained with what was chosen, and measured once on the test
 /// judgments. Differences are tested between all pairs of models. What was made stays in --out and is made again only
@@ -30,24 +33,42 @@ use crate::{Global, Outcome, interrupt};
 /// Models: bm25, random-walk (rw), lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference;
 /// two of them with a weight, as in rmls+bm25; listnet, mart or lambdamart: a ranker over the scores of all
 /// single models named; stack: the better of listnet and lambdamart, with training clicks as features too; mart:bm25+pls over these.
+///
+/// With --letor rankers of feature lists are compared instead: perceptron, slam, ranksvm, listnet, mart, lambdamart,
+/// query-dependent (with other weights as query-dependent/knn, /uniform, ...). Each fold is tested on once: the fold
+/// before it (the last for the first) chooses epochs, lambdas and trees, all others are trained on. Figures are means over
+/// the folds. --out keeps the ranker of every fold, and the run over all folds.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Dataset folder made by `ingest`, with judgments for validation and test
     #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
     data: Option<PathBuf>,
-    /// Train what was chosen once more, on this dataset, and measure that: the same documents and test judgments, no
-    /// validation judgments, and the clicks that were kept back for validation. Rankers of stacks stay as they are,
-    /// though they learned with scores and counts of the fewer clicks
-    #[arg(long, value_name = "DATASET", requires = "data")]
-    refit: Option<PathBuf>,
-    /// Compare rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart, query-dependent) on these folds of LETOR
-    /// lists instead, at least three; each is tested on once, and the one before it chooses epochs, lambdas and trees
-    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "refit", "plan", "trials", "seconds", "strategy", "candidates"])]
+    /// Train what was chosen once more and measure that. With --data on this dataset: the same documents and test
+    /// judgments, no validation judgments, and the clicks that were kept back for validation. Rankers of stacks stay as
+    /// they are, though they learned with scores and counts of the fewer clicks. With --letor, where it takes no value, on
+    /// the training and the validation folds, with the epochs, lambda or trees that were chosen
+    #[arg(long, value_name = "DATASET", num_args = 0..=1)]
+    refit: Option<Option<PathBuf>>,
+    /// Compare rankers on these folds of LETOR lists instead, at least three files; every query belongs to one of them
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "candidates"])]
     letor: Vec<PathBuf>,
+    /// Set a parameter of every ranker of --letor
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting, requires = "letor")]
+    settings: Vec<(String, Value)>,
     /// How the features of --letor are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
+    /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
+    /// differ within a query]
+    #[arg(long, value_name = "LIST", value_parser = parse_columns, requires = "letor")]
+    query_columns: Option<QueryColumns>,
+    /// Query features in a file of their own, for query-dependent rankers
+    #[arg(long, value_name = "FILE", conflicts_with = "query_columns", requires = "letor")]
+    query_features: Option<PathBuf>,
+    /// Print every measure fold by fold, not the first alone
+    #[arg(long, requires = "letor")]
+    per_fold: bool,
     /// Models, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     models: Vec<String>,
@@ -57,7 +78,8 @@ pub(crate) struct Args {
     /// Folder for models, results and runs
     #[arg(long, default_value = "comparison", value_name = "DIR")]
     out: PathBuf,
-    /// Settings that are tried of every model, its defaults included; 1 for the defaults alone [default: 9]
+    /// Settings that are tried of every model, its defaults included; 1 for the defaults alone [default: 9; with --letor 1
+    /// unless --strategy or --seconds is given]. With --letor each fold is tuned by itself
     #[arg(long, value_name = "N")]
     trials: Option<usize>,
     /// Seconds for the tuning of every model; the trial that has begun is finished [default: no limit]
@@ -71,7 +93,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
     /// What models are tuned by on the validation queries; by default ndcg@10
-    #[arg(long, value_name = "MEASURE")]
+    #[arg(long, visible_alias = "measure", value_name = "MEASURE")]
     tuned_by: Option<Measure>,
     /// Which documents are ranked [default: the judged ones where most queries have irrelevant ones among them, else all]
     #[arg(long, value_enum, value_name = "WHICH")]
@@ -91,6 +113,8 @@ Examples:
   matchrank compare --data shop --plan plan.toml --format latex
   matchrank compare --data shop --refit shop-all-but-test --models bm25,rmls,stack
   matchrank compare --letor Fold*/test.txt --models ranksvm,listnet,lambdamart --out letor-models
+  matchrank compare --letor Fold*/test.txt --models lambdamart,slam --trials 20 --refit --out letor-tuned
+  matchrank compare --letor Fold*/test.txt --models ranksvm,query-dependent,query-dependent/knn --measures mre,err,ndcg@10
 
 A plan:
   models = [\"bm25\", \"rmls\", \"rmls+bm25\", \"mart\"]
@@ -103,7 +127,9 @@ A plan:
   kind = \"rmls\"                   # or combination, stack, listnet, mart, lambdamart with of = [\"a\", \"b\"]
   set = { d = 2000 }
   vary = { beta = [0.3, 0.5, 0.7], click_weight = \"0.1..4\" }
-  trials = 4";
+  trials = 4
+
+With --letor kinds are rankers, as in kind = \"lambdamart\", vary = { leaves = [7, 15], feature_fraction = \"0.3..1.0\" }.";
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum StrategyName {
@@ -164,7 +190,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Some(data) => {
             let plan = plan(&args)?.finish()?;
             let dataset = Dataset::open(data)?;
-            let more = args.refit.as_deref().map(Dataset::open).transpose()?;
+            let more = match &args.refit {
+                Some(None) => anyhow::bail!("--refit names the dataset to train on again, as in --refit shop-all-but-test"),
+                Some(Some(folder)) => Some(Dataset::open(folder)?),
+                None => None,
+            };
             let data = Data { dataset: &dataset, refit: more.as_ref() };
             let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
             (comparison::compare(&plan, data, out, seed, stop, &terminal)?, plan.models.len())
@@ -172,7 +202,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         None => folds(&args, global, &terminal)?,
     };
     terminal.finish();
-    terminal::print(&tables::render(&comparison, args.format)?)?;
+    terminal::print(&tables::render(&comparison, args.format, args.per_fold)?)?;
     if args.format == Format::Table {
         let what = if comparison.unfinished.is_empty() { "compared" } else { "interrupted" };
         terminal.done(&format!("{what}; models and results are in {}", args.out.display()), started);
@@ -182,25 +212,60 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 
 /// Rankers over folds.
 fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(Comparison, usize)> {
-    let rankers = Rankers { recipes: recipes(&args.models, &[])?, scalings: args.scaling.kinds().to_vec() };
-    let mut plan = Plan::default();
-    set_measures(&mut plan, args)?;
+    ensure!(
+        !matches!(args.refit, Some(Some(_))),
+        "--refit takes no value with --letor: rankers are trained again on the training and validation folds"
+    );
+    let (plan, rankers) = rankers(args)?;
     let mut hasher = blake3::Hasher::new();
     let mut lists = Vec::new();
     for path in &args.letor {
         hasher.update(&files::read_all(path)?);
         lists.push(read_lists(path, terminal)?);
     }
-    // The folder and the file: folds are often Fold1/test.txt, Fold2/test.txt.
-    let short = |path: &PathBuf| {
-        let parts: Vec<_> = path.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
-        parts.into_iter().rev().collect::<Vec<_>>().join("/")
-    };
-    let names: Vec<String> = args.letor.iter().map(short).collect();
-    let folds = Folds { lists, name: names.join(", "), content_hash: hasher.finalize().to_hex().to_string() };
+    let table = args.query_features.as_deref().map(read_table).transpose()?;
+    if let Some(path) = &args.query_features {
+        hasher.update(&files::read_all(path)?);
+    }
+    let columns = args.query_columns.clone().unwrap_or_default();
+    hasher.update(format!("{columns:?}").as_bytes());
+    let query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
+    let (scalings, refit) = (args.scaling.kinds().to_vec(), args.refit.is_some());
+    let rankers = Rankers { rankers, scalings, query, refit };
+    let names = args.letor.iter().map(|path| short(path)).collect();
+    let folds = Folds { lists, names, content_hash: hasher.finalize().to_hex().to_string() };
     let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
     let comparison = comparison::compare_folds(&folds, &rankers, &plan, out, seed, stop, terminal)?;
-    Ok((comparison, rankers.recipes.len()))
+    Ok((comparison, rankers.rankers.len()))
+}
+
+/// The folder and the file: folds are often Fold1/test.txt, Fold2/test.txt.
+fn short(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+    parts.into_iter().rev().collect::<Vec<_>>().join("/")
+}
+
+/// How rankers are compared, and which.
+fn rankers(args: &Args) -> anyhow::Result<(Plan, Vec<PlannedRanker>)> {
+    let (mut plan, mut rankers) = match &args.plan {
+        Some(path) => Plan::read_rankers(path)?,
+        None => (Plan { trials: 1, ..Plan::default() }, Vec::new()),
+    };
+    for name in args.models.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        if rankers.iter().all(|other| other.name != name) {
+            rankers.push(PlannedRanker::named(name));
+        }
+    }
+    for ranker in &mut rankers {
+        ranker.settings.extend(args.settings.iter().cloned());
+    }
+    let asked = args.strategy.is_some() || args.seconds.is_some();
+    let trials = if asked && plan.trials < 2 { Plan::default().trials } else { plan.trials };
+    plan.trials = args.trials.unwrap_or(trials);
+    plan.seconds = args.seconds.or(plan.seconds);
+    plan.strategy = args.strategy.map_or(plan.strategy, Strategy::from);
+    set_measures(&mut plan, args)?;
+    Ok((plan, rankers))
 }
 
 fn set_measures(plan: &mut Plan, args: &Args) -> anyhow::Result<()> {

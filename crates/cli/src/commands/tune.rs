@@ -1,5 +1,7 @@
 //! `tune`: the parameters of a model that are best on the validation judgments.
 
+mod rankers;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -9,6 +11,7 @@ use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
 use matchrank_engine::matching::MatchingModel;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::rankers::query_dependent::QueryColumns;
 use matchrank_engine::training::Recipe;
 use matchrank_engine::training::settings::plain;
 use matchrank_engine::tuning::{Axis, Search, Space, Strategy, Trial, Tuned, Tuner};
@@ -16,6 +19,7 @@ use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::{Value, json};
 
 use super::compare::{RankedName, StrategyName};
+use super::rankers::{ScalingName, parse_columns};
 use super::train::settings::parse_setting;
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome, interrupt};
@@ -25,15 +29,38 @@ use crate::{Global, Outcome, interrupt};
 /// Tries settings within --trials or --seconds and prints what they were worth. The test judgments are never looked
 /// at. With --trace every trial is kept in a file, and the same command, or one with more trials or another strategy,
 /// goes on from it. With --out the model is trained with the best settings and written.
+///
+/// Rankers of feature lists are tuned with --letor and --validation: perceptron, slam, ranksvm, listnet, mart, lambdamart,
+/// query-dependent. Every trial chooses epochs, lambda or the number of trees by itself.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which model: bm25, random-walk, lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference
+    /// Which model: bm25, random-walk, lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference, or a ranker
     #[arg(value_name = "MODEL")]
     model: String,
     /// Dataset folder made by `ingest`, with validation judgments
-    #[arg(long, value_name = "DATASET")]
-    data: PathBuf,
+    #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
+    data: Option<PathBuf>,
+    /// Tune a ranker on these LETOR lists instead, one file or several
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "candidates"], requires = "validation")]
+    letor: Vec<PathBuf>,
+    /// Validation lists of a ranker, one file or several
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "letor")]
+    validation: Vec<PathBuf>,
+    /// How the features of --letor are scaled, where that does not vary
+    #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
+    scaling: ScalingName,
+    /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
+    /// differ within a query]
+    #[arg(long, value_name = "LIST", value_parser = parse_columns, requires = "letor")]
+    query_columns: Option<QueryColumns>,
+    /// Query features in a file of their own, for query-dependent rankers
+    #[arg(long, value_name = "FILE", conflicts_with = "query_columns", requires = "letor")]
+    query_features: Option<PathBuf>,
+    /// Train the ranker of --out once more on --letor and --validation together, with the epochs, lambda or trees that were
+    /// chosen
+    #[arg(long, requires = "letor", requires = "out")]
+    refit: bool,
     /// What to vary: NAME=0.1,0.3,0.5 for these values, NAME=0.1..0.9 for a range (by factors where it spans 100 and
     /// more) [default: what matters most for the model; it is printed]
     #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis)]
@@ -71,7 +98,9 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank tune bm25 --data shop --strategy grid --trials 100
   matchrank tune rmls --data shop --vary beta=0.3,0.5,0.7 --vary click_weight=0.1..4 --trace rmls.jsonl --out rmls.model
-  matchrank tune ssi --data shop --strategy halving --trials 27 --seconds 600 --trace ssi.jsonl";
+  matchrank tune ssi --data shop --strategy halving --trials 27 --seconds 600 --trace ssi.jsonl
+  matchrank tune lambdamart --letor train.txt --validation vali.txt --trials 50 --refit --out trees.model
+  matchrank tune listnet --letor s1.txt s2.txt s3.txt --validation s4.txt --vary lambda=1e-6..1 --out l.model";
 
 fn parse_axis(text: &str) -> Result<(String, Axis), String> {
     let (name, values) = text.split_once('=').ok_or("expected NAME=VALUES, for example beta=0.1,0.3,0.5")?;
@@ -81,29 +110,23 @@ fn parse_axis(text: &str) -> Result<(String, Axis), String> {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    Recipe::new(&args.model, &args.settings)?;
     ensure!(args.trials > 0, "--trials must be at least 1");
     for path in args.out.iter().chain(&args.trace) {
         files::check_writable(path)?;
     }
-    let dataset = Dataset::open(&args.data)?;
+    let Some(data) = &args.data else { return rankers::run(&args, global, &terminal, started) };
+    Recipe::new(&args.model, &args.settings)?;
+    let dataset = Dataset::open(data)?;
     let ranked = args.candidates.map(Ranked::from);
     let Some(validation) = Validation::ranking(ranked, &dataset, global.seed, &terminal)? else {
         bail!(
             "{}: there are no validation judgments; ingest with --judgments validation=QRELS or --split",
-            args.data.display()
+            data.display()
         );
     };
     let validation = validation.by(args.measure);
     let space = if args.vary.is_empty() { Space::of_kind(&args.model) } else { Space(args.vary.clone()) };
-    let strategy = Strategy::from(args.strategy);
-    let search = Search {
-        space,
-        strategy,
-        trials: args.trials,
-        seconds: args.seconds,
-        higher_is_better: args.measure.higher_is_better(),
-    };
+    let search = search(&args, space);
     let tuner = Tuner {
         dataset: &dataset,
         validation: &validation,
@@ -119,7 +142,29 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         save(path, &model, &recipe, &dataset, global)?;
     }
     terminal.finish();
-    print(&args, &recipe, &tuned, &search)?;
+    finish(&args, &recipe.params(), &tuned, &search, &terminal, started)
+}
+
+fn search(args: &Args, space: Space) -> Search {
+    Search {
+        space,
+        strategy: Strategy::from(args.strategy),
+        trials: args.trials,
+        seconds: args.seconds,
+        higher_is_better: args.measure.higher_is_better(),
+    }
+}
+
+/// Prints what was tried, and ends.
+fn finish(
+    args: &Args,
+    params: &Value,
+    tuned: &Tuned,
+    search: &Search,
+    terminal: &Terminal,
+    started: Instant,
+) -> anyhow::Result<Outcome> {
+    print(args, params, tuned, search)?;
     if args.format == Format::Table {
         let wrote = args.out.as_deref().map_or(String::new(), |path| format!("; wrote {}", path.display()));
         let done = match (tuned.stopped, &args.out) {
@@ -143,11 +188,11 @@ fn save(
     model_file::save(path, model, &provenance).with_context(|| path.display().to_string())
 }
 
-fn print(args: &Args, recipe: &Recipe, tuned: &Tuned, search: &Search) -> anyhow::Result<()> {
+fn print(args: &Args, params: &Value, tuned: &Tuned, search: &Search) -> anyhow::Result<()> {
     let measure = args.measure.to_string();
     if args.format == Format::Json {
         let result = json!({
-            "model": args.model, "measure": measure, "best": tuned.best(), "params": recipe.params(),
+            "model": args.model, "measure": measure, "best": tuned.best(), "params": params,
             "trials": tuned.trials, "out_of_time": tuned.out_of_time, "stopped": tuned.stopped,
         });
         return terminal::print(&serde_json::to_string_pretty(&result)?);

@@ -251,9 +251,25 @@ fn parts_of_an_explanation_add_up_to_the_score() {
     }
 }
 
+/// Folds of the same lists under other names.
+fn folds(sizes: [u32; 3]) -> Vec<FeatureLists> {
+    let renamed = |(fold, n): (usize, u32)| {
+        let text = (0..n).flat_map(|query| (0..6).map(move |document| (query, document)));
+        let text: String = text
+            .map(|(query, document)| {
+                let noise = (query * 7 + document * 13) % 5;
+                let (grade, value, kind) = (document / 2, document * 10 + noise, query % 2);
+                format!("{grade} qid:{fold}-{query} 1:{value} 2:{noise} 3:{kind}\n")
+            })
+            .collect();
+        letor::parse("lists", text.as_bytes(), &Silent).unwrap()
+    };
+    sizes.into_iter().enumerate().map(renamed).collect()
+}
+
 #[test]
 fn folds_are_tested_by_models_that_have_not_seen_them() {
-    let folds: Vec<FeatureLists> = [4, 5, 6].map(lists).to_vec();
+    let folds = folds([4, 5, 6]);
     let params = RankerParams::new("ranksvm", &[]).unwrap();
     let measures = ["ndcg@10".parse().unwrap()];
     let run = |folds: &[FeatureLists]| {
@@ -267,4 +283,44 @@ fn folds_are_tested_by_models_that_have_not_seen_them() {
         .unwrap();
     assert_eq!(figures[0].model, alone);
     assert!(run(&folds[..2]).is_err());
+    // Three copies of one file would be learned by heart.
+    let error = run(&[lists(4), folds[1].clone(), lists(2)]).unwrap_err().to_string();
+    assert!(error.contains("query 0 is in two folds, fold 1 and fold 3"), "{error}");
+}
+
+#[test]
+fn what_was_chosen_is_trained_again_with_the_validation_lists() {
+    let columns = query_dependent::QueryColumns::default();
+    let how = RankerTraining { query: query_dependent::QueryInput::Columns(&columns), seed: 1 };
+    let measure = "ndcg@10".parse().unwrap();
+    let folds = folds([8, 5, 6]);
+    for kind in RankerRecipe::KINDS {
+        if matches!(kind, "mart" | "lambdamart") && !boosted::is_installed() {
+            continue;
+        }
+        let settings = if kind.ends_with("mart") { vec![("min_rows".to_owned(), 2.into())] } else { Vec::new() };
+        let recipe = RankerRecipe::new(kind, &settings, &[ScalingKind::ZScore]).unwrap();
+        let chosen = recipe.train(how, folds[0].clone(), Some((folds[1].clone(), measure)), &Silent).unwrap();
+        let settled = chosen.settled();
+        settled.validate().unwrap();
+        let params = settled.params();
+        match &chosen {
+            TrainedRanker::Boosted(model) => assert_eq!(params["trees"], model.trees.len().max(1)),
+            TrainedRanker::Linear(model) => match &model.report {
+                RankerReport::Perceptron(report) => assert_eq!(params["epochs"], report.kept),
+                RankerReport::Slam(report) => assert_eq!(params["lambda"], report.lambda),
+                RankerReport::Path(report) => assert_eq!(params["lambda"], report.lambda),
+            },
+            TrainedRanker::QueryDependent(model) => assert_eq!(params["lambda"], model.lambda()),
+        }
+        // The same lists once more: the choice alone gives the model that was chosen. A perceptron's state counts epochs.
+        let again = settled.train(how, folds[0].clone(), None, &Silent).unwrap();
+        let near = |a: f64, b: f64| (a - b).abs() <= 2e-3 * (1.0 + a.abs());
+        let scores = |model: &TrainedRanker| model.score_all(&folds[2]);
+        let same = scores(&again).iter().zip(scores(&chosen)).all(|(a, b)| near(*a, b));
+        assert!(same, "{kind}: {:?} {:?}", scores(&again), scores(&chosen));
+        let all = FeatureLists::concatenate(&[&folds[0], &folds[1]]);
+        let more = settled.train(how, all, None, &Silent).unwrap();
+        assert!(more.validated().is_none(), "{kind}");
+    }
 }

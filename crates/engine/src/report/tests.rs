@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Explained, Opened, Page, Pairs, ShownDocument, html};
 use crate::comparison::{
-    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Latency, Protocol, TestQuery,
+    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
 };
 use crate::dataset::{Split, Statistics};
 use crate::doctor::{Finding, Report, Severity};

@@ -4,27 +4,33 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use matchrank_core::measure::Measure;
-use matchrank_engine::comparison::{Compared, Comparison};
+use matchrank_engine::comparison::{Compared, Comparison, MeanOver};
 use matchrank_engine::validation::Ranked;
 
 use super::Format;
 use crate::commands::eval::table::letters;
 
-pub(crate) fn render(comparison: &Comparison, format: Format) -> anyhow::Result<String> {
+/// The table, and figures of the first measure by kind of query; with `per_fold` those of every measure by fold.
+pub(crate) fn render(comparison: &Comparison, format: Format, per_fold: bool) -> anyhow::Result<String> {
+    let measures = if per_fold { &comparison.split.measures[..] } else { &comparison.split.measures[..1] };
+    let binned: Vec<Cells> = bins(comparison)
+        .into_iter()
+        .flat_map(|by| measures.iter().map(move |measure| binned(comparison, by, measure)))
+        .collect();
     Ok(match format {
         Format::Json => serde_json::to_string_pretty(comparison)?,
         Format::Csv => csv(comparison)?,
         Format::Table | Format::Markdown => {
             let mut text = text_table(&main(comparison, Marks::Superscripts), format);
-            for bins in bins(comparison) {
-                let _ = write!(text, "\n{}", text_table(&binned(comparison, bins), format));
+            for cells in &binned {
+                let _ = write!(text, "\n{}", text_table(cells, format));
             }
             text + "\n" + &headline(comparison) + &legend(comparison)
         }
         Format::Latex => {
             let mut text = latex(&main(comparison, Marks::Latex));
-            for bins in bins(comparison) {
-                let _ = write!(text, "\n{}", latex(&binned(comparison, bins)));
+            for cells in &binned {
+                let _ = write!(text, "\n{}", latex(cells));
             }
             for line in legend(comparison).lines() {
                 let _ = write!(text, "\n% {line}");
@@ -125,16 +131,15 @@ fn main(comparison: &Comparison, marks: Marks) -> Cells {
     Cells { header, rows: comparison.models.iter().enumerate().map(row).collect(), left: 2 }
 }
 
-/// The first measure by kind of query: Tables 6 and 7 of the papers.
-fn binned(comparison: &Comparison, by: &str) -> Cells {
-    let measure = &comparison.split.measures[0];
+/// A measure by kind of query: Tables 6 and 7 of the papers.
+fn binned(comparison: &Comparison, by: &str, measure: &str) -> Cells {
     let bins = comparison.models.first().and_then(|model| model.bins.get(by));
     let mut header = vec![format!("{measure} by {by}")];
     header.extend(bins.into_iter().flatten().map(|bin| format!("{} ({})", bin.bin, bin.queries)));
     let row = |model: &Compared| {
         let mut row = vec![model.name.clone()];
         let bins = model.bins.get(by).into_iter().flatten();
-        row.extend(bins.map(|bin| format!("{:.4}", bin.figures[measure.as_str()])));
+        row.extend(bins.map(|bin| format!("{:.4}", bin.figures[measure])));
         row
     };
     Cells { header, rows: comparison.models.iter().map(row).collect(), left: 1 }
@@ -242,13 +247,30 @@ fn legend(comparison: &Comparison) -> String {
         Some(_) => ("one training", "the ten best of the collection"),
         None => ("training on all folds", "the scores of a list"),
     };
+    let means = match split.mean_over {
+        MeanOver::Queries => String::new(),
+        MeanOver::Folds => {
+            let n = comparison.models.first().and_then(|model| model.bins.get("fold")).map_or(0, Vec::len);
+            format!(
+                "figures are means over the {n} folds, as LETOR's are, not over all queries; intervals and tests are over \
+                 queries\n"
+            )
+        }
+    };
     let again = match &split.chosen_on {
         Some(name) => format!(
             "\neverything was chosen on {name}, then trained again on {}: validation is of the models before that",
             comparison.data.name
         ),
+        None if split.refit => "\nrankers were trained again on the training and validation folds with what was chosen: \
+             validation is of those before that"
+            .to_owned(),
         None => String::new(),
     };
+    let noted = comparison.models.iter().flat_map(|model| {
+        model.notes.iter().map(move |note| format!("\n{}: {note}", model.name))
+    });
+    let noted: String = noted.collect();
     let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
     let mut left_out: String = left_out.collect();
     if !comparison.unfinished.is_empty() {
@@ -261,8 +283,8 @@ fn legend(comparison: &Comparison) -> String {
     format!(
         "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {} test queries, measured once; {ranked}\n\
-         validation: {} over {} queries, on which parameters were chosen; seconds: {trained}; MiB: most memory \
-         of the process meanwhile; ms/query: {timed}, median{again}{left_out}",
+         {means}validation: {} over {} queries, on which parameters were chosen; seconds: {trained}; MiB: most memory \
+         of the process meanwhile; ms/query: {timed}, median{again}{noted}{left_out}",
         split.level, split.test_queries, split.tuned_by, split.validation_queries
     )
 }

@@ -57,6 +57,9 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
             String::new()
         }
     ));
+    if let Some(remark) = model.remark() {
+        terminal.note(&format!("{}: {remark}", args.model.display()));
+    }
     let text = serde_json::to_string_pretty(&exported)?;
     files::write_atomically(&args.out, |out| {
         writeln!(out, "{text}").map_err(|e| Error::io(files::name_of(&args.out), e))

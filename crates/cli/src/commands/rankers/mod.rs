@@ -1,7 +1,6 @@
 //! What commands do with rankers of feature lists.
 
 mod boosted;
-pub(crate) mod cross_validate;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod importance;

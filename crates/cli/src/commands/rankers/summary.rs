@@ -18,30 +18,26 @@ pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
             trials.collect::<Vec<_>>().join(", ")
         ));
     }
-    let RankerReport::Slam(report) = &model.report else { return };
-    if report.collapsed {
-        terminal.note(
-            "w = 0 is as good as any weights for this objective, so nothing was learned: wrong pairs cost more than right \
-             ones gain. Use `train perceptron`, which minimises the same losses online, or ranksvm or listnet",
-        );
-        return;
+    if let Some(remark) = model.remark() {
+        terminal.note(remark);
     }
-    let Some(bound) = &report.bound else {
-        terminal
-            .note("bound (23) is for lists that all count the same, and so is not given with query weights");
-        return;
-    };
-    let says = if bound.vacuous {
-        format!(
-            "which says nothing with losses up to 1; it would from {} lists on",
-            human(bound.lists_needed)
-        )
-    } else {
-        "in expectation".to_owned()
+    let RankerReport::Slam(report) = &model.report else { return };
+    let Some(bound) = &report.bound else { return };
+    let says = match bound.lists_needed {
+        _ if !bound.vacuous => "in expectation".to_owned(),
+        Some(needed) => format!("which says nothing with losses up to 1; it would from {} lists on", human(needed)),
+        None => "which says nothing with losses up to 1, however many lists there are".to_owned(),
     };
     terminal.note(&format!(
-        "bound (23): at most {:.3} beyond the best weights of this norm, {says} (n = {}, R_X = {:.3}, 2 sum v = {:.3}, B = {:.3})",
-        bound.excess, bound.n, bound.radius, bound.lipschitz, bound.norm
+        "bound (23): at most {:.3} beyond the best weights of norm B, {says} (lambda = {}, n = {}, R_X = {:.3}, 2 sum v = \
+         {:.3}; B = {:.3} is the ball that holds the minimiser beforehand, so the bound is above the loss of w = 0, {:.3})",
+        bound.excess,
+        bound.lambda,
+        bound.n,
+        bound.radius,
+        bound.lipschitz,
+        bound.norm,
+        report.objective_at_zero
     ));
 }
 

@@ -44,14 +44,17 @@ pub(crate) enum Model {
     },
     /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
     ///
-    /// On data whose features order documents poorly the minimiser is w = 0; that is found out and reported.
+    /// On data whose features order documents poorly the minimiser is w = 0, for every lambda. Where that is proved, the
+    /// default keeps the mean iterate of Pegasos instead, which is not at the minimum and ranks well, and says so.
     ///
     /// Parameters for --set:
     ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
     ///   delta=1              the margin
-    ///   solver=bundle        bundle: proves how near the minimum it is; pegasos: stochastic
+    ///   solver=auto          auto: bundle, and pegasos where that proves w = 0; bundle: proves how
+    ///                        near the minimum it is; pegasos: stochastic
     ///   lambda=[1,...,1e-5]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses; without --validation 0.01
+    ///                        validation chooses, beyond an end too if that is best; without
+    ///                        --validation 0.01
     ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
     ///   max_iterations=500   iterations of bundle for each lambda, at most
     ///   epochs=20            passes of pegasos for each lambda
@@ -64,7 +67,8 @@ pub(crate) enum Model {
     /// Parameters for --set:
     ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
     ///   lambda=[10,...,1e-6] weight of ||w||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses; without --validation 0.01
+    ///                        validation chooses, beyond an end too if that is best; without
+    ///                        --validation 0.01
     ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
     ///   max_iterations=500   iterations for each lambda, at most
     #[command(verbatim_doc_comment, after_help = EXAMPLES)]
@@ -73,7 +77,8 @@ pub(crate) enum Model {
     ///
     /// Parameters for --set:
     ///   lambda=[1,...,1e-6]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses; without --validation 0.01
+    ///                        validation chooses, beyond an end too if that is best; without
+    ///                        --validation 0.01
     ///   tolerance=0.001      gradient, relative, at which to stop
     ///   max_iterations=500   iterations for each lambda, at most
     #[command(verbatim_doc_comment, after_help = EXAMPLES)]
@@ -115,6 +120,15 @@ pub(crate) enum Model {
     ///   learning_rate=0.05   what the values of each tree are multiplied by
     ///   leaves=7             leaves of a tree
     ///   min_rows=50          rows of a leaf at least
+    ///   max_depth=0          depth of a tree at most; 0 for no limit
+    ///   feature_fraction=1   share of the features that each tree may split on
+    ///   bagging_fraction=1   share of the rows that trees are grown on
+    ///   bagging_freq=0       trees after which rows are drawn anew; at least 1 for bagging
+    ///   lambda_l1=0          weight of the absolute values of leaves
+    ///   lambda_l2=0          weight of the squares of leaves
+    ///   min_gain_to_split=0  gain of a split at least
+    ///   min_sum_hessian_in_leaf=0.001  sum of second derivatives of a leaf at least
+    ///   max_bin=255          values that a feature is rounded to, at most
     #[command(verbatim_doc_comment, after_help = boosted::EXAMPLES)]
     Mart(boosted::Args),
     /// LambdaMART: boosted trees that learn which exchanges of documents would better NDCG
@@ -127,6 +141,15 @@ pub(crate) enum Model {
     ///   learning_rate=0.05   what the values of each tree are multiplied by
     ///   leaves=7             leaves of a tree
     ///   min_rows=50          rows of a leaf at least
+    ///   max_depth=0          depth of a tree at most; 0 for no limit
+    ///   feature_fraction=1   share of the features that each tree may split on
+    ///   bagging_fraction=1   share of the rows that trees are grown on
+    ///   bagging_freq=0       trees after which rows are drawn anew; at least 1 for bagging
+    ///   lambda_l1=0          weight of the absolute values of leaves
+    ///   lambda_l2=0          weight of the squares of leaves
+    ///   min_gain_to_split=0  gain of a split at least
+    ///   min_sum_hessian_in_leaf=0.001  sum of second derivatives of a leaf at least
+    ///   max_bin=255          values that a feature is rounded to, at most
     ///   truncation=20        documents at the top of a list whose order counts
     #[command(verbatim_doc_comment, after_help = boosted::EXAMPLES)]
     Lambdamart(boosted::Args),

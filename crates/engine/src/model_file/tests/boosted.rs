@@ -22,7 +22,14 @@ pub(super) fn trees(n_features: usize) -> BoostedModel {
 }
 
 fn fixture() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files/lambdamart_v1.safetensors")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files/lambdamart_v2.safetensors")
+}
+
+/// The first version knew five parameters; the others have LightGBM's defaults.
+#[test]
+fn trees_of_the_first_version_are_read() {
+    let (model, _) = load_boosted(&fixture().with_file_name("lambdamart_v1.safetensors")).unwrap();
+    assert_eq!(model, trees(3));
 }
 
 fn bytes_of(model: &BoostedModel) -> Vec<u8> {

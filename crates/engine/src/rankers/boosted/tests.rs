@@ -80,3 +80,64 @@ fn grades_that_lambdamart_cannot_take_are_refused() {
     assert!(train_boosted(Objective::Mart, &params, &lists, None, 7, &Silent).is_ok());
     assert!(BoostedParams { leaves: 1, ..params }.validate().is_err());
 }
+
+/// Old files and old seeds: what is not set is not said, and so is LightGBM's default.
+#[test]
+fn parameters_that_are_not_set_are_not_named() {
+    let text = |params: BoostedParams| params.text(Objective::Mart, &lists(1), 7);
+    let default = text(BoostedParams::default());
+    for name in ["max_depth", "feature_fraction", "bagging", "lambda_l", "min_gain", "min_sum_hessian", "max_bin"] {
+        assert!(!default.contains(name), "{default}");
+    }
+    let params = BoostedParams {
+        max_depth: 4,
+        feature_fraction: 0.5,
+        bagging_fraction: 0.8,
+        bagging_freq: 1,
+        lambda_l1: 0.25,
+        lambda_l2: 10.0,
+        min_gain_to_split: 0.125,
+        min_sum_hessian_in_leaf: 2.0,
+        max_bin: 63,
+        ..Default::default()
+    };
+    params.validate().unwrap();
+    assert_eq!(
+        text(params).strip_prefix(&default),
+        Some(
+            " max_depth=4 feature_fraction=0.5 bagging_fraction=0.8 bagging_freq=1 lambda_l1=0.25 lambda_l2=10 \
+             min_gain_to_split=0.125 min_sum_hessian_in_leaf=2 max_bin=63"
+        )
+    );
+    let wrong = BoostedParams { bagging_fraction: 0.8, ..Default::default() }.validate().unwrap_err();
+    assert!(wrong.to_string().contains("needs bagging_freq"), "{wrong}");
+    assert!(BoostedParams { max_bin: 1, ..Default::default() }.validate().is_err());
+    assert!(BoostedParams { lambda_l2: f64::NAN, ..Default::default() }.validate().is_err());
+}
+
+/// Every parameter reaches LightGBM: it grows other trees.
+#[test]
+fn parameters_change_the_trees() {
+    if !is_installed() {
+        return;
+    }
+    let train = lists(1);
+    let grow = |params: BoostedParams| {
+        train_boosted(Objective::LambdaMart, &params, &train, None, 7, &Silent).unwrap().trees
+    };
+    let base = BoostedParams { trees: 5, min_rows: 10, ..Default::default() };
+    let plain = grow(base);
+    for (name, params) in [
+        ("max_depth", BoostedParams { max_depth: 1, ..base }),
+        ("feature_fraction", BoostedParams { feature_fraction: 0.4, ..base }),
+        ("bagging", BoostedParams { bagging_fraction: 0.5, bagging_freq: 1, ..base }),
+        ("lambda_l1", BoostedParams { lambda_l1: 1.0, ..base }),
+        ("lambda_l2", BoostedParams { lambda_l2: 10.0, ..base }),
+        ("min_gain_to_split", BoostedParams { min_gain_to_split: 1e9, ..base }),
+        ("min_sum_hessian_in_leaf", BoostedParams { min_sum_hessian_in_leaf: 1e9, ..base }),
+        ("max_bin", BoostedParams { max_bin: 2, ..base }),
+    ] {
+        assert!(grow(params) != plain, "{name}");
+        assert!(grow(params) == grow(params), "{name}: the same seed, the same trees");
+    }
+}
