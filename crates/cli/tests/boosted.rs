@@ -66,12 +66,38 @@ fn trees_are_grown_rank_and_are_looked_at() {
         is_explained(&folder, kind);
         is_worth(&folder, kind);
     }
-    let folds =
-        "cross-validate --letor train.txt vali.txt test.txt --models lambdamart,listnet --set min_rows=5";
-    assert!(folder.refused(folds).contains("min_rows"), "listnet has no such parameter");
-    let figures =
-        folder.json("cross-validate --letor train.txt vali.txt test.txt --models lambdamart --format json");
-    assert!(figures["models"][0]["measures"]["ndcg@10"].as_f64().unwrap() > 0.9, "{figures}");
+    let folds = "compare --letor train.txt vali.txt test.txt --out c";
+    let error = folder.refused(&format!("{folds} --models lambdamart,listnet --set min_rows=5"));
+    assert!(error.contains("listnet: min_rows: the model has no such parameter"), "{error}");
+    let figures = folder.json(&format!("{folds} --models lambdamart --format json"));
+    assert!(figures["models"][0]["test"]["ndcg@10"].as_f64().unwrap() > 0.9, "{figures}");
+}
+
+/// Trees are tuned over what users of LightGBM tune, and grown again on all lists with the number that was chosen.
+#[test]
+fn trees_are_tuned_and_refitted() {
+    let folder = letor();
+    if !is_installed(&folder) {
+        return;
+    }
+    let lists = "--letor train.txt --validation vali.txt";
+    let tune = format!("tune lambdamart {lists} --set trees=40 --trials 4 --trace t.jsonl");
+    let first = folder.json(&format!("{tune} --out tuned.model --format json"));
+    assert_eq!(first["trials"].as_array().unwrap().len(), 4, "{first}");
+    let varied = &first["trials"][1]["settings"];
+    for name in ["leaves", "min_rows", "feature_fraction", "bagging_fraction", "lambda_l2", "truncation"] {
+        assert!(varied.get(name).is_some(), "{name}: {varied}");
+    }
+    // The trace is gone on with.
+    let more = folder.json(&format!("{tune} --format json").replace("--trials 4", "--trials 6"));
+    assert_eq!(more["trials"][0]["seconds"], first["trials"][0]["seconds"], "kept");
+    assert_eq!(folder.read("t.jsonl").lines().count(), 7);
+    folder.json(&format!("{tune} --refit --out refitted.model --format json"));
+    let looked = |model: &str| folder.json(&format!("inspect {model} --format json"));
+    let (tuned, refitted) = (looked("tuned.model"), looked("refitted.model"));
+    assert_eq!(refitted["trees"], tuned["trees"], "as many as validation chose");
+    assert_eq!(refitted["provenance"]["data"]["lists"], 80, "{refitted}");
+    assert_eq!(tuned["provenance"]["data"]["lists"], 60);
 }
 
 fn adds(explained: &Value) -> f64 {

@@ -131,8 +131,8 @@ fn tables_come_in_every_format_and_plans_from_files() {
     assert!(folder.refused("compare --data data").contains("nothing to compare"));
 }
 
-#[test]
-fn rankers_over_folds() {
+/// Three folds of ten lists each.
+fn folds() -> Folder {
     let folder = Folder::new();
     for fold in 0..3 {
         let lines: String = (0..30)
@@ -143,8 +143,16 @@ fn rankers_over_folds() {
             .collect();
         folder.write(&format!("fold{fold}.txt"), &lines);
     }
-    let call = "compare --letor fold0.txt fold1.txt fold2.txt --models ranksvm,listnet --out c --format json";
-    let made = folder.json(call);
+    folder
+}
+
+const FOLDS: &str = "--letor fold0.txt fold1.txt fold2.txt";
+
+#[test]
+fn rankers_over_folds() {
+    let folder = folds();
+    let call = format!("compare {FOLDS} --models ranksvm,listnet --out c --format json");
+    let made = folder.json(&call);
     assert_eq!(made["models"].as_array().unwrap().len(), 2);
     assert_eq!(made["split"]["test_queries"], 30);
     for row in made["models"].as_array().unwrap() {
@@ -154,13 +162,95 @@ fn rankers_over_folds() {
         assert!(mean > 0.8, "{mean}");
     }
     let before = changed(&folder, "c/results/ranksvm.json");
-    assert_eq!(folder.json(call)["models"], made["models"]);
+    assert_eq!(folder.json(&call)["models"], made["models"]);
     assert_eq!(changed(&folder, "c/results/ranksvm.json"), before);
-    assert!(
-        folder
-            .refused("compare --letor fold0.txt fold1.txt fold2.txt --models rmls")
-            .contains("no ranker called rmls")
+    // As after being killed before the last model was written: the same result again.
+    std::fs::remove_file(folder.path().join("c/models/ranksvm.fold3.model")).unwrap();
+    let again = folder.json(&call);
+    assert_eq!(model(&again, "ranksvm")["test"], model(&made, "ranksvm")["test"]);
+    assert!(changed(&folder, "c/results/ranksvm.json") > before);
+    assert!(folder.path().join("c/models/ranksvm.fold3.model").is_file());
+    assert!(folder.refused(&format!("compare {FOLDS} --models rmls")).contains("no ranker called rmls"));
+    let error = folder.refused(&format!("compare {FOLDS} --models listnet --refit fold0.txt"));
+    assert!(error.contains("--refit takes no value with --letor"), "{error}");
+    assert!(folder.refused("compare --data x --models bm25 --set d=1").contains("--letor"));
+}
+
+#[test]
+fn rankers_are_tuned_and_refitted_fold_by_fold() {
+    let folder = folds();
+    let call = format!("compare {FOLDS} --models perceptron,listnet --trials 4 --out c --format json");
+    let made = folder.json(&call);
+    for name in ["perceptron", "listnet"] {
+        let row = model(&made, name);
+        assert!(
+            row["trials"].as_u64().unwrap() >= 12 && row["tuning_seconds"].as_f64().unwrap() > 0.0,
+            "{row}"
+        );
+        for fold in 1..=3 {
+            let trace = folder.read(&format!("c/traces/{name}.fold{fold}.jsonl"));
+            let trials: Vec<Value> =
+                trace.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert!(trials.iter().any(|trial| trial["settings"].as_object().unwrap().is_empty()), "{trace}");
+            assert!(trials.iter().any(|trial| trial["settings"]["scaling"].is_string()), "{trace}");
+        }
+    }
+    // A better validation figure than that of the defaults, or the same.
+    let plain = folder.json(&format!("compare {FOLDS} --models perceptron,listnet --out p --format json"));
+    for name in ["perceptron", "listnet"] {
+        let of = |made: &Value| model(made, name)["validation"]["ndcg@10"].as_f64().unwrap();
+        assert!(of(&made) >= of(&plain), "{name}");
+        assert_eq!(model(&plain, name)["trials"], 0);
+    }
+    assert_eq!(folder.json(&call)["models"], made["models"], "kept");
+    let text = folder.text(&format!("compare {FOLDS} --models listnet --refit --out r"));
+    assert!(text.contains("trained again on the training and validation folds"), "{text}");
+    let lists = |model: &str| {
+        folder.json(&format!("inspect {model} --format json"))["provenance"]["data"]["lists"].clone()
+    };
+    assert_eq!(
+        (lists("r/models/listnet.fold1.model"), lists("p/models/listnet.fold1.model")),
+        (20.into(), 10.into())
     );
+
+    folder.write(
+        "plan.toml",
+        "models = [\"ranksvm\"]\nmeasures = [\"ndcg@10\"]\n[[model]]\nname = \"wide\"\nkind = \"listnet\"\n\
+         set = { tolerance = 0.01 }\nvary = { lambda = \"1e-4..1\", scaling = [\"none\", \"z_score\"] }\ntrials = 3\n",
+    );
+    let planned = folder.json(&format!("compare {FOLDS} --plan plan.toml --out q --format json"));
+    assert_eq!(model(&planned, "ranksvm")["trials"], 0);
+    assert_eq!(
+        (&model(&planned, "wide")["trials"], &model(&planned, "wide")["kind"]),
+        (&9.into(), &"listnet".into())
+    );
+    assert_eq!(model(&planned, "wide")["params"]["tolerance"], 0.01);
+}
+
+#[test]
+fn a_ranker_is_tuned_on_lists() {
+    let folder = folds();
+    let lists = "--letor fold0.txt fold1.txt --validation fold2.txt";
+    let tune = format!("tune listnet {lists} --vary lambda=1e-5..1 --vary scaling=none,z_score --trials 5");
+    let text = folder.text(&format!("{tune} --trace t.jsonl --out l.model"));
+    assert!(text.contains("best on validation:") && text.contains("scaling"), "{text}");
+    let looked = folder.json("inspect l.model --format json");
+    assert_eq!(looked["provenance"]["data"]["lists"], 20, "both files");
+    let other = folder.refused(&format!("{tune} --trace t.jsonl --seed 2"));
+    assert!(other.contains("trials of another search"), "{other}");
+    let again = folder.json(&format!("{tune} --refit --out r.model --format json"));
+    assert!(again["params"]["lambda"].is_f64(), "the one that was chosen: {again}");
+    assert_eq!(folder.json("inspect r.model --format json")["provenance"]["data"]["lists"], 30);
+    for (args, expected) in [
+        ("tune listnet --letor fold0.txt", "--validation"),
+        (&format!("tune rmls {lists}"), "no ranker called rmls"),
+        (&format!("tune listnet {lists} --vary depth=1,2"), "depth: the model has no such parameter"),
+        (&format!("tune listnet {lists} --vary scaling=1..2"), "a range is for a parameter that is a number"),
+        (&format!("tune listnet {lists} --measure mre"), "better when smaller"),
+    ] {
+        let error = folder.refused(args);
+        assert!(error.contains(expected), "{args}: {error}");
+    }
 }
 
 #[test]

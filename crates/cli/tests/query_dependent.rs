@@ -1,4 +1,4 @@
-//! Query-dependent rankers through the real binary: trained, ranked with, explained, inspected, cross-validated.
+//! Query-dependent rankers through the real binary: trained, ranked with, explained, inspected, compared over folds.
 
 mod matchrank;
 
@@ -171,18 +171,18 @@ fn folds_and_files_of_query_features() {
     let folds = "--letor f0.txt f1.txt f2.txt f3.txt";
     let models = "--models ranksvm,query-dependent,query-dependent/knn,query-dependent/uniform";
     let figures = folder.json(&format!(
-        "cross-validate {folds} {models} --query-columns 3 --measures mre,err,ndcg@10 --format json"
+        "compare {folds} {models} --query-columns 3 --measures mre,err,ndcg@10 --out a --format json"
     ));
-    let mre = |i: usize| figures["models"][i]["measures"]["mre"].as_f64().unwrap();
+    let mre = |i: usize| figures["models"][i]["test"]["mre"].as_f64().unwrap();
     assert!(mre(1) < 0.1 && mre(2) < 0.1 && mre(0) > 0.2 && mre(3) > 0.2, "{figures}");
-    assert_eq!(figures["models"][2]["model"], "query-dependent/knn");
+    assert_eq!(figures["models"][2]["name"], "query-dependent/knn");
     let rows: String =
         (0..40).map(|i| format!("{i}\t{}\t{}\n", i % 2, if i % 2 == 0 { "a" } else { "b" })).collect();
     folder.write("q.tsv", format!("query\tkind\ttopic:category\n{rows}"));
     let figures = folder.json(&format!(
-        "cross-validate {folds} --models query-dependent --query-features q.tsv --measures mre --format json"
+        "compare {folds} --models query-dependent --query-features q.tsv --measures mre --out b --format json"
     ));
-    assert!(figures["models"][0]["measures"]["mre"].as_f64().unwrap() < 0.1, "{figures}");
+    assert!(figures["models"][0]["test"]["mre"].as_f64().unwrap() < 0.1, "{figures}");
     folder
         .text("train query-dependent --letor f0.txt --query-features q.tsv --set lambda=0.01 --out t.model");
     let (_, _, notes) = folder.run("rank --model t.model --letor f3.txt --out t.run");
@@ -190,7 +190,7 @@ fn folds_and_files_of_query_features() {
     let (code, _, notes) =
         folder.run("rank --model t.model --letor f3.txt --query-features q.tsv --out t.run");
     assert!(code == 0 && !notes.contains("have no query features"), "{notes}");
-    let error = folder.refused("cross-validate --letor f0.txt f1.txt f2.txt --models query-dependent/far");
+    let error = folder.refused("compare --letor f0.txt f1.txt f2.txt --models query-dependent/far");
     assert!(error.contains("weights"), "{error}");
 }
 

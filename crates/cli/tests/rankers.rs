@@ -1,4 +1,4 @@
-//! Rankers of feature lists through the real binary: trained, cross-validated, explained, updated, exported.
+//! Rankers of feature lists through the real binary: trained, compared over folds, explained, updated, exported.
 
 mod matchrank;
 
@@ -127,13 +127,22 @@ fn settings_scalings_and_weights() {
     assert!(with.iter().zip(&without).all(|(a, b)| (a - b).abs() < 1e-6), "{with:?} {without:?}");
     let (_, _, err) =
         folder.run("train slam --letor train.txt --query-weights weights.tsv --set lambda=0.1 --out x.model");
-    assert!(
-        err.contains("1 of its queries are not among the lists")
-            && err.contains("not given with query weights"),
-        "{err}"
-    );
-    let (_, _, err) = folder.run("train slam --letor train.txt --set lambda=0.1 --out x.model");
+    assert!(err.contains("1 of its queries are not among the lists") && !err.contains("bound (23)"), "{err}");
+    // The bound holds for the minimiser and a lambda that was fixed beforehand, and is never below the loss of w = 0.
+    let train = "train slam --letor train.txt --set lambda=0.1 --out x.model";
+    let (_, _, err) = folder.run(train);
     assert!(err.contains("bound (23): at most") && err.contains("R_X = "), "{err}");
+    let made = folder.json(&format!("{train} --format json"));
+    let (report, bound) = (&made["report"]["slam"], &made["report"]["slam"]["bound"]);
+    let number = |value: &Value| value.as_f64().unwrap();
+    let (b, l) = (number(&bound["norm"]), number(&bound["radius"]) * number(&bound["lipschitz"]));
+    let expected = 0.1 * b * b / 2.0 + 4.0 * (0.1 * b + l).powi(2) / (0.1 * number(&bound["n"]));
+    assert!((number(&bound["excess"]) - expected).abs() < 1e-9, "{bound}");
+    assert!((0.1 * b * b / 2.0 - number(&report["objective_at_zero"])).abs() < 1e-9, "{report}");
+    for other in ["--set solver=pegasos", "--validation vali.txt --set lambda=[1,0.1]"] {
+        let (code, _, err) = folder.run(&format!("{train} {other}"));
+        assert!(code == 0 && !err.contains("bound (23)"), "{other}: {err}");
+    }
     folder.write("weights.tsv", "3\tmany\n");
     let error = folder.refused("train slam --letor train.txt --query-weights weights.tsv --out x.model");
     assert!(error.contains("weights.tsv:1: `query<TAB>weight` is expected"), "{error}");
@@ -156,43 +165,116 @@ fn settings_scalings_and_weights() {
     assert!(folder.refused("train listnet --letor broken.txt --out x.model").contains("broken.txt:2"));
 }
 
-/// No weights order lists whose grades have nothing to do with their features.
-#[test]
-fn a_collapse_is_said_with_advice() {
-    let folder = Folder::new();
-    let noise: String = (0..120)
-        .map(|i: u32| {
-            let random = |k: u32| (i + 1).wrapping_mul(2_654_435_761).wrapping_mul(k) >> 24;
-            format!("{} qid:{} 1:{} 2:{}\n", random(3) % 3, i / 6, random(5), random(7))
-        })
-        .collect();
-    folder.write("noise.txt", noise);
-    let (code, out, err) = folder.run("train slam --letor noise.txt --validation noise.txt --out x.model");
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(err.contains("w = 0 is as good as any weights") && err.contains("train perceptron"), "{err}");
-    assert!(folder.text("inspect x.model").contains("All weights are 0"));
+/// Lists whose grades have nothing to do with their features: no weights order them.
+fn noise(from: u32, to: u32) -> String {
+    let row = |i: u32| {
+        let random = |k: u32| (i + 1).wrapping_mul(2_654_435_761).wrapping_mul(k) >> 24;
+        format!("{} qid:{} 1:{} 2:{}\n", random(3) % 3, i / 6, random(5), random(7))
+    };
+    (6 * from..6 * to).map(row).collect()
 }
 
 #[test]
-fn folds_are_cross_validated() {
+fn a_collapse_is_said_and_left() {
+    let folder = Folder::new();
+    folder.write("noise.txt", noise(0, 20));
+    let train = "train slam --letor noise.txt --validation noise.txt --out x.model";
+    let (code, out, err) = folder.run(&format!("{train} --set solver=bundle"));
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains("all weights are 0") && err.contains("Pegasos"), "{err}");
+    assert!(folder.text("inspect x.model").contains("All weights are 0"));
+    let (_, _, err) = folder.run("export elasticsearch x.model --out x.json");
+    assert!(err.contains("x.model: all weights are 0 and every document gets the same score"), "{err}");
+    // The default goes on where (4) has nothing to learn from.
+    let (code, out, err) = folder.run(train);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        err.contains("w = 0 minimises the objective") && err.contains("mean iterate of Pegasos"),
+        "{err}"
+    );
+    assert!(!folder.text("inspect x.model").contains("All weights are 0"));
+    let (_, _, err) = folder.run("export elasticsearch x.model --out x.json");
+    assert!(err.contains("w = 0 minimises the objective"), "{err}");
+
+    for k in 0..3 {
+        folder.write(&format!("f{k}.txt"), noise(20 * k, 20 * k + 20));
+    }
+    let compare = "compare --letor f0.txt f1.txt f2.txt --models slam --out c";
+    let text = folder.text(&format!("{compare} --set solver=bundle"));
+    assert!(text.contains("slam: in all folds: all weights are 0"), "{text}");
+    let text = folder.text(compare);
+    assert!(text.contains("slam: in all folds: w = 0 minimises the objective"), "{text}");
+}
+
+#[test]
+fn folds_are_compared_and_kept() {
     let folder = Folder::new();
     for k in 0..4 {
         folder.write(&format!("f{k}.txt"), lists(10 * k, 10 * k + 10));
     }
-    let table = folder.text("cross-validate --letor f0.txt f1.txt f2.txt f3.txt --per-fold");
-    assert_eq!(table.matches("perceptron").count(), 5, "{table}");
-    let figures = folder.json(
-        "cross-validate --letor f0.txt f1.txt f2.txt f3.txt --models ranksvm,slam --scaling auto --format json",
-    );
-    let models = figures["models"].as_array().unwrap();
-    assert_eq!((models.len(), models[0]["queries"].as_u64()), (2, Some(40)), "{figures}");
-    assert!(models[0]["measures"]["ndcg@10"].as_f64().unwrap() > 0.99, "{figures}");
-    let csv = folder.text("cross-validate --letor f0.txt f1.txt f2.txt --models listnet --format csv");
-    assert!(csv.starts_with("model,fold,queries,ndcg@1,ndcg@3,ndcg@5,ndcg@10,map\nlistnet,all,30,"), "{csv}");
-    let error = folder.refused("cross-validate --letor f0.txt f1.txt");
+    let compare = "compare --letor f0.txt f1.txt f2.txt f3.txt --models ranksvm,slam --scaling auto --out c";
+    let made = folder.json(&format!("{compare} --format json"));
+    let models = made["models"].as_array().unwrap();
+    assert_eq!((models.len(), made["split"]["test_queries"].as_u64()), (2, Some(40)), "{made}");
+    assert_eq!(made["split"]["mean_over"], "folds");
+    assert!(models[0]["test"]["ndcg@10"].as_f64().unwrap() > 0.99, "{made}");
+    let table = folder.text(&format!("{compare} --per-fold"));
+    assert!(table.contains("means over the 4 folds, as LETOR's are, not over all queries"), "{table}");
+    assert!(table.contains("map by fold") && table.contains("ndcg@3 by fold"), "{table}");
+    assert!(!folder.text(compare).contains("map by fold"));
+    // The ranker of every fold, and one run over all of them that is worth what the table says.
+    let qrels: String = lists(0, 40)
+        .lines()
+        .map(|line| {
+            let parts: Vec<&str> = line.split_whitespace().collect();
+            format!("{} 0 {} {}\n", &parts[1][4..], parts[parts.len() - 1], parts[0])
+        })
+        .collect();
+    folder.write("all.qrels", qrels);
+    for name in ["ranksvm", "slam"] {
+        assert_eq!(folder.read(&format!("c/runs/{name}.run")).lines().count(), 320);
+        let eval = format!("eval --qrels all.qrels --run c/runs/{name}.run --measures ndcg@10 --format json");
+        let found = folder.json(&eval)["runs"][0]["measures"]["ndcg@10"].as_f64().unwrap();
+        let row = models.iter().find(|model| model["name"] == name).unwrap();
+        // Folds of ten queries each: the mean over folds is that over queries.
+        assert!((found - row["test"]["ndcg@10"].as_f64().unwrap()).abs() < 1e-6, "{name}: {found} {row}");
+        for fold in 1..=4 {
+            let rank = format!(
+                "rank --model c/models/{name}.fold{fold}.model --letor f{}.txt --out x.run",
+                fold - 1
+            );
+            folder.text(&rank);
+            let first = folder.read("x.run").lines().next().unwrap().to_owned();
+            let kept = folder.read(&format!("c/runs/{name}.run"));
+            assert!(kept.lines().any(|line| line.starts_with(&first)), "{first}");
+        }
+    }
+    let csv = folder.text(&format!("{compare} --format csv"));
+    assert!(csv.contains("ranksvm,ranksvm,fold,fold 4,10,"), "{csv}");
+
+    let error = folder.refused("compare --letor f0.txt f1.txt --models listnet --out d");
     assert!(error.contains("at least three"), "{error}");
-    let error = folder.refused("cross-validate --letor f0.txt f1.txt f2.txt --models trees");
+    let error = folder.refused("compare --letor f0.txt f1.txt f2.txt --models trees --out d");
     assert!(error.contains("there is no ranker called trees; there are perceptron, slam"), "{error}");
+    let error = folder.refused("cross-validate --letor f0.txt f1.txt f2.txt");
+    assert!(error.contains("compare --letor"), "{error}");
+    // Three copies of one file would be tested on by rankers that learned from them.
+    folder.write("copy.txt", lists(35, 45));
+    let error = folder.refused("compare --letor f0.txt f1.txt f3.txt copy.txt --models listnet --out d");
+    assert!(error.contains("query 35 is in two folds, f3.txt and copy.txt"), "{error}");
+}
+
+#[test]
+fn a_ranker_that_fails_leaves_the_others() {
+    let folder = Folder::new();
+    for k in 0..3 {
+        folder.write(&format!("f{k}.txt"), lists(10 * k, 10 * k + 10));
+    }
+    // No feature belongs to queries alone, and there is no way to compare them.
+    let (code, out, err) =
+        folder.run("compare --letor f0.txt f1.txt f2.txt --models query-dependent,listnet --out c");
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("left out: query-dependent:") && out.contains("best by ndcg@10: listnet"), "{out}");
 }
 
 #[test]

@@ -274,7 +274,10 @@ mod tests {
         assert_eq!(bound.to_string(), format!("{:.4} with probability 0.9", bound.value));
         // Scores from -1 to 1, one pair with 10,000 clicks: a bound below 2 B R that says nothing about any score.
         let clicks = of(1000, 10_000.0);
-        assert!(clicks.value > 4000.0 && clicks.value < clicks.largest_gap && clicks.is_vacuous(), "{clicks}");
+        assert!(
+            clicks.value > 4000.0 && clicks.value < clicks.largest_gap && clicks.is_vacuous(),
+            "{clicks}"
+        );
         assert_eq!(clicks.scale(), 2.0);
         assert!(!of(1_000_000_000_000, 10_000.0).is_vacuous());
         // Responses below 1 make the largest gap the smaller scale.

@@ -191,7 +191,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let plan = plan(&args)?.finish()?;
             let dataset = Dataset::open(data)?;
             let more = match &args.refit {
-                Some(None) => anyhow::bail!("--refit names the dataset to train on again, as in --refit shop-all-but-test"),
+                Some(None) => anyhow::bail!(
+                    "--refit names the dataset to train on again, as in --refit shop-all-but-test"
+                ),
                 Some(Some(folder)) => Some(Dataset::open(folder)?),
                 None => None,
             };

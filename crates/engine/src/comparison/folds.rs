@@ -20,7 +20,8 @@ use super::Plan;
 use super::course::{Cost, Course, Ground, hash, timed};
 use super::measuring::interval;
 use super::results::{
-    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, TestQuery, file_name, write,
+    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, TestQuery, file_name,
+    write,
 };
 use crate::model_file::Provenance;
 use crate::rankers::query_dependent::QueryInput;
@@ -121,7 +122,9 @@ fn check_rankers(rankers: &Rankers<'_>) -> Result<()> {
         let recipe = RankerRecipe::new(kind, settings, &rankers.scalings);
         recipe.and_then(|recipe| recipe.validate()).map_err(|e| Error::Params(format!("{name}: {e}")))?;
         if rankers.rankers[..i].iter().any(|other| file_name(&other.name) == file_name(name)) {
-            return Err(Error::Params(format!("two rankers are called {name}; give them names of their own")));
+            return Err(Error::Params(format!(
+                "two rankers are called {name}; give them names of their own"
+            )));
         }
     }
     Ok(())
@@ -361,7 +364,10 @@ impl FoldRun<'_> {
             params,
             validation: Figures::from([(plan.tuned_by.to_string(), mean(&|fold| fold.validation))]),
             test: named(&|m| mean(&|fold| fold.evaluation.mean(m))),
-            intervals: per_query.iter().map(|(name, values)| (name.clone(), interval(values, seed))).collect(),
+            intervals: per_query
+                .iter()
+                .map(|(name, values)| (name.clone(), interval(values, seed)))
+                .collect(),
             bins: IndexMap::from([("fold".to_owned(), by_fold)]),
             seconds: tested.iter().map(|fold| fold.cost.seconds).sum(),
             tuning_seconds: tested.iter().flat_map(|fold| &fold.trials).map(|trial| trial.seconds).sum(),

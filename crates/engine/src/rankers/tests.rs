@@ -298,7 +298,8 @@ fn what_was_chosen_is_trained_again_with_the_validation_lists() {
         if matches!(kind, "mart" | "lambdamart") && !boosted::is_installed() {
             continue;
         }
-        let settings = if kind.ends_with("mart") { vec![("min_rows".to_owned(), 2.into())] } else { Vec::new() };
+        let settings =
+            if kind.ends_with("mart") { vec![("min_rows".to_owned(), 2.into())] } else { Vec::new() };
         let recipe = RankerRecipe::new(kind, &settings, &[ScalingKind::ZScore]).unwrap();
         let chosen = recipe.train(how, folds[0].clone(), Some((folds[1].clone(), measure)), &Silent).unwrap();
         let settled = chosen.settled();

@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
+use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
-use matchrank_core::Result;
 use serde_json::{Value, json};
 
 use super::trace::Trace;
@@ -63,7 +63,11 @@ impl Space {
         ];
         let mut axes: Vec<(&str, &str)> = match kind.split('/').next().unwrap_or(kind) {
             "perceptron" => {
-                vec![("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"), ("rule", "misordered,printed"), scaling]
+                vec![
+                    ("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"),
+                    ("rule", "misordered,printed"),
+                    scaling,
+                ]
             }
             "slam" => vec![
                 ("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"),
@@ -170,13 +174,13 @@ mod tests {
         for kind in RankerRecipe::KINDS.into_iter().chain(["query-dependent/knn"]) {
             let space = Space::of_ranker(kind);
             assert!(!space.0.is_empty(), "{kind}");
-            let make = |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, &[ScalingKind::MinMax]);
+            let make =
+                |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, &[ScalingKind::MinMax]);
             let full = make(&[]).unwrap();
             check(&space, &full.params(), &|varied| make(&over(&[], varied)).map(|_| ())).unwrap();
             for settings in space.grid(3000) {
                 for share in [1.0, 1.0 / 3.0, 1.0 / 9.0] {
-                    let recipe =
-                        with_effort(kind, settings.clone(), &[ScalingKind::MinMax], share).unwrap();
+                    let recipe = with_effort(kind, settings.clone(), &[ScalingKind::MinMax], share).unwrap();
                     recipe.validate().unwrap();
                 }
             }

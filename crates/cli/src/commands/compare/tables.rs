@@ -262,14 +262,17 @@ fn legend(comparison: &Comparison) -> String {
             "\neverything was chosen on {name}, then trained again on {}: validation is of the models before that",
             comparison.data.name
         ),
-        None if split.refit => "\nrankers were trained again on the training and validation folds with what was chosen: \
+        None if split.refit => {
+            "\nrankers were trained again on the training and validation folds with what was chosen: \
              validation is of those before that"
-            .to_owned(),
+                .to_owned()
+        }
         None => String::new(),
     };
-    let noted = comparison.models.iter().flat_map(|model| {
-        model.notes.iter().map(move |note| format!("\n{}: {note}", model.name))
-    });
+    let noted = comparison
+        .models
+        .iter()
+        .flat_map(|model| model.notes.iter().map(move |note| format!("\n{}: {note}", model.name)));
     let noted: String = noted.collect();
     let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
     let mut left_out: String = left_out.collect();

@@ -25,7 +25,9 @@ pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
     let Some(bound) = &report.bound else { return };
     let says = match bound.lists_needed {
         _ if !bound.vacuous => "in expectation".to_owned(),
-        Some(needed) => format!("which says nothing with losses up to 1; it would from {} lists on", human(needed)),
+        Some(needed) => {
+            format!("which says nothing with losses up to 1; it would from {} lists on", human(needed))
+        }
         None => "which says nothing with losses up to 1, however many lists there are".to_owned(),
     };
     terminal.note(&format!(

@@ -86,7 +86,9 @@ fn grades_that_lambdamart_cannot_take_are_refused() {
 fn parameters_that_are_not_set_are_not_named() {
     let text = |params: BoostedParams| params.text(Objective::Mart, &lists(1), 7);
     let default = text(BoostedParams::default());
-    for name in ["max_depth", "feature_fraction", "bagging", "lambda_l", "min_gain", "min_sum_hessian", "max_bin"] {
+    for name in
+        ["max_depth", "feature_fraction", "bagging", "lambda_l", "min_gain", "min_sum_hessian", "max_bin"]
+    {
         assert!(!default.contains(name), "{default}");
     }
     let params = BoostedParams {
