@@ -41,7 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok((state.averaged(), report.kept.to_string()))
         }),
         ("slam bundle", |s, v| {
-            let (w, r) = fit_slam(&SlamParams::default(), s, Some(v), 1, &Silent)?;
+            let params = SlamParams { solver: Solver::Bundle, ..SlamParams::default() };
+            let (w, r) = fit_slam(&params, s, Some(v), 1, &Silent)?;
             Ok((w, format!("{:e}{}", r.lambda, if r.collapsed { " collapsed" } else { "" })))
         }),
         ("slam pegasos", |s, v| {

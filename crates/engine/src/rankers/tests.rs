@@ -89,8 +89,11 @@ fn a_list_of_weight_zero_is_as_if_it_were_not_there() {
         letor::parse("x", b"1 qid:1 1:2 2:1\n0 qid:1 1:3 2:4\n1 qid:2 1:5 2:1\n0 qid:2 1:1 2:2\n", &Silent)
             .unwrap();
     let one = letor::parse("x", b"1 qid:2 1:5 2:1\n0 qid:2 1:1 2:2\n", &Silent).unwrap();
-    for params in all_params().into_iter().filter(|params| !matches!(params, RankerParams::Perceptron(_))) {
-        // Pegasos aside, which is not the default, nothing depends on the order of lists.
+    // Pegasos and the perceptron aside, nothing depends on the order of lists.
+    let of = |kind: &str, settings: &[(String, Value)]| RankerParams::new(kind, settings).unwrap();
+    for params in
+        [of("slam", &[("solver".into(), "bundle".into())]), of("ranksvm", &[]), of("listnet", &[])]
+    {
         let weights = |lists, weights| {
             train_ranker(&params, &[ScalingKind::None], lists, weights, None, 1, &Silent)
                 .unwrap()
@@ -286,6 +289,42 @@ fn folds_are_tested_by_models_that_have_not_seen_them() {
     // Three copies of one file would be learned by heart.
     let error = run(&[lists(4), folds[1].clone(), lists(2)]).unwrap_err().to_string();
     assert!(error.contains("query 0 is in two folds, fold 1 and fold 3"), "{error}");
+}
+
+/// Grades that rise with feature 1 in half of the queries and fall in the others, as feature 2 says.
+#[test]
+fn the_lambda_of_a_query_dependent_ranker_is_found_beyond_the_path() {
+    let text = |queries: std::ops::Range<u32>| -> String {
+        let rows = queries.flat_map(|query| (0..6u32).map(move |i| (query, i)));
+        rows.map(|(query, i)| {
+            let grade = if query % 2 == 0 { i / 2 } else { 2 - i / 2 };
+            format!("{grade} qid:{query} 1:{} 2:{}\n", i + (query * 5 + i * 3) % 4, query % 2)
+        })
+        .collect()
+    };
+    let read = |queries| letor::parse("x", text(queries).as_bytes(), &Silent).unwrap();
+    let columns = query_dependent::QueryColumns::default();
+    let input = query_dependent::QueryInput::Columns(&columns);
+    let train = |lambdas: &[f64]| {
+        let settings = [("lambda".to_owned(), serde_json::json!(lambdas))];
+        let params = params_from(&settings).unwrap();
+        let validation = Some((read(20..40), "ndcg@3".parse().unwrap()));
+        let (scaling, lists) = (ScalingKind::MinMax, read(0..20));
+        query_dependent::train_query_dependent(&params, scaling, lists, input, validation, &Silent).unwrap()
+    };
+    let figures = |model: &query_dependent::QueryDependentModel| -> Vec<(f64, f64)> {
+        model.trials().iter().map(|trial| (trial.lambda, trial.validation.unwrap())).collect()
+    };
+    for lambdas in [[1e4, 1e3], [1e-3, 1e-4], [1.0, 0.1]] {
+        let model = train(&lambdas);
+        let tried = figures(&model);
+        let best = tried.iter().map(|(_, figure)| *figure).fold(0.0, f64::max);
+        assert_eq!(model.validated(), Some(best), "{tried:?}");
+        assert!(tried.windows(2).all(|pair| pair[0].0 > pair[1].0), "{tried:?}");
+        let ends = [tried[0].1, tried[tried.len() - 1].1];
+        let alone = tried.iter().filter(|(_, figure)| *figure == best).count() == 1 && ends.contains(&best);
+        assert!(!alone || tried.len() == 2 + 4, "inside, or all that may be tried: {tried:?}");
+    }
 }
 
 #[test]

@@ -32,7 +32,9 @@ pub(super) fn section(page: &Page) -> Markup {
                             } }
                     }
                     None => li { "Each fold was tested on once, by rankers trained on the others but the one before it, which "
-                        "chose epochs, lambdas and numbers of trees by " (measure(&split.tuned_by)) ". Means are over folds." }
+                        "chose epochs, lambdas and numbers of trees by " (measure(&split.tuned_by)) ". "
+                        @if split.refit { "With these, rankers were trained again on that fold too. " }
+                        "Means are over folds; intervals and tests are over queries." }
                 }
                 li { "Then, and only then, every model ranked " (counted(split.test_queries, "test query", "test queries"))
                     ", once: test was measured once. " (ranked) }
@@ -41,6 +43,9 @@ pub(super) fn section(page: &Page) -> Markup {
                 li { "Every pair of models was compared by the " (test(&split.test)) " over queries; p-values are "
                     "corrected for the number of pairs (Holm), and a difference counts as real below " (split.level) ". "
                     "Intervals are the middle 95 % of means over resampled queries." }
+            }
+            @for model in &page.comparison.models {
+                @for note in &model.notes { p.note { (model.name) ": " (note) } }
             }
             dl.facts {
                 dt { "matchrank" } dd { (page.comparison.version) }
