@@ -389,7 +389,7 @@ fn notes(tested: &[Tested]) -> Vec<String> {
     let mut folds: IndexMap<&str, Vec<usize>> = IndexMap::new();
     for (fold, result) in (1..).zip(tested) {
         for note in &result.notes {
-            let of_note = folds.entry(note).or_default();
+            let of_note = folds.entry(note.as_str()).or_default();
             if of_note.last() != Some(&fold) {
                 of_note.push(fold);
             }

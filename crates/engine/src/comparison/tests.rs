@@ -1,13 +1,16 @@
-//! Comparisons that are interrupted, and folders that hold the files of another.
+//! Comparisons that are interrupted, over datasets and folds, and folders that hold the files of another.
 
 use std::cell::Cell;
 use std::path::Path;
 
+use matchrank_core::data::letor;
 use matchrank_core::progress::Silent;
+use matchrank_core::ranking::ScalingKind;
 
 use super::*;
 use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, ingest};
+use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 
 /// Documents of two groups of words; queries of either group click documents of their own.
 fn dataset(folder: &Path) -> Dataset {
@@ -106,4 +109,52 @@ fn stacks_are_chosen_by_the_measure_that_all_are() {
     assert_eq!(map.models[2].validation["map"], map.models[2].params["kept"]["validation"]);
     let errors = by("mre", "mre");
     assert!(errors.left_out["listnet"].contains("better when larger"), "{:?}", errors.left_out);
+}
+
+/// Three folds of eight lists that feature 1 orders.
+fn folds() -> Folds {
+    let fold = |k: u32| {
+        let rows = (8 * k..8 * k + 8).flat_map(|query| (0..6).map(move |i| (query, i)));
+        let text: String = rows
+            .map(|(query, i)| format!("{} qid:{query} 1:{} 2:{}\n", i / 2, i + query % 3, i % 2))
+            .collect();
+        letor::parse("x", text.as_bytes(), &Silent).unwrap()
+    };
+    let names = ["a", "b", "c"].map(String::from).to_vec();
+    Folds { lists: (0..3).map(fold).collect(), names, content_hash: "folds".into() }
+}
+
+#[test]
+fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folds, columns) = (folds(), QueryColumns::default());
+    let rankers = Rankers {
+        rankers: ["ranksvm", "listnet"].map(PlannedRanker::named).to_vec(),
+        scalings: vec![ScalingKind::MinMax],
+        query: QueryInput::Columns(&columns),
+        refit: false,
+    };
+    let run = |stop: &dyn Fn() -> bool, trials: usize| {
+        let plan = Plan { trials, ..Plan::default() };
+        compare_folds(&folds, &rankers, &plan, folder.path(), 1, stop, &Silent).unwrap()
+    };
+    // Asked before every ranker and every fold: stopped before the second fold of the second ranker.
+    let asked = Cell::new(0);
+    let half = run(&|| asked.replace(asked.get() + 1) >= 6, 1);
+    assert_eq!(half.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["ranksvm"]);
+    assert_eq!(
+        (half.unfinished.as_slice(), half.split.mean_over),
+        (&["listnet".to_owned()][..], MeanOver::Folds)
+    );
+    let whole = run(&|| false, 1);
+    assert!(whole.unfinished.is_empty() && whole.models.len() == 2);
+    assert_eq!(whole.models[0].seconds, half.models[0].seconds, "kept");
+    assert_eq!(run(&|| false, 1).models, whole.models, "all are kept");
+    // Tuning changes the key, and the trials of a fold are gone on with.
+    let tuned = run(&|| false, 3);
+    assert!(tuned.models.iter().all(|model| model.trials >= 9), "three of each fold at least");
+    std::fs::remove_file(Comparison::entry_path(folder.path(), "listnet")).unwrap();
+    let again = run(&|| false, 3);
+    assert_eq!(again.models[1].tuning_seconds, tuned.models[1].tuning_seconds, "the trials are kept");
+    assert_eq!(again.models[1].test, tuned.models[1].test);
 }

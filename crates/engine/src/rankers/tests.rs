@@ -91,8 +91,7 @@ fn a_list_of_weight_zero_is_as_if_it_were_not_there() {
     let one = letor::parse("x", b"1 qid:2 1:5 2:1\n0 qid:2 1:1 2:2\n", &Silent).unwrap();
     // Pegasos and the perceptron aside, nothing depends on the order of lists.
     let of = |kind: &str, settings: &[(String, Value)]| RankerParams::new(kind, settings).unwrap();
-    for params in
-        [of("slam", &[("solver".into(), "bundle".into())]), of("ranksvm", &[]), of("listnet", &[])]
+    for params in [of("slam", &[("solver".into(), "bundle".into())]), of("ranksvm", &[]), of("listnet", &[])]
     {
         let weights = |lists, weights| {
             train_ranker(&params, &[ScalingKind::None], lists, weights, None, 1, &Silent)
