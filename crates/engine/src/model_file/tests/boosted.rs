@@ -22,14 +22,7 @@ pub(super) fn trees(n_features: usize) -> BoostedModel {
 }
 
 fn fixture() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files/lambdamart_v2.safetensors")
-}
-
-/// The first version knew five parameters; the others have LightGBM's defaults.
-#[test]
-fn trees_of_the_first_version_are_read() {
-    let (model, _) = load_boosted(&fixture().with_file_name("lambdamart_v1.safetensors")).unwrap();
-    assert_eq!(model, trees(3));
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files/lambdamart_v1.safetensors")
 }
 
 fn bytes_of(model: &BoostedModel) -> Vec<u8> {
@@ -52,6 +45,16 @@ fn the_bytes_are_those_of_the_fixture_before_and_after_loading() {
     let (model, _) = load_boosted(&fixture()).unwrap();
     assert_eq!(model, trees(3));
     assert_eq!(model.trees.value(&[0.0, 0.5, 0.0]), 1.0);
+}
+
+#[test]
+fn parameters_that_are_not_the_defaults_are_kept() {
+    let mut model = trees(3);
+    model.params = BoostedParams { feature_fraction: 0.5, lambda_l2: 10.0, max_depth: 3, ..model.params };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    save_boosted(&path, &model, &small().1).unwrap();
+    assert_eq!(load_boosted(&path).unwrap().0, model);
 }
 
 #[test]
