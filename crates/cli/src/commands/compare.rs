@@ -222,7 +222,8 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
     let mut hasher = blake3::Hasher::new();
     let mut lists = Vec::new();
     for path in &args.letor {
-        hasher.update(&files::read_all(path)?);
+        // File by file, so that it matters which lists are in which fold.
+        hasher.update(blake3::hash(&files::read_all(path)?).as_bytes());
         lists.push(read_lists(path, terminal)?);
     }
     let table = args.query_features.as_deref().map(read_table).transpose()?;

@@ -91,6 +91,7 @@ pub fn compare_folds(
 ) -> Result<Comparison> {
     check_folds(&folds.lists, &folds.names)?;
     check_rankers(rankers)?;
+    plan.check_level()?;
     let ground = Ground {
         data: DataSummary {
             name: folds.names.join(", "),

@@ -244,10 +244,15 @@ impl Plan {
         if self.models.is_empty() {
             return Err(Error::Params(format!("no model is named; there are {}", Recipe::KINDS.join(", "))));
         }
+        self.check_level()?;
+        Ok(self)
+    }
+
+    pub(super) fn check_level(&self) -> Result<()> {
         if !(self.level > 0.0 && self.level < 1.0) {
             return Err(Error::Params("the level of significance is a number between 0 and 1".into()));
         }
-        Ok(self)
+        Ok(())
     }
 }
 

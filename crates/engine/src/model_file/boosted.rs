@@ -3,7 +3,6 @@
 
 use matchrank_core::ranking::trees::Trees;
 use matchrank_core::{Error, Result};
-
 use serde_json::Value;
 
 use super::container::{Reader, Writer};
