@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::{Evaluation, Measure};
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::{Ranker, ScalingKind, evaluate_ranker};
+use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
 use matchrank_core::{Error, Result};
 
 use super::training::train_ranker;
