@@ -247,6 +247,7 @@ fn a_ranker_is_tuned_on_lists() {
         (&format!("tune listnet {lists} --vary depth=1,2"), "depth: the model has no such parameter"),
         (&format!("tune listnet {lists} --vary scaling=1..2"), "a range is for a parameter that is a number"),
         (&format!("tune listnet {lists} --measure mre"), "better when smaller"),
+        ("tune bm25 --data x --refit --out y.model", "for rankers, with --letor"),
     ] {
         let error = folder.refused(args);
         assert!(error.contains(expected), "{args}: {error}");

@@ -54,20 +54,20 @@ pub(crate) struct Args {
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "candidates"])]
     letor: Vec<PathBuf>,
     /// Set a parameter of every ranker of --letor
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting, requires = "letor")]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, Value)>,
     /// How the features of --letor are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
     /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
     /// differ within a query]
-    #[arg(long, value_name = "LIST", value_parser = parse_columns, requires = "letor")]
+    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
     query_columns: Option<QueryColumns>,
     /// Query features in a file of their own, for query-dependent rankers
-    #[arg(long, value_name = "FILE", conflicts_with = "query_columns", requires = "letor")]
+    #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
     query_features: Option<PathBuf>,
     /// Print every measure fold by fold, not the first alone
-    #[arg(long, requires = "letor")]
+    #[arg(long)]
     per_fold: bool,
     /// Models, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
@@ -188,6 +188,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     interrupt::listen();
     let (comparison, n_asked) = match &args.data {
         Some(data) => {
+            ensure!(
+                args.settings.is_empty()
+                    && args.query_columns.is_none()
+                    && args.query_features.is_none()
+                    && !args.per_fold,
+                "--set, --query-columns, --query-features and --per-fold are for --letor; a plan sets parameters of models"
+            );
             let plan = plan(&args)?.finish()?;
             let dataset = Dataset::open(data)?;
             let more = match &args.refit {

@@ -45,21 +45,21 @@ pub(crate) struct Args {
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "candidates"], requires = "validation")]
     letor: Vec<PathBuf>,
     /// Validation lists of a ranker, one file or several
-    #[arg(long, num_args = 1.., value_name = "FILE", requires = "letor")]
+    #[arg(long, num_args = 1.., value_name = "FILE")]
     validation: Vec<PathBuf>,
     /// How the features of --letor are scaled, where that does not vary
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
     /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
     /// differ within a query]
-    #[arg(long, value_name = "LIST", value_parser = parse_columns, requires = "letor")]
+    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
     query_columns: Option<QueryColumns>,
     /// Query features in a file of their own, for query-dependent rankers
-    #[arg(long, value_name = "FILE", conflicts_with = "query_columns", requires = "letor")]
+    #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
     query_features: Option<PathBuf>,
     /// Train the ranker of --out once more on --letor and --validation together, with the epochs, lambda or trees that were
     /// chosen
-    #[arg(long, requires = "letor", requires = "out")]
+    #[arg(long, requires = "out")]
     refit: bool,
     /// What to vary: NAME=0.1,0.3,0.5 for these values, NAME=0.1..0.9 for a range (by factors where it spans 100 and
     /// more) [default: what matters most for the model; it is printed]
@@ -115,6 +115,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         files::check_writable(path)?;
     }
     let Some(data) = &args.data else { return rankers::run(&args, global, &terminal, started) };
+    ensure!(
+        args.validation.is_empty()
+            && args.query_columns.is_none()
+            && args.query_features.is_none()
+            && !args.refit,
+        "--validation, --query-columns, --query-features and --refit are for rankers, with --letor"
+    );
     Recipe::new(&args.model, &args.settings)?;
     let dataset = Dataset::open(data)?;
     let ranked = args.candidates.map(Ranked::from);
