@@ -189,7 +189,7 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
     let mut lists = Vec::new();
     for path in &args.letor {
         hasher.update(&files::read_all(path)?);
-        lists.push(read_lists(path, terminal)?);
+        lists.push(read_lists(std::slice::from_ref(path), terminal)?);
     }
     // The folder and the file: folds are often Fold1/test.txt, Fold2/test.txt.
     let short = |path: &PathBuf| {

@@ -30,9 +30,9 @@ pub(crate) struct Args {
     /// Dataset folder made by `ingest`
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
-    /// Feature lists to rank, a LETOR / SVMlight file, for models trained on such
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
-    letor: Option<PathBuf>,
+    /// Feature lists to rank, LETOR / SVMlight files, for models trained on such
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
+    letor: Vec<PathBuf>,
     /// Query features of the lists, for query-dependent models that were trained with such a file
     #[arg(long, value_name = "FILE", requires = "letor", conflicts_with = "data")]
     query_features: Option<PathBuf>,
@@ -89,13 +89,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         bail!("--top 0 ranks nothing; give at least 1");
     }
     files::check_writable(&args.out)?;
-    let (rankings, kind) = match (&args.letor, &args.data) {
-        (Some(letor), _) => {
+    let (rankings, kind) = match &args.data {
+        Some(data) => rank_documents(&args, data, &terminal)?,
+        None => {
             let features = args.query_features.as_deref();
-            rankers::rank::rank_lists(&args.model, letor, features, args.top, &terminal)?
+            rankers::rank::rank_lists(&args.model, &args.letor, features, args.top, &terminal)?
         }
-        (None, Some(data)) => rank_documents(&args, data, &terminal)?,
-        (None, None) => unreachable!("one of the two is required"),
     };
     write_run(
         &args.out,

@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::time::Instant;
 
 use anyhow::{bail, ensure};
@@ -70,7 +71,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let input = query_file.as_ref().map_or(QueryInput::Columns(&query_columns), QueryInput::Table);
     let measures = Measure::parse_list(&args.measures)?;
     let folds: Vec<FeatureLists> =
-        args.letor.iter().map(|path| read_lists(path, &terminal)).collect::<Result<_, _>>()?;
+        args.letor.iter().map(|path| read_lists(from_ref(path), &terminal)).collect::<Result<_, _>>()?;
     let mut results: Vec<(String, Vec<Fold>)> = Vec::new();
     for (name, recipe) in &models {
         let scalings = args.scaling.kinds();

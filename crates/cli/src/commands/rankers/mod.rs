@@ -6,6 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod importance;
 pub(crate) mod inspect;
+mod lists;
 pub(crate) mod query_dependent;
 pub(crate) mod rank;
 mod summary;
@@ -16,11 +17,11 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
-use matchrank_core::data::{FeatureLists, letor};
-use matchrank_core::progress::Progress;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
+
+pub(crate) use lists::{TrainingLists, names_of, note_unknown_features, read_lists};
 
 /// How features are scaled
 #[derive(Clone, Copy, ValueEnum)]
@@ -53,10 +54,6 @@ impl ScalingName {
             Self::QueryMinMax => &[QueryMinMax],
         }
     }
-}
-
-pub(crate) fn read_lists(path: &Path, progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
-    Ok(letor::parse(&files::name_of(path), &files::read_all(path)?, progress)?)
 }
 
 /// What the features of lists are called: by their numbers, and by names where a file has them.
@@ -122,26 +119,4 @@ pub(crate) fn parse_columns(text: &str) -> Result<QueryColumns, String> {
         }
     }
     Ok(QueryColumns::Named(columns))
-}
-
-/// Says how many features of lists a model does not know.
-pub(crate) fn note_unknown_features(
-    lists: &FeatureLists,
-    n_known: usize,
-    path: &Path,
-    progress: &dyn Progress,
-) {
-    if lists.n_features() > n_known {
-        progress.note(&format!(
-            "{}: has {} features, of which the model knows the first {n_known}; the others count nothing",
-            path.display(),
-            lists.n_features()
-        ));
-    } else if lists.n_features() < n_known {
-        progress.note(&format!(
-            "{}: has {} features, and the model knows {n_known}; those that are missing count as 0",
-            path.display(),
-            lists.n_features()
-        ));
-    }
 }

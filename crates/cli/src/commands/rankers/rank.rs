@@ -1,19 +1,19 @@
 //! `rank --letor`: feature lists in the order of a ranker.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::Ranking;
 
-use super::{note_unknown_features, query_dependent, read_lists};
+use super::{names_of, note_unknown_features, query_dependent, read_lists};
 use crate::terminal::Terminal;
 
 /// The rankings of all lists and the kind of the model. Documents of equal score stand by id.
 pub(crate) fn rank_lists(
     model: &Path,
-    letor: &Path,
+    letor: &[PathBuf],
     query_features: Option<&Path>,
     top: usize,
     terminal: &Terminal,
@@ -43,7 +43,7 @@ pub(crate) fn rank_lists(
     ensure!(
         scores.iter().all(|score| score.is_finite()),
         "{}: some scores are no finite numbers",
-        letor.display()
+        names_of(letor)
     );
     let rankings = lists.iter().map(|list| {
         let mut documents: Vec<(String, f32)> =

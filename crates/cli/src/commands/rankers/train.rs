@@ -6,7 +6,6 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Subcommand;
 use matchrank_core::data::FeatureLists;
-use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::boosted::Objective;
@@ -14,7 +13,7 @@ use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
-use super::{ScalingName, boosted, note_unknown_features, query_dependent, read_lists, summary};
+use super::{ScalingName, TrainingLists, boosted, query_dependent, summary};
 use crate::commands::train::settings::{of_set, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
@@ -83,7 +82,8 @@ pub(crate) enum Model {
     /// Queries are compared by query features: features of the lists that never differ within a query, or a file of their
     /// own, such as latent vectors of a matching model. The model keeps its training lists; the function of a query is
     /// learned when it is first ranked, in milliseconds. A query that is far from all others gets one function learned
-    /// from all of them, and rank and explain say so.
+    /// from all of them, and rank and explain say so. Validation queries that are among the training are observed, the others
+    /// novel.
     ///
     /// Parameters for --set:
     ///   neighbours=15        training queries that count, for a query that is one of them
@@ -136,21 +136,15 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank train perceptron --letor train.txt --validation vali.txt --out online.model
   matchrank train perceptron --letor train.txt --validation vali.txt --set target=map --curve curve.csv --out p.model
+  matchrank train listnet --letor s1.txt s2.txt s3.txt --validation s4.txt --out l.model
   matchrank train slam --letor train.txt --validation vali.txt --set solver=pegasos --out slam.model
   matchrank train ranksvm --letor train.txt --validation vali.txt --scaling auto --out svm.model
   matchrank train listnet --letor train.txt --set lambda=0.001 --query-weights weights.tsv --out l.model";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
-    #[arg(long, value_name = "FILE")]
-    letor: PathBuf,
-    /// Validation lists, by which epochs, lambdas and (with --scaling auto) the scaling are chosen
-    #[arg(long, value_name = "FILE")]
-    validation: Option<PathBuf>,
-    /// What is measured on the validation lists
-    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
-    measure: Measure,
+    #[command(flatten)]
+    lists: TrainingLists,
     /// How features are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
@@ -191,7 +185,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     };
     files::check_writable(&args.out)?;
     let mut params = params_of(kind, &args.settings)?;
-    if args.validation.is_none()
+    if !args.lists.has_validation()
         && kind != "perceptron"
         && !args.settings.iter().any(|(name, _)| name == "lambda")
     {
@@ -200,16 +194,13 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
             "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
         ));
     }
-    let train = read_lists(&args.letor, &terminal)?;
+    let (train, validation) = args.lists.read(&terminal)?;
     let weights =
         args.query_weights.as_deref().map(|path| query_weights(path, &train, &terminal)).transpose()?;
-    let validation = args.validation.as_deref().map(|path| read_lists(path, &terminal)).transpose()?;
-    if let (Some(lists), Some(path)) = (&validation, &args.validation) {
-        note_unknown_features(lists, train.n_features(), path, &terminal);
-    }
     let counts =
         [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
-    let validation = validation.map(|lists| (lists, args.measure));
+    let measure = args.lists.measure;
+    let validation = validation.map(|lists| (lists, measure));
     let scalings = args.scaling.kinds();
     let model =
         train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)?;
@@ -227,7 +218,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         })?;
     }
     summary::remark(&model, &terminal);
-    let measure = args.measure.to_string();
+    let measure = measure.to_string();
     match args.format {
         Format::Json => {
             let data: serde_json::Map<String, Value> =

@@ -23,6 +23,6 @@ mod row;
 mod tests;
 mod write;
 
-pub use parse::parse;
+pub use parse::{parse, parse_files};
 pub use row::{Row, parse_row};
 pub use write::write;

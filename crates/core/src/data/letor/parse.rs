@@ -1,6 +1,6 @@
 //! Whole files: cut at line ends, parsed by all threads, put together in order.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -29,15 +29,38 @@ const PIECE: usize = 1 << 20;
 /// assert!(error.to_string().starts_with("train.txt:2: `qid:` is expected after the label"));
 /// ```
 pub fn parse(file: &str, bytes: &[u8], progress: &dyn Progress) -> Result<FeatureLists> {
-    parse_in_pieces(file, bytes, PIECE, progress)
+    parse_files(&[(file, bytes)], progress)
+}
+
+/// Reads several files as one: the rows of the second follow those of the first. A query belongs to one file, except that
+/// the last query of a file may go on at the start of the next; a query id in two files is an error that names both.
+pub fn parse_files(files: &[(&str, &[u8])], progress: &dyn Progress) -> Result<FeatureLists> {
+    parse_in_pieces(files, PIECE, progress)
 }
 
 pub(super) fn parse_in_pieces(
-    file: &str,
-    bytes: &[u8],
+    files: &[(&str, &[u8])],
     piece: usize,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
+    let mut batches = Vec::new();
+    let mut ends = Vec::with_capacity(files.len());
+    for (file, bytes) in files {
+        read(file, bytes, piece, &mut batches, progress)?;
+        ends.push(batches.len());
+    }
+    one_file_for_each_query(files, &ends, &batches)?;
+    Ok(FeatureLists::from_rows(batches))
+}
+
+/// Adds the rows of a file.
+fn read<'a>(
+    file: &str,
+    bytes: &'a [u8],
+    piece: usize,
+    batches: &mut Vec<FeatureRows<'a>>,
+    progress: &dyn Progress,
+) -> Result<()> {
     progress.begin(&format!("reading {file}"), Some(bytes.len() as u64), "bytes");
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let pieces: Vec<Piece> = cut(text, piece)
@@ -50,7 +73,7 @@ pub(super) fn parse_in_pieces(
         .collect();
 
     let mut line = 0;
-    let mut batches = Vec::with_capacity(pieces.len());
+    let first = batches.len();
     for piece in pieces {
         if let Some(message) = piece.error {
             return Err(Error::parse(file, line + piece.n_lines, message));
@@ -58,17 +81,48 @@ pub(super) fn parse_in_pieces(
         line += piece.n_lines;
         batches.push(piece.rows);
     }
-    if batches.iter().all(FeatureRows::is_empty) {
+    if batches[first..].iter().all(FeatureRows::is_empty) {
         return Err(Error::parse(
             file,
             0,
             "there is no row in it; lines such as `0 qid:7 1:0.5` are expected",
         ));
     }
-    if let Some(note) = scattered(&batches) {
+    if let Some(note) = scattered(&batches[first..]) {
         progress.note(&format!("{file}: {note}"));
     }
-    Ok(FeatureLists::from_rows(batches))
+    Ok(())
+}
+
+/// Returns an error for a query that two files have, unless its rows go on from the end of one to the start of the next.
+fn one_file_for_each_query(
+    files: &[(&str, &[u8])],
+    ends: &[usize],
+    batches: &[FeatureRows<'_>],
+) -> Result<()> {
+    let mut file_of: HashMap<&str, usize, foldhash::fast::FixedState> = HashMap::default();
+    let (mut start, mut last) = (0, None);
+    for (number, &end) in ends.iter().enumerate() {
+        for (i, (query, _)) in batches[start..end].iter().flat_map(|rows| rows.runs()).enumerate() {
+            if i == 0 && last == Some(query) {
+                file_of.insert(query, number);
+            }
+            let first = *file_of.entry(query).or_insert(number);
+            if first != number {
+                return Err(Error::format(
+                    files[number].0,
+                    format!(
+                        "query {query} is in {} too; a query belongs to one file (only the last query of a file may go on \
+                         at the start of the next), so give other ids, or name each file once",
+                        files[first].0
+                    ),
+                ));
+            }
+            last = Some(query);
+        }
+        start = end;
+    }
+    Ok(())
 }
 
 /// The rows of a piece of the file, up to its end or its first error.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::parse::parse_in_pieces;
-use super::{parse, write};
+use super::{parse, parse_files, write};
 use crate::data::{FeatureLists, FeatureMatrix, FeatureRows};
 use crate::progress::{Notes, Silent};
 
@@ -45,6 +45,23 @@ fn scattered_queries_are_grouped_and_noted() {
         notes.0.into_inner().unwrap(),
         ["a.txt: the rows of 2 queries are scattered (the first is qid:1); they were grouped"]
     );
+}
+
+#[test]
+fn several_files_are_one_unless_they_share_a_query() {
+    let read = |files: &[(&str, &str)]| {
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+        parse_files(&files, &Silent).map_err(|error| error.to_string())
+    };
+    let (a, b) = (("a.txt", "1 qid:1 1:1\n0 qid:2 1:2\n"), ("b.txt", "2 qid:2 1:3\n0 qid:3 2:4\n"));
+    assert_eq!(read(&[a, b]).unwrap(), lists(&format!("{}{}", a.1, b.1)));
+    let error = read(&[b, a]).unwrap_err();
+    assert!(error.starts_with("a.txt: query 2 is in b.txt too; a query belongs to one file"), "{error}");
+    assert!(read(&[a, b, ("c.txt", "0 qid:1 1:1\n")]).unwrap_err().contains("query 1 is in a.txt too"));
+    assert!(read(&[a, a]).unwrap_err().starts_with("a.txt: query 1 is in a.txt too"));
+    // Rows go on through a file that has no other query.
+    assert_eq!(read(&[a, ("c.txt", "1 qid:2 1:1\n"), b]).unwrap().n_queries(), 3);
+    assert!(read(&[a, ("c.txt", "\n")]).unwrap_err().starts_with("c.txt: there is no row in it"));
 }
 
 #[test]
@@ -124,7 +141,7 @@ fn a_line_of_ten_megabytes_is_quoted_in_part() {
 fn the_first_error_of_the_file_is_reported_for_any_cut() {
     let text = "1 qid:1 1:1\n".repeat(50) + "1 qid:1 1:x\n" + &"1 qid:1 1:y\n".repeat(50);
     for piece in [1, 7, 13, 100, 10_000] {
-        let error = parse_in_pieces("a.txt", text.as_bytes(), piece, &Silent).unwrap_err();
+        let error = parse_in_pieces(&[("a.txt", text.as_bytes())], piece, &Silent).unwrap_err();
         assert_eq!(error.to_string(), "a.txt:51: the value of feature 1 is not a number: `x`");
     }
 }
@@ -208,7 +225,7 @@ proptest! {
             bytes.extend(document.iter().flat_map(|d| format!(" #docid={d}").into_bytes()));
             bytes.extend(b"\r\n");
         }
-        prop_assert_eq!(parse_in_pieces("a.txt", &bytes, piece, &Silent).unwrap(), from(&rows));
+        prop_assert_eq!(parse_in_pieces(&[("a.txt", &bytes)], piece, &Silent).unwrap(), from(&rows));
     }
 
     #[test]
@@ -219,7 +236,7 @@ proptest! {
     #[test]
     fn almost_rows_never_panic(text in "([0-9.:# \t\r\nqiddoc=e+-]|qid:[0-9]| [0-9]:[0-9.e-]{1,3}){0,60}", piece in 1usize..50) {
         let whole = parse("a.txt", text.as_bytes(), &Silent).map_err(|e| e.to_string());
-        let cut = parse_in_pieces("a.txt", text.as_bytes(), piece, &Silent).map_err(|e| e.to_string());
+        let cut = parse_in_pieces(&[("a.txt", text.as_bytes())], piece, &Silent).map_err(|e| e.to_string());
         prop_assert_eq!(whole, cut);
     }
 }
