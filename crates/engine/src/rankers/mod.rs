@@ -39,6 +39,7 @@ pub use importance::{FeatureImportance, PermutationImportance, permutation_impor
 pub use recipe::RankerRecipe;
 pub use training::train_ranker;
 
+use self::online::StreamPosition;
 use crate::training::settings::params_from;
 
 /// The parameters of a ranker, and so its kind.
@@ -143,6 +144,8 @@ pub struct RankerModel {
     pub state: Option<PerceptronState>,
     /// The scalings that were tried, where validation chose; else empty.
     pub scalings: Vec<ScalingTrial>,
+    /// How far a perceptron has learned from the last stream of lists.
+    pub stream: Option<StreamPosition>,
 }
 
 impl RankerModel {

@@ -9,7 +9,7 @@ use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::boosted::{BoostedModel, BoostedParams, Objective, train_boosted};
 use serde_json::{Value, json};
 
-use super::TrainingLists;
+use super::{TrainingLists, Weights};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
@@ -17,12 +17,15 @@ use crate::{Global, Outcome};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   matchrank train lambdamart --letor train.txt --validation vali.txt --out trees.model
+  matchrank train lambdamart --letor train.txt --document-weights propensities.tsv --out trees.model
   matchrank train mart --letor train.txt --set trees=100 --set leaves=15 --out mart.model";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     lists: TrainingLists,
+    #[command(flatten)]
+    weights: Weights,
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -40,7 +43,8 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
     files::check_writable(&args.out)?;
     let params: BoostedParams = params_from(&args.settings)?;
     params.validate()?;
-    let (train, validation) = args.lists.read(&terminal)?;
+    let (mut train, validation) = args.lists.read(&terminal)?;
+    args.weights.weigh_rows(&mut train, &terminal)?;
     if validation.is_none() {
         terminal.note(&format!(
             "there are no validation lists to choose the number of trees by, so it is {} (--set trees=...)",

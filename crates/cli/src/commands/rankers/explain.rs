@@ -89,6 +89,9 @@ fn answer<'a>(
 ) -> anyhow::Result<Answer<'a>> {
     let (mut scores, names) = (Vec::new(), FeatureNames::default());
     let kind = model_file::kind(path)?;
+    if !model_file::is_boosted(&kind) {
+        lists.require_complete(&kind)?;
+    }
     if kind == model_file::QUERY_DEPENDENT {
         let model = query_dependent::load(path, query_features, lists)?;
         let served = model.served(list)?;

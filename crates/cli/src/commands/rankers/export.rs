@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     };
     let exported = linear_model(&model, &args.name, &features)?;
     let lists = if args.letor.is_empty() { some_lists(&model) } else { read_lists(&args.letor, &terminal)? };
+    lists.require_complete(model.kind())?;
     let near = check(&model, &exported, &features, &lists)?;
     terminal.finish();
     terminal.note(&format!(

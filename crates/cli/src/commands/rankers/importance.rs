@@ -100,6 +100,9 @@ impl Args {
         let terminal = Terminal::new(global.quiet);
         let (ranker, own) = load(model)?;
         let lists = read_lists(letor, &terminal)?;
+        if let Own::Weights(_) = own {
+            lists.require_complete("a linear ranker")?;
+        }
         ensure!(
             lists.labels().iter().any(|&grade| grade > 0.0),
             "{}: no document has a grade above 0, so there is nothing to measure by",

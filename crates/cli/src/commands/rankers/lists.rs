@@ -1,11 +1,11 @@
 //! Feature lists as commands read them: one or several LETOR files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
-use matchrank_engine::files;
+use matchrank_engine::{Error, files};
 
 /// Lists to train on, and lists to choose by.
 #[derive(clap::Args)]
@@ -36,6 +36,10 @@ impl TrainingLists {
         progress: &dyn Progress,
     ) -> anyhow::Result<(FeatureLists, Option<FeatureLists>)> {
         let train = read_lists(&self.letor, progress)?;
+        if let Some((row, message)) = repeated_document(&train) {
+            let message = message + "; each of its rows is learned from, and rank refuses such lists";
+            progress.note(&train.error_at(row, message).to_string());
+        }
         if !self.has_validation() {
             return Ok((train, None));
         }
@@ -48,11 +52,31 @@ impl TrainingLists {
 /// Reads LETOR files as one set of lists. A query that two files have is an error, unless its rows go on from the end of
 /// one to the start of the next.
 pub(crate) fn read_lists(paths: &[PathBuf], progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
-    let names: Vec<String> = paths.iter().map(|path| files::name_of(path)).collect();
-    let contents = paths.iter().map(|path| files::read_all(path)).collect::<Result<Vec<_>, _>>()?;
-    let files: Vec<(&str, &[u8])> =
-        names.iter().zip(&contents).map(|(name, bytes)| (name.as_str(), &bytes[..])).collect();
-    Ok(letor::parse_files(&files, progress)?)
+    let source = |path: &PathBuf| -> anyhow::Result<letor::Source<'_>> {
+        let (content, name) = (Box::new(files::open(path)?), files::name_of(path));
+        let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+        let length = std::fs::metadata(path).ok().map(|found| found.len()).filter(|_| !is_compressed);
+        Ok(letor::Source { name, content, length })
+    };
+    let sources = paths.iter().map(source).collect::<anyhow::Result<_>>()?;
+    letor::read(sources, progress).map_err(|error| match error {
+        Error::Io { file, source } => files::damaged(Path::new(&file), source).into(),
+        error => error.into(),
+    })
+}
+
+/// Returns an error if a query has a document twice: rankings of such lists would name it twice, which no measure takes.
+pub(crate) fn refuse_repeated_documents(lists: &FeatureLists) -> anyhow::Result<()> {
+    match repeated_document(lists) {
+        Some((row, message)) => Err(lists.error_at(row, message + "; keep one row of each").into()),
+        None => Ok(()),
+    }
+}
+
+fn repeated_document(lists: &FeatureLists) -> Option<(usize, String)> {
+    let (first, second) = lists.repeated_document()?;
+    let place = lists.origin(first).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+    Some((second, format!("document {} of this query stands{place} already", lists.document(second))))
 }
 
 /// The names of files in messages.

@@ -12,6 +12,7 @@ pub(crate) mod rank;
 mod summary;
 pub(crate) mod train;
 pub(crate) mod update;
+mod weights;
 
 use std::path::Path;
 
@@ -21,7 +22,10 @@ use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
 
-pub(crate) use lists::{TrainingLists, names_of, note_unknown_features, read_lists};
+pub(crate) use lists::{
+    TrainingLists, names_of, note_unknown_features, read_lists, refuse_repeated_documents,
+};
+pub(crate) use weights::Weights;
 
 /// How features are scaled
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,11 +1,9 @@
 //! `train perceptron`, `slam`, `ranksvm` and `listnet`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context;
 use clap::Subcommand;
-use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::boosted::Objective;
@@ -13,7 +11,7 @@ use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
-use super::{ScalingName, TrainingLists, boosted, query_dependent, summary};
+use super::{ScalingName, TrainingLists, Weights, boosted, query_dependent, summary};
 use crate::commands::train::settings::{of_set, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
@@ -148,9 +146,8 @@ pub(crate) struct Args {
     /// How features are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
-    /// Lines `query<TAB>weight`; queries that are not there count 1
-    #[arg(long, value_name = "FILE")]
-    query_weights: Option<PathBuf>,
+    #[command(flatten)]
+    weights: Weights,
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -194,9 +191,9 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
             "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
         ));
     }
-    let (train, validation) = args.lists.read(&terminal)?;
-    let weights =
-        args.query_weights.as_deref().map(|path| query_weights(path, &train, &terminal)).transpose()?;
+    let (mut train, validation) = args.lists.read(&terminal)?;
+    let weights = args.weights.of_queries(&train, &terminal)?;
+    args.weights.weigh_documents(&mut train, &terminal)?;
     let counts =
         [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
     let measure = args.lists.measure;
@@ -241,37 +238,4 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Clean)
-}
-
-/// Weights of the queries of lists.
-fn query_weights(path: &Path, lists: &FeatureLists, progress: &dyn Progress) -> anyhow::Result<Vec<f64>> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
-    let place: std::collections::HashMap<&str, usize> =
-        lists.iter().enumerate().map(|(i, list)| (list.query(), i)).collect();
-    let mut weights = vec![1.0; lists.n_queries()];
-    let mut unknown = 0u64;
-    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-        let parsed =
-            text.split_once('\t').and_then(|(query, weight)| Some((query, weight.trim().parse().ok()?)));
-        let Some((query, weight)) =
-            parsed.filter(|(_, weight): &(&str, f64)| *weight >= 0.0 && weight.is_finite())
-        else {
-            return Err(Error::parse(
-                name,
-                line,
-                "`query<TAB>weight` is expected, the weight a number of at least 0",
-            )
-            .into());
-        };
-        match place.get(query) {
-            Some(&query) => weights[query] = weight,
-            None => unknown += 1,
-        }
-    }
-    if unknown > 0 {
-        progress.note(&format!("{name}: {} of its queries are not among the lists", human(unknown)));
-    }
-    Ok(weights)
 }

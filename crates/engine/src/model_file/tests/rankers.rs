@@ -51,6 +51,7 @@ fn rankers() -> Vec<RankerModel> {
             report: RankerReport::Perceptron(report),
             state: Some(state),
             scalings: Vec::new(),
+            stream: None,
         },
         RankerModel {
             params: RankerParams::Slam(SlamParams {
@@ -78,6 +79,7 @@ fn rankers() -> Vec<RankerModel> {
             }),
             state: None,
             scalings: Vec::new(),
+            stream: None,
         },
         RankerModel {
             params: RankerParams::RankSvm(RankSvmParams { loss: PairLoss::Hinge, ..Default::default() }),
@@ -88,6 +90,7 @@ fn rankers() -> Vec<RankerModel> {
                 ScalingTrial { scaling: ScalingKind::MinMax, validation: 0.5 },
                 ScalingTrial { scaling: ScalingKind::QueryMinMax, validation: 0.625 },
             ],
+            stream: None,
         },
         RankerModel {
             params: RankerParams::ListNet(ListNetParams {
@@ -98,6 +101,7 @@ fn rankers() -> Vec<RankerModel> {
             report: path(),
             state: None,
             scalings: Vec::new(),
+            stream: None,
         },
     ]
 }
