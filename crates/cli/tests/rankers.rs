@@ -461,3 +461,45 @@ fn features_that_are_missing_or_new_are_dealt_with() {
     let error = folder.refused("inspect bm25.model --letor fewer.txt");
     assert!(error.contains("rankers of feature lists, and this is a model of kind bm25"), "{error}");
 }
+
+#[test]
+fn lists_are_read_from_several_files_wherever_they_are_read() {
+    let folder = letor();
+    // The rows of query 15 go on in the second file.
+    let whole = lists(0, 30);
+    let middle = whole.lines().take(8 * 15 + 3).map(|line| line.len() + 1).sum();
+    folder.write("a.txt", &whole[..middle]);
+    folder.write("b.txt", &whole[middle..]);
+    folder.write("v1.txt", lists(30, 34));
+    folder.write("v2.txt", lists(34, 40));
+    folder.write("t1.txt", lists(40, 45));
+    folder.write("t2.txt", lists(45, 50));
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    for kind in KINDS.into_iter().chain(["query-dependent"]) {
+        folder.text(&format!("train {kind} --letor train.txt --validation vali.txt --out one.model"));
+        let two = "--letor a.txt b.txt --validation v1.txt v2.txt --out two.model";
+        folder.text(&format!("train {kind} {two}"));
+        assert_eq!(bytes("one.model"), bytes("two.model"), "{kind}");
+    }
+    folder.text("train ranksvm --letor train.txt --set lambda=0.01 --out r.model");
+    folder.text("rank --model r.model --letor test.txt --out one.run");
+    folder.text("rank --model r.model --letor t1.txt t2.txt --out two.run");
+    assert_eq!(folder.read("one.run"), folder.read("two.run"));
+    for command in [
+        "eval --run one.run --format json --letor",
+        "inspect r.model --format json --letor",
+        "explain --model r.model --query 47 --document q47d2 --format json --letor",
+    ] {
+        let both = ["test.txt", "t1.txt t2.txt"].map(|files| folder.json(&format!("{command} {files}")));
+        if let [Some(one), Some(two)] = both.each_ref().map(|found| found.get("importance")) {
+            assert_eq!(one["features"], two["features"]);
+        } else {
+            assert_eq!(both[0], both[1], "{command}");
+        }
+    }
+    folder.text("export elasticsearch r.model --letor t1.txt t2.txt --out r.json");
+    let error = folder.refused("train slam --letor train.txt a.txt --out x.model");
+    assert!(error.contains("a.txt: query 0 is in train.txt too"), "{error}");
+    let error = folder.refused("rank --model r.model --letor t1.txt t2.txt t1.txt --out x.run");
+    assert!(error.contains("query 40 is in t1.txt too"), "{error}");
+}

@@ -231,7 +231,7 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
     for path in &args.letor {
         // File by file, so that it matters which lists are in which fold.
         hasher.update(blake3::hash(&files::read_all(path)?).as_bytes());
-        lists.push(read_lists(path, terminal)?);
+        lists.push(read_lists(std::slice::from_ref(path), terminal)?);
     }
     let table = args.query_features.as_deref().map(read_table).transpose()?;
     if let Some(path) = &args.query_features {

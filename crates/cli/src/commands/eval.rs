@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use matchrank_core::data::{letor, qrels, qrels::Qrels, run};
+use matchrank_core::data::{qrels, qrels::Qrels, run};
 use matchrank_core::measure::significance::{self, Comparison, Test};
 use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing, Ties, bins, evaluate};
 use matchrank_core::progress::Progress;
@@ -15,6 +15,7 @@ use matchrank_engine::dataset::{BinBy, Dataset};
 use matchrank_engine::files;
 
 use super::rank::{SplitName, held_out};
+use super::rankers::{names_of, read_lists};
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome};
 
@@ -29,10 +30,10 @@ pub(crate) struct Args {
     /// Judgments as TREC qrels: `query 0 document grade`
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
-    /// Judgments from the labels of a LETOR file; a document is called by its comment's docid, else by
-    /// the number of its row, from 1
-    #[arg(long, value_name = "FILE")]
-    letor: Option<PathBuf>,
+    /// Judgments from the labels of LETOR files; a document is called by its comment's docid, else by
+    /// the number of its row, from 1, counted through all files
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    letor: Vec<PathBuf>,
     /// Judgments of a dataset folder: those it was given, or its held-out clicks (a clicked document has
     /// grade 1)
     #[arg(long, value_name = "DATASET")]
@@ -182,14 +183,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     conventions.validate(&measures)?;
     let terminal = Terminal::new(global.quiet);
 
-    let judgments = args.qrels.as_deref().or(args.letor.as_deref()).or(args.data.as_deref());
-    let judgments = judgments.expect("clap asks for one of the three");
-    let judgments_name = files::name_of(judgments);
-    let bytes = if args.data.is_none() { Some(files::read_all(judgments)?) } else { None };
-    let lists = match (&args.letor, &bytes) {
-        (Some(_), Some(bytes)) => Some(letor::parse(&judgments_name, bytes, &terminal)?),
-        _ => None,
+    let judgments_name = match args.qrels.as_deref().or(args.data.as_deref()) {
+        Some(path) => files::name_of(path),
+        None => names_of(&args.letor),
     };
+    let bytes = args.qrels.as_deref().map(files::read_all).transpose()?;
+    let lists = if args.letor.is_empty() { None } else { Some(read_lists(&args.letor, &terminal)?) };
     let held_out = match &args.data {
         Some(folder) => Some(held_out(&Dataset::open(folder)?, args.split.into())?),
         None => None,

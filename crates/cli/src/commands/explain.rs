@@ -31,9 +31,9 @@ pub(crate) struct Args {
     /// Dataset folder made by `ingest`
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
-    /// Feature lists with the document, a LETOR / SVMlight file, for models trained on such
-    #[arg(long, value_name = "FILE")]
-    letor: Option<PathBuf>,
+    /// Feature lists with the document, LETOR / SVMlight files, for models trained on such
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    letor: Vec<PathBuf>,
     /// With --letor: say why the document stands above, or below, this one
     #[arg(long, value_name = "ID", requires = "letor", conflicts_with = "data")]
     against: Option<String>,
@@ -66,23 +66,19 @@ Examples:
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
-    let data = match (&args.letor, &args.data) {
-        (Some(letor), _) => {
-            let question = rankers::explain::Question {
-                names: args.names.as_deref(),
-                model: &args.model,
-                letor,
-                query_features: args.query_features.as_deref(),
-                query: &args.query,
-                document: &args.document,
-                against: args.against.as_deref(),
-                top: args.top,
-                format: args.format,
-            };
-            return rankers::explain::run(&question, &terminal);
-        }
-        (None, Some(data)) => data,
-        (None, None) => unreachable!("one of the two is required"),
+    let Some(data) = &args.data else {
+        let question = rankers::explain::Question {
+            names: args.names.as_deref(),
+            model: &args.model,
+            letor: &args.letor,
+            query_features: args.query_features.as_deref(),
+            query: &args.query,
+            document: &args.document,
+            against: args.against.as_deref(),
+            top: args.top,
+            format: args.format,
+        };
+        return rankers::explain::run(&question, &terminal);
     };
     if args.query.trim().is_empty() {
         bail!("--query is empty; give the text of a query");

@@ -42,9 +42,9 @@ pub(crate) struct Args {
     /// Columns for training clicks too: on the document, of the query, and of the query on the document
     #[arg(long)]
     clicks: bool,
-    /// Join with these lists: a LETOR / SVMlight file whose qid and docid are ids of queries and documents
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["split", "candidates", "depth"])]
-    letor: Option<PathBuf>,
+    /// Join with these lists: LETOR / SVMlight files whose qid and docid are ids of queries and documents
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["split", "candidates", "depth"])]
+    letor: Vec<PathBuf>,
     /// Ids and texts of the queries of --letor; those that the dataset has need none
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "letor")]
     queries: Vec<PathBuf>,
@@ -92,17 +92,16 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     files::check_writable(&args.out)?;
     args.names.as_deref().map(files::check_writable).transpose()?;
     ensure!(args.depth != Some(0), "--depth 0 leaves no document; give at least 1");
-    let is_out = |path: &Option<PathBuf>| path.as_ref() == Some(&args.out);
     ensure!(
-        !is_out(&args.names) && !is_out(&args.letor),
+        args.names.as_ref() != Some(&args.out) && !args.letor.contains(&args.out),
         "--out, --names and --letor must be different files"
     );
     let dataset = Dataset::open(&args.data)?;
     let parts = named_models(&args.of, &dataset, &terminal)?;
     if let Some((name, _)) = parts.iter().find(|(_, model)| model.has_stack()) {
         let learned = format!("{name} is a stack, which has learned from the validation judgments");
-        match (&args.letor, args.split) {
-            (None, SplitName::Validation) => {
+        match args.split {
+            SplitName::Validation if args.letor.is_empty() => {
                 bail!("--of: {learned}: its scores would tell a ranker their grades; give its models")
             }
             _ => terminal.note(&format!("{learned}; do not train on lists of these")),
@@ -110,9 +109,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     }
     let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
     let columns = Columns::bind(&models, &dataset, args.clicks, &terminal)?;
-    let (lists, n_before) = match &args.letor {
-        Some(path) => {
-            let lists = read_lists(path, &terminal)?;
+    let (lists, n_before) = match args.letor.is_empty() {
+        false => {
+            let lists = read_lists(&args.letor, &terminal)?;
             let mut texts: HashMap<String, String> =
                 dataset.queries()?.into_iter().map(|query| (query.id, query.text)).collect();
             let more = if args.queries.is_empty() {
@@ -123,7 +122,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             texts.extend(more.into_iter().map(|query| (query.id, query.text)));
             (join_columns(&columns, &dataset, &lists, &texts, &terminal)?, lists.n_features())
         }
-        None => {
+        true => {
             let held_out = held_out(&dataset, args.split.into())?;
             let ranked = match args.candidates {
                 Some(Documents::Judged) => Ranked::Judged,

@@ -30,9 +30,9 @@ pub(crate) struct Args {
     /// Dataset folder made by `ingest`
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
-    /// Feature lists to rank, a LETOR / SVMlight file, for models trained on such
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
-    letor: Option<PathBuf>,
+    /// Feature lists to rank, LETOR / SVMlight files, for models trained on such
+    #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["queries", "split", "candidates"])]
+    letor: Vec<PathBuf>,
     /// Query features of the lists, for query-dependent models that were trained with such a file
     #[arg(long, value_name = "FILE", requires = "letor", conflicts_with = "data")]
     query_features: Option<PathBuf>,
@@ -46,9 +46,9 @@ pub(crate) struct Args {
     /// judgments of --split
     #[arg(long, value_name = "FILE")]
     candidates: Option<PathBuf>,
-    /// Documents per query, at most
-    #[arg(long, default_value_t = 1000, value_name = "K")]
-    top: usize,
+    /// Documents per query, at most [default: 1000 of a dataset; feature lists are ranked whole]
+    #[arg(long, value_name = "K")]
+    top: Option<usize>,
     /// Run file to write; .gz and .zst compress it
     #[arg(long, value_name = "RUN")]
     out: PathBuf,
@@ -85,17 +85,16 @@ impl From<SplitName> for Holdout {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    if args.top == 0 {
+    if args.top == Some(0) {
         bail!("--top 0 ranks nothing; give at least 1");
     }
     files::check_writable(&args.out)?;
-    let (rankings, kind) = match (&args.letor, &args.data) {
-        (Some(letor), _) => {
+    let (rankings, kind) = match &args.data {
+        Some(data) => rank_documents(&args, data, &terminal)?,
+        None => {
             let features = args.query_features.as_deref();
-            rankers::rank::rank_lists(&args.model, letor, features, args.top, &terminal)?
+            rankers::rank::rank_lists(&args.model, &args.letor, features, args.top, &terminal)?
         }
-        (None, Some(data)) => rank_documents(&args, data, &terminal)?,
-        (None, None) => unreachable!("one of the two is required"),
     };
     write_run(
         &args.out,
@@ -132,6 +131,7 @@ fn rank_documents(
 ) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
     let (model, _) = model_file::load(&args.model)?;
     let dataset = Dataset::open(data)?;
+    let top = args.top.unwrap_or(1000);
     let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));
     let judged = if args.queries.is_empty() || judged_only {
         Some(held_out(&dataset, args.split.into())?)
@@ -143,7 +143,7 @@ fn rank_documents(
         _ => read_queries(&args.queries, &Named::new())?,
     };
     let rankings = match &args.candidates {
-        None => rank_collection(&model, &dataset, &queries, args.top, terminal)?,
+        None => rank_collection(&model, &dataset, &queries, top, terminal)?,
         Some(path) => {
             let candidates = match &judged {
                 Some(held_out) if judged_only => judged_candidates(held_out),
@@ -156,7 +156,7 @@ fn rank_documents(
                 );
             }
             let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, terminal)?;
-            rankings.iter_mut().for_each(|(_, list)| list.truncate(args.top));
+            rankings.iter_mut().for_each(|(_, list)| list.truncate(top));
             rankings
         }
     };

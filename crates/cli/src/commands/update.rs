@@ -27,7 +27,8 @@ use crate::{Global, Outcome};
 /// A perceptron learns from feature lists, one a line, as they come, and ranks with the mean of all its weights so
 /// far: {"query": "q1", "documents": [{"id": "d1", "grade": 2, "features": [0.5, 3]}, {"grade": 0, "features":
 /// {"2": 1}}]}. Features are an array, from feature 1 on, or an object from number to value; one that is missing or
-/// null is 0. A line may have a "weight", which multiplies what is learned from it.
+/// null is 0. A line may have a "weight" from 0 to 1000, which multiplies what is learned from it. The model keeps how many
+/// lines of the stream it has learned from: --resume goes on with the same stream after a stop.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("lessons").required(true).args(["tuples", "lists"]))]
 pub(crate) struct Args {
@@ -40,6 +41,10 @@ pub(crate) struct Args {
     /// Feature lists to learn from, JSON lines, for a perceptron; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "text"])]
     lists: Option<PathBuf>,
+    /// With --lists: skip the lines of the stream that the model has learned from already, and go on after them. The
+    /// stream must begin with these lines, as they were
+    #[arg(long, requires = "lists")]
+    resume: bool,
     /// Model file to write; may be the one that is read
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -61,14 +66,23 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank update words.model --tuples today.tsv --data shop --out words.model
   tail -f preferences.jsonl | matchrank update words.model --tuples - --out words.model --checkpoint 10
-  matchrank update ranker.model --lists today.jsonl --out ranker.model";
+  matchrank update ranker.model --lists today.jsonl --out ranker.model
+  matchrank update ranker.model --lists today.jsonl --resume --out ranker.model";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     match (&args.lists, &args.tuples) {
         (Some(lists), _) => {
             let checkpoint = Duration::from_secs(args.checkpoint);
-            rankers::update::run(&args.model, lists, &args.out, checkpoint, args.format, &terminal)
+            rankers::update::run(
+                &args.model,
+                lists,
+                &args.out,
+                args.resume,
+                checkpoint,
+                args.format,
+                &terminal,
+            )
         }
         (None, Some(tuples)) => learn_tuples(&args, tuples, global, &terminal),
         (None, None) => unreachable!("one of the two is required"),

@@ -10,18 +10,20 @@
 //! let mut rows = FeatureRows::default();
 //! rows.push("q1", Some("d7"), 2.0, &mut vec![(0, 0.5), (1, 3.0)]).unwrap();
 //! rows.push("q1", Some("d9"), 0.0, &mut vec![(0, 0.25)]).unwrap();
-//! let lists = FeatureLists::from_rows(vec![rows]);
+//! let lists = FeatureLists::from_rows(rows);
 //!
 //! let list = lists.list(0);
 //! assert_eq!((list.query(), list.labels()), ("q1", [2.0, 0.0].as_slice()));
 //! assert_eq!(list.row(0).dot(&[2.0, 1.0]), 4.0);
 //! ```
 
+mod gathering;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::feature_matrix::{FeatureMatrix, FeatureRow};
-use super::feature_rows::FeatureRows;
+use super::feature_rows::{FeatureRows, Origin};
 use super::names::Names;
 use crate::{Error, Result};
 
@@ -34,44 +36,48 @@ pub struct FeatureLists {
     documents: Names,
     documents_are_named: bool,
     features: FeatureMatrix,
+    /// What every row counts in training; all the same if none.
+    weights: Option<Vec<f32>>,
+    files: Vec<String>,
+    /// Where rows were read from; empty if they come from no file.
+    origins: Vec<Origin>,
 }
 
-/// Lists are equal if their rows and all ids are, given or not.
+/// Lists are equal if their rows, their weights and all ids are, given or not, wherever they were read from.
 impl PartialEq for FeatureLists {
     fn eq(&self, other: &Self) -> bool {
-        let Self { queries, starts, labels, documents, features, documents_are_named: _ } = self;
-        (queries, starts, labels, documents, features)
-            == (&other.queries, &other.starts, &other.labels, &other.documents, &other.features)
+        let Self { queries, starts, labels, documents, features, weights, .. } = self;
+        (queries, starts, labels, documents, features, weights)
+            == (
+                &other.queries,
+                &other.starts,
+                &other.labels,
+                &other.documents,
+                &other.features,
+                &other.weights,
+            )
     }
 }
 
 impl FeatureLists {
-    /// Groups rows by query. The batches are read one after the other, as one sequence of rows; a
-    /// row without a document id gets its number in that sequence, counted from 1.
-    pub fn from_rows(batches: Vec<FeatureRows>) -> Self {
-        let n_rows = batches.iter().map(|b| b.labels.len()).sum::<usize>();
-        let n_features = batches.iter().map(|b| b.n_features).max().unwrap_or(0);
-        let n_entries = batches.iter().map(|b| b.values.len()).sum();
-
+    /// Groups rows by query. A row without a document id gets its number, counted from 1.
+    pub fn from_rows(rows: FeatureRows) -> Self {
+        let n_rows = rows.len();
         let mut queries = Names::default();
         let mut lengths: Vec<usize> = Vec::new();
         let mut runs: Vec<(usize, usize)> = Vec::new(); // (query, rows in a row)
         let mut number: HashMap<&str, usize, foldhash::fast::FixedState> = HashMap::default();
-        for (qid, length) in batches.iter().flat_map(|b| &b.runs) {
+        for (qid, length) in rows.runs() {
             let query = *number.entry(qid).or_insert_with(|| {
                 queries.push(qid);
                 lengths.push(0);
                 lengths.len() - 1
             });
             lengths[query] += length;
-            runs.push((query, *length));
+            runs.push((query, length));
         }
-        let mut starts = vec![0];
-        starts.extend(lengths.iter().scan(0, |end, length| {
-            *end += length;
-            Some(*end)
-        }));
-
+        let is_grouped = runs.len() == lengths.len();
+        let starts = starts_of(&lengths);
         // `place[i]` is where the i-th row of the input goes.
         let mut next = starts.clone();
         let mut place = Vec::with_capacity(n_rows);
@@ -79,31 +85,37 @@ impl FeatureLists {
             place.extend(next[query]..next[query] + length);
             next[query] += length;
         }
+        drop(number);
 
+        let FeatureRows { labels: given, documents: ids, named, cells, files, origins: lines, .. } = rows;
         let mut labels = vec![0.0; n_rows];
-        let mut named: Vec<Option<&str>> = vec![None; n_rows];
-        let mut row_number = vec![0; n_rows];
-        let all = batches.iter().flat_map(|b| b.labels.iter().zip(&b.documents));
-        for (i, ((label, document), &to)) in all.zip(&place).enumerate() {
-            labels[to] = *label;
-            named[to] = *document;
-            row_number[to] = i + 1;
+        let mut row_at = vec![0; n_rows];
+        for (row, (&label, &to)) in given.iter().zip(&place).enumerate() {
+            labels[to] = label;
+            row_at[to] = row;
         }
-        let documents_are_named = named.iter().all(Option::is_some);
+        let documents_are_named = named.iter().all(|named| *named);
         let mut documents = Names::default();
-        for (name, number) in named.into_iter().zip(row_number) {
-            match name {
-                Some(name) => documents.push(name),
-                None => documents.push(&number.to_string()),
+        for &row in &row_at {
+            match named[row] {
+                true => documents.push(ids.get(row)),
+                false => documents.push(&(row + 1).to_string()),
             }
         }
-
-        let features = if FeatureMatrix::prefers_dense(n_rows, n_features, n_entries) {
-            dense(batches, &place, n_features)
-        } else {
-            sparse(batches, &place, n_features, n_entries)
-        };
-        Self { queries, starts, labels, documents, documents_are_named, features }
+        drop(ids);
+        let origins = if lines.is_empty() { lines } else { row_at.iter().map(|&row| lines[row]).collect() };
+        let features = cells.finish((!is_grouped).then_some(&place[..]));
+        Self {
+            queries,
+            starts,
+            labels,
+            documents,
+            documents_are_named,
+            features,
+            weights: None,
+            files,
+            origins,
+        }
     }
 
     /// Lists of the given lengths, their rows one after the other: a label for each and `n_features` values. Queries and
@@ -124,23 +136,32 @@ impl FeatureLists {
             )));
         }
         if labels.iter().any(|label| !(*label >= 0.0 && label.is_finite()))
-            || values.iter().any(|x| !x.is_finite())
+            || values.iter().any(|x| x.is_infinite())
         {
-            return Err(Error::Params("labels must be finite and at least 0, values finite".into()));
+            let message = "labels must be finite and at least 0, values finite, or NaN where one is missing";
+            return Err(Error::Params(message.into()));
         }
         let numbered = |n: usize| {
             let mut names = Names::default();
             (1..=n).for_each(|i| names.push(&i.to_string()));
             names
         };
-        let ends = lengths.iter().scan(0, |end, length| {
-            *end += length;
-            Some(*end)
-        });
-        let starts = std::iter::once(0).chain(ends).collect();
+        let starts = starts_of(lengths);
         let (queries, documents) = (numbered(lengths.len()), numbered(n_rows));
         let features = FeatureMatrix::Dense { n_features, values };
-        Ok(Self { queries, starts, labels, documents, documents_are_named: false, features })
+        let (weights, files, origins) = (None, Vec::new(), Vec::new());
+        let documents_are_named = false;
+        Ok(Self {
+            queries,
+            starts,
+            labels,
+            documents,
+            documents_are_named,
+            features,
+            weights,
+            files,
+            origins,
+        })
     }
 
     /// Number of queries.
@@ -197,8 +218,8 @@ impl FeatureLists {
                 values.len()
             )));
         }
-        if values.iter().any(|value| !value.is_finite()) {
-            return Err(Error::Params("values must be finite".into()));
+        if values.iter().any(|value| value.is_infinite()) {
+            return Err(Error::Params("values must be finite, or NaN where one is missing".into()));
         }
         self.features.set_column(column, values);
         Ok(())
@@ -237,37 +258,78 @@ impl FeatureLists {
         cells
     }
 
-    /// All lists of several sets, one after the other. A query that several of them have is one list.
-    pub fn concatenate(sets: &[&FeatureLists]) -> Self {
-        let mut all = FeatureRows::default();
-        let mut entries = Vec::new();
-        let n_features = sets.iter().map(|set| set.n_features() as u32).max().unwrap_or(0);
-        for list in sets.iter().flat_map(|set| set.iter()) {
-            for i in 0..list.len() {
-                entries.clear();
-                entries.extend(list.row(i).entries());
-                all.push(list.query(), Some(list.document(i)), list.labels()[i], &mut entries)
-                    .expect("rows of lists are rows of lists");
-            }
-        }
-        all.n_features = n_features;
-        Self::from_rows(vec![all])
+    /// File and line of a row, if it was read from a file.
+    pub fn origin(&self, row: usize) -> Option<(&str, u64)> {
+        let Origin { file, line } = *self.origins.get(row)?;
+        Some((self.files.get(file as usize)?, u64::from(line)))
     }
 
-    /// Some of the lists, in the order named.
-    pub fn subset(&self, queries: &[usize]) -> Self {
-        let mut rows = FeatureRows::default();
-        let mut entries = Vec::new();
-        for list in queries.iter().map(|&query| self.list(query)) {
-            for i in 0..list.len() {
-                entries.clear();
-                entries.extend(list.row(i).entries());
-                rows.push(list.query(), Some(list.document(i)), list.labels()[i], &mut entries)
-                    .expect("rows of lists are rows of lists");
+    /// An error about a row, which names its file and line if they are known.
+    pub fn error_at(&self, row: usize, message: impl Into<String>) -> Error {
+        match self.origin(row) {
+            Some((file, line)) => Error::parse(file, line, message),
+            None => Error::Params(format!("row {}: {}", row + 1, message.into())),
+        }
+    }
+
+    /// Row and column of the first missing value (NaN).
+    pub fn missing(&self) -> Option<(usize, u32)> {
+        match &self.features {
+            FeatureMatrix::Dense { n_features, values } => {
+                let at = values.iter().position(|value| value.is_nan())?;
+                let n = *n_features as usize;
+                Some((at / n, (at % n) as u32))
+            }
+            FeatureMatrix::Sparse { starts, columns, values, .. } => {
+                let at = values.iter().position(|value| value.is_nan())?;
+                Some((starts.partition_point(|&start| start <= at) - 1, columns[at]))
             }
         }
-        rows.n_features = self.n_features() as u32;
-        Self::from_rows(vec![rows])
+    }
+
+    /// Returns an error that names the first missing value, for rankers that cannot take any.
+    pub fn require_complete(&self, ranker: &str) -> Result<()> {
+        let Some((row, column)) = self.missing() else { return Ok(()) };
+        let number = u64::from(column) + 1;
+        Err(self.error_at(
+            row,
+            format!(
+                "feature {number} of document {} is missing (NaN), which {ranker} cannot take: write a number (0, or the \
+                 mean of the feature), or use mart or lambdamart, whose trees take missing values",
+                self.document(row)
+            ),
+        ))
+    }
+
+    /// The first two rows of a query that have the same document.
+    pub fn repeated_document(&self) -> Option<(usize, usize)> {
+        let mut first: HashMap<&str, usize, foldhash::fast::FixedState> = HashMap::default();
+        self.iter().find_map(|list| {
+            first.clear();
+            list.rows().find_map(|row| first.insert(self.document(row), row).map(|earlier| (earlier, row)))
+        })
+    }
+
+    /// What every row counts in training; none where all count the same.
+    pub fn weights(&self) -> Option<&[f32]> {
+        self.weights.as_deref()
+    }
+
+    /// Sets what every row counts in training, in proportion: 2 counts a row twice.
+    pub fn set_weights(&mut self, weights: Vec<f32>) -> Result<()> {
+        let n_rows = self.n_rows();
+        if weights.len() != n_rows {
+            return Err(Error::Shape(format!("{} weights were given for {n_rows} rows", weights.len())));
+        }
+        if let Some(row) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            let message = format!("the weight is {}; weights are numbers of at least 0", weights[row]);
+            return Err(self.error_at(row, message));
+        }
+        if !weights.iter().any(|weight| *weight > 0.0) {
+            return Err(Error::Params("all weights are 0; at least one must count".into()));
+        }
+        self.weights = Some(weights);
+        Ok(())
     }
 
     /// Bytes the whole takes in memory.
@@ -277,6 +339,8 @@ impl FeatureLists {
             + self.queries.bytes()
             + 4 * self.labels.len()
             + 8 * self.starts.len()
+            + 8 * self.origins.len()
+            + 4 * self.weights.as_ref().map_or(0, Vec::len)
     }
 }
 
@@ -308,6 +372,11 @@ impl<'a> List<'a> {
     /// The labels of the documents.
     pub fn labels(&self) -> &'a [f32] {
         &self.lists.labels[self.rows.clone()]
+    }
+
+    /// What the `i`-th document counts in training; 1 where nothing says otherwise.
+    pub fn weight(&self, i: usize) -> f32 {
+        self.lists.weights.as_ref().map_or(1.0, |weights| weights[self.rows.start + i])
     }
 
     /// The id of the `i`-th document.
@@ -368,46 +437,11 @@ impl ListCells<'_> {
     }
 }
 
-/// Moves the entries into dense rows; a batch is freed as soon as it is done, so that both forms of
-/// the data are never in memory whole.
-fn dense(batches: Vec<FeatureRows>, place: &[usize], n_features: u32) -> FeatureMatrix {
-    let n = n_features as usize;
-    let mut cells = vec![0.0; place.len() * n];
-    let mut place = place.iter();
-    for batch in batches {
-        let mut entry = 0;
-        for (length, to) in batch.lengths.iter().zip(&mut place) {
-            let row = &mut cells[to * n..(to + 1) * n];
-            let end = entry + *length as usize;
-            for (column, value) in batch.columns[entry..end].iter().zip(&batch.values[entry..end]) {
-                row[*column as usize] = *value;
-            }
-            entry = end;
-        }
-    }
-    FeatureMatrix::Dense { n_features, values: cells }
-}
-
-/// Moves the entries into compressed sparse rows.
-fn sparse(batches: Vec<FeatureRows>, place: &[usize], n_features: u32, n_entries: usize) -> FeatureMatrix {
-    let mut starts = vec![0; place.len() + 1];
-    for (length, to) in batches.iter().flat_map(|b| &b.lengths).zip(place) {
-        starts[to + 1] = *length as usize;
-    }
-    for i in 1..starts.len() {
-        starts[i] += starts[i - 1];
-    }
-    let mut columns = vec![0; n_entries];
-    let mut values = vec![0.0; n_entries];
-    let mut place = place.iter();
-    for batch in batches {
-        let mut entry = 0;
-        for (length, to) in batch.lengths.iter().zip(&mut place) {
-            let (from, to) = (entry..entry + *length as usize, starts[*to]..starts[to + 1]);
-            columns[to.clone()].copy_from_slice(&batch.columns[from.clone()]);
-            values[to].copy_from_slice(&batch.values[from]);
-            entry += *length as usize;
-        }
-    }
-    FeatureMatrix::Sparse { n_features, starts, columns, values }
+/// Where lists of the given lengths start, and the end of the last.
+fn starts_of(lengths: &[usize]) -> Vec<usize> {
+    let ends = lengths.iter().scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
 }

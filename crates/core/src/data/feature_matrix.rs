@@ -5,12 +5,12 @@
 //! a dense row would not even fit. So the form is chosen when the rows are known: dense when at least
 //! a quarter of the cells differ from zero, else compressed sparse rows. Dense then costs at most
 //! twice the memory of sparse (4 bytes a cell against 8 bytes an entry) and the choice depends on the
-//! values alone. A feature that a row does not name is 0, as in SVMlight.
+//! values alone. A feature that a row does not name is 0, as in SVMlight; NaN is a missing value.
 
 use std::ops::Range;
 
 /// Rows of `f32` features. Column `c` is the feature that files number `c + 1`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum FeatureMatrix {
     /// Row-major, every cell stored.
     Dense {
@@ -30,6 +30,25 @@ pub enum FeatureMatrix {
         /// Value of every entry.
         values: Vec<f32>,
     },
+}
+
+/// Matrices are equal if their form and all their cells are; two missing values are equal.
+impl PartialEq for FeatureMatrix {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |a: &[f32], b: &[f32]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
+        };
+        match (self, other) {
+            (Self::Dense { n_features, values }, Self::Dense { n_features: n, values: others }) => {
+                n_features == n && same(values, others)
+            }
+            (
+                Self::Sparse { n_features, starts, columns, values },
+                Self::Sparse { n_features: n, starts: s, columns: c, values: others },
+            ) => n_features == n && starts == s && columns == c && same(values, others),
+            _ => false,
+        }
+    }
 }
 
 impl FeatureMatrix {
@@ -184,7 +203,7 @@ mod tests {
             }
         }
         let mut lists = FeatureLists::from_dense(&[2], vec![0.0; 2], 1, vec![1.0, 2.0]).unwrap();
-        for (column, values) in [(1, &[0.0; 2][..]), (0, &[0.0; 3]), (0, &[0.0, f32::NAN])] {
+        for (column, values) in [(1, &[0.0; 2][..]), (0, &[0.0; 3]), (0, &[0.0, f32::INFINITY])] {
             assert!(lists.set_column(column, values).is_err(), "{column} {values:?}");
         }
         lists.set_column(0, &[5.0, 6.0]).unwrap();

@@ -1,25 +1,44 @@
 //! Rows before they are grouped, and the rules that every row obeys.
 
+use super::growing_matrix::GrowingMatrix;
+use super::names::Names;
+
+/// Number of the highest feature that a row may have. Rankers keep numbers for every feature up to the highest, so a
+/// larger one is a mistake more often than a feature.
+pub const HIGHEST_FEATURE: u32 = 10_000_000;
+
 /// Rows on their way into [`FeatureLists`](super::FeatureLists), in any order of queries.
 #[derive(Debug, Clone, Default)]
-pub struct FeatureRows<'a> {
-    pub(super) runs: Vec<(&'a str, usize)>,
+pub struct FeatureRows {
+    /// Queries and how many of their rows follow each other.
+    queries: Names,
+    lengths: Vec<usize>,
     pub(super) labels: Vec<f32>,
-    pub(super) documents: Vec<Option<&'a str>>,
-    pub(super) lengths: Vec<u32>,
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<f32>,
-    pub(super) n_features: u32,
+    /// Ids of documents, empty where there is none.
+    pub(super) documents: Names,
+    pub(super) named: Vec<bool>,
+    pub(super) cells: GrowingMatrix,
+    /// Files that rows were read from.
+    pub(super) files: Vec<String>,
+    /// Where every row was read from; empty if rows come from no file.
+    pub(super) origins: Vec<Origin>,
 }
 
-impl<'a> FeatureRows<'a> {
-    /// Adds a row. `entries` are (column, value), column 0 being feature 1, in any order; the call
-    /// sorts them. Says what is wrong with a label below 0, a number that is not finite, or a feature
-    /// given twice; the row is then not added.
+/// File (by its number) and line of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) file: u32,
+    pub(super) line: u32,
+}
+
+impl FeatureRows {
+    /// Adds a row. `entries` are (column, value), column 0 being feature 1, in any order; the call sorts them. NaN is a
+    /// missing value. Says what is wrong with a label below 0, an infinite number, a feature beyond
+    /// [`HIGHEST_FEATURE`] or one given twice; the row is then not added.
     pub fn push(
         &mut self,
-        query: &'a str,
-        document: Option<&'a str>,
+        query: &str,
+        document: Option<&str>,
         label: f32,
         entries: &mut [(u32, f32)],
     ) -> Result<(), String> {
@@ -34,35 +53,59 @@ impl<'a> FeatureRows<'a> {
                 return Err(format!("feature {} is given twice; keep one of them", u64::from(pair[0].0) + 1));
             }
         }
-        if let Some((column, value)) = entries.iter().find(|e| !e.1.is_finite()) {
+        if let Some((column, value)) = entries.iter().find(|e| e.1.is_infinite()) {
             return Err(format!(
-                "feature {} is {value}: features are finite 32-bit numbers; leave a missing one out (it counts as 0) or write a number",
+                "feature {} is {value}: features are finite 32-bit numbers, or NaN where one is missing",
                 u64::from(*column) + 1
             ));
         }
-        if let Some((column, _)) = entries.last() {
-            if *column == u32::MAX {
-                return Err(format!(
-                    "feature {} is beyond the highest, {}",
-                    u64::from(u32::MAX) + 1,
-                    u32::MAX
-                ));
-            }
-            self.n_features = self.n_features.max(column + 1);
+        if let Some((column, _)) = entries.last().filter(|entry| entry.0 >= HIGHEST_FEATURE) {
+            return Err(beyond_the_highest(u64::from(*column) + 1));
         }
-        match self.runs.last_mut() {
-            Some((last, length)) if *last == query => *length += 1,
-            _ => self.runs.push((query, 1)),
+        if self.lengths.is_empty() || self.queries.get(self.queries.len() - 1) != query {
+            self.queries.push(query);
+            self.lengths.push(0);
         }
+        *self.lengths.last_mut().expect("there is a query") += 1;
         self.labels.push(label);
-        self.documents.push(document);
-        let before = self.values.len();
-        for (column, value) in entries.iter().filter(|e| e.1 != 0.0) {
-            self.columns.push(*column);
-            self.values.push(*value);
-        }
-        self.lengths.push((self.values.len() - before) as u32);
+        self.documents.push(document.unwrap_or_default());
+        self.named.push(document.is_some());
+        self.cells.push(entries);
         Ok(())
+    }
+
+    /// Adds a row that was read from a line of file 0.
+    pub(super) fn push_line(
+        &mut self,
+        line: u32,
+        row: &super::letor::Row<'_>,
+        entries: &mut [(u32, f32)],
+    ) -> Result<(), String> {
+        self.push(row.query, row.document, row.label, entries)?;
+        self.origins.push(Origin { file: 0, line });
+        Ok(())
+    }
+
+    /// Adds the rows of a piece of a file, whose lines were counted from 1 on.
+    pub(super) fn append(&mut self, piece: Self, file: u32, lines_before: u64) {
+        let mut runs = piece.runs();
+        let last = self.queries.len().checked_sub(1);
+        if let (Some(last), Some((query, length))) = (last, runs.clone().next())
+            && self.queries.get(last) == query
+        {
+            self.lengths[last] += length;
+            runs.next();
+        }
+        for (query, length) in runs {
+            self.queries.push(query);
+            self.lengths.push(length);
+        }
+        self.labels.extend_from_slice(&piece.labels);
+        (0..piece.documents.len()).for_each(|row| self.documents.push(piece.documents.get(row)));
+        self.named.extend_from_slice(&piece.named);
+        let line = |line: u32| (lines_before + u64::from(line)).min(u64::from(u32::MAX)) as u32;
+        self.origins.extend(piece.origins.iter().map(|origin| Origin { file, line: line(origin.line) }));
+        self.cells.append(piece.cells);
     }
 
     /// Number of rows so far.
@@ -77,7 +120,14 @@ impl<'a> FeatureRows<'a> {
 
     /// The queries with the number of rows that follow each other, in the order of the rows. A query
     /// that comes twice is scattered.
-    pub fn runs(&self) -> &[(&'a str, usize)] {
-        &self.runs
+    pub fn runs(&self) -> impl Iterator<Item = (&str, usize)> + Clone {
+        self.lengths.iter().enumerate().map(|(run, &length)| (self.queries.get(run), length))
     }
+}
+
+/// Says that a feature has too high a number.
+pub(super) fn beyond_the_highest(found: u64) -> String {
+    format!(
+        "feature {found} is beyond the highest, {HIGHEST_FEATURE}; number the features that there are from 1 on"
+    )
 }

@@ -5,6 +5,7 @@ pub(crate) mod documents;
 mod feature_lists;
 mod feature_matrix;
 mod feature_rows;
+mod growing_matrix;
 pub mod letor;
 mod names;
 pub mod qrels;
@@ -12,4 +13,4 @@ pub mod run;
 
 pub use feature_lists::{FeatureLists, List};
 pub use feature_matrix::{FeatureMatrix, FeatureRow};
-pub use feature_rows::FeatureRows;
+pub use feature_rows::{FeatureRows, HIGHEST_FEATURE};

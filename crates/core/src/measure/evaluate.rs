@@ -45,6 +45,8 @@ pub struct Audit {
     pub queries_with_deciding_ties: u64,
     /// Relevant documents that the run did not return.
     pub relevant_not_returned: u64,
+    /// Queries with such a document.
+    pub queries_with_relevant_not_returned: u64,
     /// Queries for which every document that was ranked is relevant: no order of them puts a wrong one first.
     pub queries_all_relevant: u64,
 }
@@ -142,7 +144,9 @@ pub fn evaluate<R: Rankings + ?Sized>(
         let relevant = qrels.judged(i).iter().filter(|d| d.grade > 0.0).count() as u64;
         audit.queries_without_relevant += u64::from(relevant == 0);
         audit.queries_missing += u64::from(row.is_none());
-        audit.relevant_not_returned += row.as_ref().map_or(relevant, |r| r.not_returned);
+        let not_returned = row.as_ref().map_or(relevant, |r| r.not_returned);
+        audit.relevant_not_returned += not_returned;
+        audit.queries_with_relevant_not_returned += u64::from(not_returned > 0);
         let left_out = relevant == 0 && conventions.no_relevant == NoRelevant::LeftOut
             || row.is_none() && conventions.missing == Missing::LeftOut;
         audit.queries_in_mean += u64::from(!left_out);

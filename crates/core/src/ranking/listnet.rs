@@ -5,6 +5,9 @@
 //! Gradient X'(P_s - P_R), Hessian X'(diag(P_s) - P_s P_s')X; solved by a truncated Newton method. O(m) per list and
 //! step. A list with one grade wants all scores equal and says nothing about the order: it is left out.
 //!
+//! Documents may have weights c (of a click by its propensity, say): the term of a document in the divergence counts c
+//! times. With q = c P_R and its sum Q the gradient is X'(Q P_s - q), the Hessian Q times the one above.
+//!
 //! Reference: Cao, Qin, Liu, Tsai and Li, *Learning to rank: from pairwise approach to listwise approach*, 2007.
 
 use std::sync::Mutex;
@@ -66,8 +69,8 @@ pub fn fit_listnet(
 
 struct TopOneRisk<'s, 'a> {
     sample: &'s Sample<'a>,
-    /// P_s of every list at the last w; empty for lists with one grade.
-    at: Vec<Mutex<Vec<f64>>>,
+    /// Q and P_s of every list at the last w; P_s is empty for lists with one grade.
+    at: Vec<Mutex<(f64, Vec<f64>)>>,
 }
 
 impl<'s, 'a> TopOneRisk<'s, 'a> {
@@ -99,15 +102,18 @@ impl Smooth for TopOneRisk<'_, '_> {
                 return [0.0];
             }
             let mut at = self.at[query].lock().expect("no panic while a list is worked on");
-            products::scores(list, w, &mut at);
+            let (total, at) = &mut *at;
+            products::scores(list, w, at);
             wanted.clear();
             wanted.extend(labels.iter().map(|&label| f64::from(label)));
             let log_sum_of_grades = softmax(wanted);
-            // sum P_R (ln P_R - ln P_s), with ln P_R = R - ln sum exp R, and so for s.
+            wanted.iter_mut().enumerate().for_each(|(i, p)| *p *= f64::from(list.weight(i)));
+            *total = wanted.iter().sum();
+            // sum q (ln P_R - ln P_s), with ln P_R = R - ln sum exp R, and so for s.
             let difference: f64 =
-                wanted.iter().zip(labels).zip(&*at).map(|((p, label), s)| p * (f64::from(*label) - s)).sum();
-            let loss = difference + softmax(&mut at) - log_sum_of_grades;
-            wanted.iter_mut().zip(&*at).for_each(|(wanted, p)| *wanted = share * (p - *wanted));
+                wanted.iter().zip(labels).zip(&*at).map(|((q, label), s)| q * (f64::from(*label) - s)).sum();
+            let loss = difference + *total * (softmax(at) - log_sum_of_grades);
+            wanted.iter_mut().zip(&*at).for_each(|(wanted, p)| *wanted = share * (*total * p - *wanted));
             products::add_rows(list, wanted, sum);
             [loss]
         });
@@ -116,13 +122,14 @@ impl Smooth for TopOneRisk<'_, '_> {
 
     fn curvature(&self, direction: &[f64]) -> Vec<f64> {
         let ([], product) = self.sample.means(|images: &mut Vec<f64>, query, list, share, sum| {
-            let p = self.at[query].lock().expect("no panic while a list is worked on");
+            let at = self.at[query].lock().expect("no panic while a list is worked on");
+            let (total, p) = &*at;
             if p.is_empty() {
                 return [];
             }
             products::scores(list, direction, images);
-            let mean = products::dot(&p, images);
-            images.iter_mut().zip(&*p).for_each(|(image, p)| *image = share * p * (*image - mean));
+            let mean = products::dot(p, images);
+            images.iter_mut().zip(p).for_each(|(image, p)| *image = share * total * p * (*image - mean));
             products::add_rows(list, images, sum);
             []
         });
@@ -149,13 +156,33 @@ mod tests {
         close(&w, &[1.0], 1e-6);
     }
 
+    /// A document of weight 2 counts as often as two copies of its term.
+    #[test]
+    fn documents_count_by_their_weights() {
+        let mut lists = lists(&[(vec![vec![1.0], vec![0.0]], vec![1.0, 0.0])]);
+        lists.set_weights(vec![3.0, 0.5]).unwrap();
+        let (p, q) = (1f64.exp() / (1f64.exp() + 1.0), 0.25f64.exp() / (0.25f64.exp() + 1.0));
+        let expected = 3.0 * p * (p / q).ln() + 0.5 * (1.0 - p) * ((1.0 - p) / (1.0 - q)).ln();
+        close(&[TopOneRisk::new(&Sample::new(&lists)).at(&[0.25]).0], &[expected], 1e-12);
+        let params = ListNetParams { lambda: LambdaPath::One(1e-9), tolerance: 1e-10, ..Default::default() };
+        let (w, _) = fit_listnet(&params, &Sample::new(&lists), None, &crate::progress::Silent).unwrap();
+        // P_s is q / Q at the minimum: w = ln(3 p / 0.5 (1 - p)).
+        close(&w, &[1.0 + 6f64.ln()], 1e-5);
+    }
+
     proptest! {
         #[test]
         fn gradient_and_curvature_are_differences(
             lists in some_lists(),
+            weights in prop::option::of(prop::collection::vec(0.1f32..4.0, 200)),
             w in prop::collection::vec(-1.0f64..1.0, 3),
             direction in prop::collection::vec(-1.0f64..1.0, 3),
         ) {
+            let mut lists = lists;
+            let n_rows = lists.n_rows();
+            weights.iter().for_each(|weights| {
+                lists.set_weights(weights.iter().copied().cycle().take(n_rows).collect()).unwrap();
+            });
             let (w, direction) = (&w[..lists.n_features()], &direction[..lists.n_features()]);
             let sample = Sample::new(&lists);
             let mut risk = TopOneRisk::new(&sample);
@@ -164,7 +191,7 @@ mod tests {
             let (above, gradient_above) = risk.at(&moved(h));
             let (below, gradient_below) = risk.at(&moved(-h));
             let (here, gradient) = risk.at(w);
-            prop_assert!(here >= -1e-12);
+            prop_assert!(weights.is_some() || here >= -1e-12);
             close(&[(above - below) / (2.0 * h)], &[products::dot(&gradient, direction)], 1e-6);
             let bends: Vec<f64> =
                 gradient_above.iter().zip(&gradient_below).map(|(a, b)| (a - b) / (2.0 * h)).collect();

@@ -200,7 +200,7 @@ mod tests {
         let labels = rows.iter().map(|(grade, _)| f32::from(*grade)).collect();
         let dense =
             FeatureLists::from_dense(&vec![3; rows.len() / 3], labels, FEATURES as u32, values).unwrap();
-        (FeatureLists::from_rows(vec![sparse]), dense)
+        (FeatureLists::from_rows(sparse), dense)
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) fn lists(of: &[(Vec<Vec<f32>>, Vec<f32>)]) -> FeatureLists {
             rows.push(name, None, *grade, &mut entries).unwrap();
         }
     }
-    FeatureLists::from_rows(vec![rows])
+    FeatureLists::from_rows(rows)
 }
 
 /// Golden lists, features times 1000: they have three decimals, so that no digit is lost in f32.

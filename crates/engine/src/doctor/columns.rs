@@ -107,13 +107,13 @@ fn tally(lists: &FeatureLists) -> (Vec<u64>, Vec<Column>) {
                     })
                 };
                 let column = &mut columns[at];
-                column.differs |= column.rows > 0 && column.value != value;
+                column.differs |= column.rows > 0 && column.value.to_bits() != value.to_bits();
                 (column.value, column.rows) = (value, column.rows + 1);
                 if column.in_query == 0 {
                     touched.push(at);
                     column.value_in_query = value;
                 }
-                column.differs_in_query |= column.value_in_query != value;
+                column.differs_in_query |= column.value_in_query.to_bits() != value.to_bits();
                 column.in_query += 1;
             }
         }

@@ -8,6 +8,7 @@ use matchrank_core::data::{FeatureLists, FeatureRow, FeatureRows, letor};
 
 use super::finding::{Finding, Lines, Malformed, Report, Severity, counted, listed, thousands, whole};
 use super::grades::{Grades, without_relevant};
+use super::letor_memory::Sizes;
 use super::{Kind, columns, leak, lines};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -50,7 +51,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         }
     }
 
-    let lists = FeatureLists::from_rows(vec![rows]);
+    let lists = FeatureLists::from_rows(rows);
     let mut grades = Grades::default();
     lists.labels().iter().for_each(|label| grades.add(f64::from(*label)));
     let mut findings: Vec<Finding> = malformed.findings().collect();
@@ -69,11 +70,12 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
              (LightGBM, XGBoost) take them for other queries",
         ));
         findings.extend(duplicates(&lists, &origins));
+        findings.extend(missing(&lists));
         findings.extend(grades.findings());
         findings.extend(query_findings(&lists));
         findings.extend(columns::findings(&lists));
         findings.extend(leak::finding(&lists));
-        findings.push(memory(&lists));
+        findings.push(memory(&lists, bytes.len()));
     } else if findings.is_empty() {
         let message = "there is no row in the file, only comments".to_owned();
         findings.push(whole(Severity::Error, "empty-file", message, "check how it was written or copied"));
@@ -87,6 +89,32 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     );
     let queries = lists.iter().map(|list| list.query().to_owned()).collect();
     (Report { file, kind: Some(Kind::Letor), summary, findings }, queries)
+}
+
+/// Missing values, which not all rankers take.
+fn missing(lists: &FeatureLists) -> Option<Finding> {
+    let mut columns: BTreeSet<u64> = BTreeSet::new();
+    let mut count = 0;
+    for row in 0..lists.n_rows() {
+        for (column, _) in lists.features().row(row).entries().filter(|(_, value)| value.is_nan()) {
+            columns.insert(u64::from(column) + 1);
+            count += 1;
+        }
+    }
+    (count > 0).then(|| Finding {
+        severity: Severity::Info,
+        code: "missing-value",
+        message: format!(
+            "{} missing (NaN), of {} ({})",
+            if count == 1 { "1 value is".to_owned() } else { format!("{} are", counted(count, "value")) },
+            counted(columns.len() as u64, "feature"),
+            listed(&columns.iter().collect::<Vec<_>>())
+        ),
+        count,
+        lines: Vec::new(),
+        fix: "mart and lambdamart take them as they are; for linear rankers write a number (0, or the mean)"
+            .into(),
+    })
 }
 
 /// Rows that say the same twice, and documents that a query has twice with something else. Rows in
@@ -108,7 +136,7 @@ fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl It
             };
             let same = same.filter(|&e| {
                 list.labels()[e] == list.labels()[i]
-                    && list.row(e) == list.row(i)
+                    && same_cells(list.row(e), list.row(i))
                     && origins[e].document == origin.document
                     && list.row(i).entries().next().is_some()
             });
@@ -153,6 +181,14 @@ fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl It
     copies.into_iter().chain(documents)
 }
 
+/// Whether two rows have the same features, the missing ones included.
+fn same_cells(a: FeatureRow, b: FeatureRow) -> bool {
+    let cells = |row: FeatureRow<'_>| {
+        row.entries().map(|(column, value)| (column, value.to_bits())).collect::<Vec<_>>()
+    };
+    cells(a) == cells(b)
+}
+
 fn fingerprint(label: f32, row: FeatureRow) -> u64 {
     let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     label.to_bits().hash(&mut hasher);
@@ -185,19 +221,15 @@ fn query_findings(lists: &FeatureLists) -> impl Iterator<Item = Finding> {
     without_relevant(&nothing, lists.n_queries()).into_iter().chain(single)
 }
 
-/// What a ranker needs in memory: the lists, and per row a score, a gradient, a curvature and a place in
-/// the order, 8 bytes each.
-fn memory(lists: &FeatureLists) -> Finding {
-    let bytes = lists.bytes() + 32 * lists.n_rows();
+/// Memory that training takes at its peak.
+fn memory(lists: &FeatureLists, text: usize) -> Finding {
+    let sizes = Sizes::of(lists, text);
+    let megabytes = |bytes: usize| thousands((bytes as f64 / 1e6).ceil() as u64);
     let form = if lists.features().dense_rows(0..0).is_some() { "dense" } else { "sparse" };
-    let megabytes = (bytes as f64 / 1e6).ceil();
-    whole(
-        Severity::Info,
-        "memory",
-        format!(
-            "training a ranker takes about {} MB of memory ({form} features)",
-            thousands(megabytes as u64)
-        ),
-        "",
-    )
+    let message = format!(
+        "training takes about {} MB of memory for a linear ranker, {} MB for trees ({form} features)",
+        megabytes(sizes.linear()),
+        megabytes(sizes.trees())
+    );
+    whole(Severity::Info, "memory", message, "")
 }

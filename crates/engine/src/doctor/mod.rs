@@ -23,6 +23,7 @@ mod grades;
 mod kind;
 mod leak;
 mod letor;
+mod letor_memory;
 mod qrels;
 mod run;
 mod together;

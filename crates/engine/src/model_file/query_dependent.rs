@@ -74,6 +74,9 @@ pub(super) fn get(file: &Reader<'_>) -> Result<QueryDependentModel> {
         && !labels.is_empty()
         && values.len().is_multiple_of(labels.len())
         && !lengths.contains(&0);
+    if !values.iter().all(|value| value.is_finite()) {
+        return Err(Error::Params("has training lists with values that are no finite numbers".into()));
+    }
     if !fits {
         return Err(Error::Shape("has training lists whose parts do not fit each other".into()));
     }
@@ -115,7 +118,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<QueryDependentModel> {
         scaling: Scaling::with_factors(scaling, factors),
         source: file.json("source")?,
         factors: query_factors,
-        lists: FeatureLists::from_rows(vec![rows]),
+        lists: FeatureLists::from_rows(rows),
         queries,
         trials: file.json("trials")?,
     })

@@ -1,6 +1,7 @@
 //! Rankers over feature lists.
 //!
-//! Metadata `params`, `scaling` and `report` (JSON), `scalings` where several were tried, and for perceptrons `clock`;
+//! Metadata `params`, `scaling` and `report` (JSON), `scalings` where several were tried, and for perceptrons `clock`, and
+//! `stream` where it has learned from one;
 //! arrays `weights` (f64, one per feature),
 //! `factors` (f64, of scaling over all training rows), and for perceptrons `last` and `sums` (f64), from which it goes on.
 
@@ -31,6 +32,9 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a RankerModel) -> Resu
     }
     file.put_array("weights", weights);
     file.put_array("factors", scaling.factors());
+    if let Some(stream) = &model.stream {
+        file.put_json("stream", stream)?;
+    }
     if let Some(PerceptronState { w, sums, rounds, updates, cumulative_loss }) = &model.state {
         let clock = Clock { rounds: *rounds, updates: *updates, cumulative_loss: *cumulative_loss };
         file.put_json("clock", &clock)?;
@@ -77,5 +81,6 @@ pub(super) fn get(file: &Reader<'_>) -> Result<RankerModel> {
     let ranker = LinearRanker { weights, scaling: Scaling::with_factors(scaling, factors) };
     let scalings =
         file.has_metadata("scalings").then(|| file.json("scalings")).transpose()?.unwrap_or_default();
-    Ok(RankerModel { params, ranker, report: file.json("report")?, state, scalings })
+    let stream = file.has_metadata("stream").then(|| file.json("stream")).transpose()?;
+    Ok(RankerModel { params, ranker, report: file.json("report")?, state, scalings, stream })
 }

@@ -62,7 +62,7 @@ pub fn list_columns(
         let missing = n_relevant - n_listed;
         progress.note(&format!("relevant documents that are in no list: {missing} of {n_relevant}"));
     }
-    Ok(FeatureLists::from_rows(vec![lists]))
+    Ok(FeatureLists::from_rows(lists))
 }
 
 /// Lists with columns behind the features they have. Texts are those of the queries by their ids. A document that is not
@@ -127,7 +127,7 @@ pub fn join_columns(
             "documents of the lists that are not in the dataset, with scores of 0: {missing}"
         ));
     }
-    Ok(FeatureLists::from_rows(vec![joined]))
+    Ok(FeatureLists::from_rows(joined))
 }
 
 /// Goes through queries, some at a time: finds their documents and scores them. `each` gets every query by its number,
@@ -146,6 +146,9 @@ fn in_batches(
         let scorer = columns.begin(batch)?;
         let scored: Vec<Vec<f32>> =
             lists.par_iter().enumerate().map(|(query, documents)| scorer.rows(query, documents)).collect();
+        if scored.iter().flatten().any(|score| !score.is_finite()) {
+            return Err(Error::Params("a model gives scores that are no finite numbers".into()));
+        }
         for (query, (documents, rows)) in lists.iter().zip(&scored).enumerate() {
             let width = (rows.len() / documents.len().max(1)).max(1);
             each(first + query, documents, rows.chunks_exact(width))?;
@@ -156,9 +159,9 @@ fn in_batches(
     Ok(())
 }
 
-fn push<'a>(
-    rows: &mut FeatureRows<'a>,
-    (query, document, grade): (&'a str, &'a str, f32),
+fn push(
+    rows: &mut FeatureRows,
+    (query, document, grade): (&str, &str, f32),
     mut entries: Vec<(u32, f32)>,
 ) -> Result<()> {
     rows.push(query, Some(document), grade, &mut entries)

@@ -42,6 +42,7 @@ pub use recipe::{RankerRecipe, RankerTraining, RecipeParams};
 pub use trained::TrainedRanker;
 pub use training::train_ranker;
 
+use self::online::StreamPosition;
 use crate::training::settings::params_from;
 
 /// The parameters of a ranker, and so its kind.
@@ -146,6 +147,8 @@ pub struct RankerModel {
     pub state: Option<PerceptronState>,
     /// The scalings that were tried, where validation chose; else empty.
     pub scalings: Vec<ScalingTrial>,
+    /// How far a perceptron has learned from the last stream of lists.
+    pub stream: Option<StreamPosition>,
 }
 
 impl RankerModel {

@@ -181,15 +181,96 @@ fn a_stream_is_learned_from_as_its_lines_are() {
         Ok(())
     };
     let never = || false;
-    let streamed = learn_stream(&mut stream, &path, &never, Duration::ZERO, &mut save, &Silent).unwrap();
-    assert_eq!(streamed, Streamed { learned: 300, loss: losses, left_out: 3, interrupted: false });
+    let streamed =
+        learn_stream(&mut stream, &path, false, &never, Duration::ZERO, &mut save, &Silent).unwrap();
+    assert_eq!(
+        streamed,
+        Streamed { learned: 300, loss: losses, left_out: 3, skipped: 0, interrupted: false }
+    );
     assert!(n_saved > 0);
-    assert_eq!(stream.model(), one.model());
-    let stopped = learn_stream(&mut stream, &path, &|| true, Duration::ZERO, &mut |_| Ok(()), &Silent);
+    let position = stream.model().stream.clone();
+    assert_eq!(position.as_ref().map(|position| position.lines), Some(303));
+    assert_eq!(stream.model(), &RankerModel { stream: position, ..one.model().clone() });
+    let stopped = learn_stream(&mut stream, &path, false, &|| true, Duration::ZERO, &mut |_| Ok(()), &Silent);
     assert!(stopped.unwrap().interrupted);
     assert!(
-        learn_stream(&mut stream, folder.path(), &never, Duration::ZERO, &mut |_| Ok(()), &Silent).is_err()
+        learn_stream(&mut stream, folder.path(), false, &never, Duration::ZERO, &mut |_| Ok(()), &Silent)
+            .is_err()
     );
+}
+
+#[test]
+fn a_stream_that_was_stopped_goes_on_exactly_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |i: usize| {
+        let grade = |j: usize| (i + j) % 3;
+        let document =
+            |j: usize| format!(r#"{{"grade":{},"features":[{},{},7]}}"#, grade(j), (i * 31 + j * 17) % 40, j);
+        format!("{{\"documents\":[{}]}}", (0..4).map(document).collect::<Vec<_>>().join(","))
+    };
+    let write = |name: &str, lines: &[String], end: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, lines.join("\n") + end).unwrap();
+        path
+    };
+    let mut lines: Vec<String> = (0..40).map(line).collect();
+    lines[7] = "no list".into();
+    let whole = write("whole", &lines, "\n");
+    // The 26th line was being written when the stream stopped.
+    let cut = [&lines[..25], &[lines[25][..9].to_owned()]].concat();
+    let half = write("half", &cut, "");
+    let start = train(&RankerParams::new("perceptron", &[]).unwrap(), ScalingKind::MinMax);
+    let learn = |model: &RankerModel,
+                 path: &std::path::Path,
+                 resume: bool,
+                 stop: &dyn Fn() -> bool|
+     -> matchrank_core::Result<(RankerModel, Streamed)> {
+        let mut learner = Learner::new(model.clone()).unwrap();
+        let streamed = learn_stream(
+            &mut learner,
+            path,
+            resume,
+            stop,
+            Duration::from_secs(60),
+            &mut |_| Ok(()),
+            &Silent,
+        )?;
+        Ok((learner.model().clone(), streamed))
+    };
+    let never = || false;
+    let (at_once, _) = learn(&start, &whole, false, &never).unwrap();
+    let (stopped, _) = learn(&start, &half, true, &never).unwrap();
+    assert_eq!(stopped.stream.as_ref().unwrap().lines, 25);
+    let (resumed, streamed) = learn(&stopped, &whole, true, &never).unwrap();
+    assert_eq!((streamed.skipped, streamed.learned), (25, 15));
+    assert_eq!(resumed, at_once);
+    // Nothing new, or a stop before anything new, changes nothing.
+    assert_eq!(learn(&resumed, &whole, true, &never).unwrap().0, resumed);
+    assert_eq!(learn(&resumed, &whole, true, &|| true).unwrap().0, resumed);
+    // Without it all lines are learned from once more.
+    assert_eq!(learn(&resumed, &whole, false, &never).unwrap().1.learned, 39);
+    let error = learn(&resumed, &half, true, &never).unwrap_err().to_string();
+    assert!(error.contains("has 26 lines, and the model has learned from 40"), "{error}");
+    lines[3] = line(4);
+    let other = write("other", &lines, "\n");
+    let error = learn(&stopped, &other, true, &never).unwrap_err().to_string();
+    assert!(error.contains("first 25 lines are not those"), "{error}");
+}
+
+#[test]
+fn a_list_cannot_weigh_more_than_a_thousand() {
+    let model = train(&RankerParams::new("perceptron", &[]).unwrap(), ScalingKind::MinMax);
+    let mut learner = Learner::new(model).unwrap();
+    let line = |weight: &str| {
+        format!(
+            r#"{{"weight":{weight},"documents":[{{"grade":1,"features":[1]}},{{"grade":0,"features":[9]}}]}}"#
+        )
+    };
+    for weight in ["1e30", "1000.5", "-1"] {
+        let error = learner.learn(line(weight).as_bytes()).unwrap_err();
+        assert!(error.contains("a number from 0 to 1000 is expected"), "{error}");
+    }
+    learner.learn(line("1000").as_bytes()).unwrap();
 }
 
 #[test]

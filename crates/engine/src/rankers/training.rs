@@ -12,9 +12,6 @@ use matchrank_core::{Error, Result};
 
 use super::{RankerModel, RankerParams, RankerReport, ScalingTrial};
 
-/// Weights of a ranker at most: beyond, a number is a mistake more often than a feature.
-const MOST_FEATURES: usize = 10_000_000;
-
 /// Trains a ranker with features scaled in one way, or in each of several, of which the best on validation is kept
 /// (of equals the first). `weights` are those of the queries of `train`. Lists are scaled in place where possible: only
 /// with several scalings there is a second copy of them.
@@ -28,11 +25,11 @@ pub fn train_ranker(
     progress: &dyn Progress,
 ) -> Result<RankerModel> {
     params.validate()?;
-    if train.n_features() > MOST_FEATURES {
-        return Err(Error::Params(format!(
-            "there are features up to number {}; a ranker has a weight for each, and at most {MOST_FEATURES}",
-            train.n_features()
-        )));
+    for lists in [&train].into_iter().chain(validation.as_ref().map(|(lists, _)| lists)) {
+        lists.require_complete(params.kind())?;
+    }
+    if train.weights().is_some() && !matches!(params, RankerParams::ListNet(_)) {
+        return Err(without_document_weights(params.kind()));
     }
     let teaches = |labels: &[f32]| labels.iter().any(|label| *label != labels[0]);
     if !train.iter().any(|list| teaches(list.labels())) {
@@ -69,6 +66,13 @@ pub fn train_ranker(
         model.scalings = trials;
     }
     Ok(model)
+}
+
+/// An error for rankers that cannot weigh documents.
+pub(super) fn without_document_weights(ranker: &str) -> Error {
+    Error::Params(format!(
+        "{ranker} does not take weights of documents; listnet, mart and lambdamart do, and {ranker} takes weights of queries"
+    ))
 }
 
 /// Trains a ranker with lists that are scaled in place.
@@ -113,5 +117,5 @@ fn train_scaled(
         }
     };
     let ranker = LinearRanker { weights, scaling };
-    Ok(RankerModel { params: params.clone(), ranker, report, state, scalings: Vec::new() })
+    Ok(RankerModel { params: params.clone(), ranker, report, state, scalings: Vec::new(), stream: None })
 }

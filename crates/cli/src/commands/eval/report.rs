@@ -78,6 +78,7 @@ fn total(evaluations: &[Evaluation]) -> Audit {
         total.deciding_ties += audit.deciding_ties;
         total.queries_with_deciding_ties += audit.queries_with_deciding_ties;
         total.relevant_not_returned += audit.relevant_not_returned;
+        total.queries_with_relevant_not_returned += audit.queries_with_relevant_not_returned;
         total.queries_all_relevant += audit.queries_all_relevant;
     }
     total

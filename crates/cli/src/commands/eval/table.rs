@@ -148,6 +148,14 @@ fn audit(audit: &Audit, c: &Conventions) -> String {
     if audit.queries_unjudged > 0 {
         parts.push(format!("{} in the run without judgments (ignored)", audit.queries_unjudged));
     }
+    if audit.relevant_not_returned > 0 {
+        let (documents, queries) = (audit.relevant_not_returned, audit.queries_with_relevant_not_returned);
+        parts.push(format!(
+            "{documents} relevant {} of {queries} {} missing from the run (never retrieved, or cut off)",
+            if documents == 1 { "document" } else { "documents" },
+            if queries == 1 { "query" } else { "queries" }
+        ));
+    }
     let (ties, queries) = (audit.deciding_ties, audit.queries_with_deciding_ties);
     parts.push(match ties {
         0 => "no tie decides a position".to_owned(),

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_engine::files;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::boosted::{BoostedModel, BoostedParams, Objective, train_boosted};
 use serde_json::{Value, json};
 
-use super::{note_unknown_features, read_lists};
+use super::{TrainingLists, Weights};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
@@ -18,19 +17,15 @@ use crate::{Global, Outcome};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   matchrank train lambdamart --letor train.txt --validation vali.txt --out trees.model
+  matchrank train lambdamart --letor train.txt --document-weights propensities.tsv --out trees.model
   matchrank train mart --letor train.txt --set trees=100 --set leaves=15 --out mart.model";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
-    #[arg(long, value_name = "FILE")]
-    letor: PathBuf,
-    /// Validation lists, by which the number of trees is chosen
-    #[arg(long, value_name = "FILE")]
-    validation: Option<PathBuf>,
-    /// What is measured on the validation lists
-    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
-    measure: Measure,
+    #[command(flatten)]
+    lists: TrainingLists,
+    #[command(flatten)]
+    weights: Weights,
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -48,18 +43,15 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
     files::check_writable(&args.out)?;
     let params: BoostedParams = params_from(&args.settings)?;
     params.validate()?;
-    let train = read_lists(&args.letor, &terminal)?;
-    let validation = args.validation.as_deref().map(|path| read_lists(path, &terminal)).transpose()?;
-    if let (Some(lists), Some(path)) = (&validation, &args.validation) {
-        note_unknown_features(lists, train.n_features(), path, &terminal);
-    }
+    let (mut train, validation) = args.lists.read(&terminal)?;
+    args.weights.weigh_rows(&mut train, &terminal)?;
     if validation.is_none() {
         terminal.note(&format!(
             "there are no validation lists to choose the number of trees by, so it is {} (--set trees=...)",
             params.trees
         ));
     }
-    let validation = validation.as_ref().map(|lists| (lists, args.measure));
+    let validation = validation.as_ref().map(|lists| (lists, args.lists.measure));
     let model = train_boosted(objective, &params, &train, validation, global.seed, &terminal)?;
     let counts =
         [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
@@ -79,7 +71,7 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
             params.min_rows
         ));
     }
-    let (kind, measure) = (objective.name(), args.measure.to_string());
+    let (kind, measure) = (objective.name(), args.lists.measure.to_string());
     match args.format {
         Format::Json => {
             let summary = json!({

@@ -1,7 +1,7 @@
 //! `explain --letor`: what each feature adds, and why one document stands above another.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use matchrank_core::data::{FeatureLists, List};
@@ -10,13 +10,13 @@ use matchrank_core::ranking::{Contribution, Ranker};
 use matchrank_engine::model_file;
 use serde_json::{Value, json};
 
-use super::{FeatureNames, query_dependent, read_lists};
+use super::{FeatureNames, names_of, query_dependent, read_lists};
 use crate::Outcome;
 use crate::terminal::{self, Format, Terminal, table, to_json};
 
 pub(crate) struct Question<'a> {
     pub(crate) model: &'a Path,
-    pub(crate) letor: &'a Path,
+    pub(crate) letor: &'a [PathBuf],
     /// Query features of the lists, for query-dependent models.
     pub(crate) query_features: Option<&'a Path>,
     pub(crate) query: &'a str,
@@ -36,11 +36,11 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
     let list = lists
         .iter()
         .find(|list| list.query() == query)
-        .with_context(|| format!("{}: there is no query {query}", letor.display()))?;
+        .with_context(|| format!("{}: there is no query {query}", names_of(letor)))?;
     let place = |document: &str| {
         (0..list.len())
             .find(|&i| list.document(i) == document)
-            .with_context(|| format!("{}: query {query} has no document {document}", letor.display()))
+            .with_context(|| format!("{}: query {query} has no document {document}", names_of(letor)))
     };
     let first = place(document)?;
     let second = against.map(place).transpose()?;
@@ -89,6 +89,9 @@ fn answer<'a>(
 ) -> anyhow::Result<Answer<'a>> {
     let (mut scores, names) = (Vec::new(), FeatureNames::default());
     let kind = model_file::kind(path)?;
+    if !model_file::is_boosted(&kind) {
+        lists.require_complete(&kind)?;
+    }
     if kind == model_file::QUERY_DEPENDENT {
         let model = query_dependent::load(path, query_features, lists)?;
         let served = model.served(list)?;

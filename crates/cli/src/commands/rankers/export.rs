@@ -25,8 +25,8 @@ pub(crate) struct Elasticsearch {
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
     /// Lists to check with: the exported weights must give the same order, to single precision [default: simulated ones]
-    #[arg(long, value_name = "FILE")]
-    letor: Option<PathBuf>,
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    letor: Vec<PathBuf>,
 }
 
 pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outcome> {
@@ -41,16 +41,14 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
             .with_context(|| format!("{}: {n} names are expected, one a line", path.display()))?,
     };
     let exported = linear_model(&model, &args.name, &features)?;
-    let lists = match &args.letor {
-        Some(path) => read_lists(path, &terminal)?,
-        None => some_lists(&model),
-    };
+    let lists = if args.letor.is_empty() { some_lists(&model) } else { read_lists(&args.letor, &terminal)? };
+    lists.require_complete(model.kind())?;
     let near = check(&model, &exported, &features, &lists)?;
     terminal.finish();
     terminal.note(&format!(
         "the exported weights give the same order for all {} {}lists{}",
         lists.n_queries(),
-        if args.letor.is_some() { "" } else { "simulated " },
+        if !args.letor.is_empty() { "" } else { "simulated " },
         if near > 0 {
             format!(", but for {near} pairs that single precision cannot tell apart")
         } else {

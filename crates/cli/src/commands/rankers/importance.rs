@@ -9,16 +9,16 @@ use matchrank_engine::model_file;
 use matchrank_engine::rankers::{FeatureImportance, PermutationImportance, permutation_importance};
 use serde_json::{Value, json};
 
-use super::{FeatureNames, note_unknown_features, read_lists};
+use super::{FeatureNames, names_of, note_unknown_features, read_lists};
 use crate::Global;
 use crate::terminal::{Format, Terminal, human, table};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Lists to tell what features are worth on, a LETOR / SVMlight file that training did not see, for models trained
+    /// Lists to tell what features are worth on, LETOR / SVMlight files that training did not see, for models trained
     /// on such lists
-    #[arg(long, value_name = "FILE")]
-    letor: Option<PathBuf>,
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    letor: Vec<PathBuf>,
     /// With --letor: what is measured
     #[arg(long, value_name = "MEASURE", default_value = "ndcg@10", requires = "letor")]
     measure: Measure,
@@ -93,14 +93,20 @@ fn load(path: &Path) -> anyhow::Result<(Box<dyn Ranker>, Own)> {
 impl Args {
     /// What features are worth on the lists, where there are any.
     pub(crate) fn measure(&self, model: &Path, global: &Global) -> anyhow::Result<Option<Worth<'_>>> {
-        let Some(letor) = &self.letor else { return Ok(None) };
+        if self.letor.is_empty() {
+            return Ok(None);
+        }
+        let letor = &self.letor;
         let terminal = Terminal::new(global.quiet);
         let (ranker, own) = load(model)?;
         let lists = read_lists(letor, &terminal)?;
+        if let Own::Weights(_) = own {
+            lists.require_complete("a linear ranker")?;
+        }
         ensure!(
             lists.labels().iter().any(|&grade| grade > 0.0),
             "{}: no document has a grade above 0, so there is nothing to measure by",
-            letor.display()
+            names_of(letor)
         );
         let names = FeatureNames::of_lists(self.names.as_deref(), [lists.n_features(), own.values().len()])?;
         note_unknown_features(&lists, own.values().len(), letor, &terminal);
@@ -110,7 +116,7 @@ impl Args {
         let mut found =
             permutation_importance(&*ranker, &lists, &used, measure, self.repeats, seed, &terminal)?;
         found.features.sort_by(|a, b| b.mean().total_cmp(&a.mean()).then(a.feature.cmp(&b.feature)));
-        Ok(Some(Worth { args: self, lists: letor.display().to_string(), seed, own, names, found }))
+        Ok(Some(Worth { args: self, lists: names_of(letor).to_string(), seed, own, names, found }))
     }
 }
 

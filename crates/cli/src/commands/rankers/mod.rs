@@ -5,21 +5,26 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod importance;
 pub(crate) mod inspect;
+mod lists;
 pub(crate) mod query_dependent;
 pub(crate) mod rank;
 mod summary;
 pub(crate) mod train;
 pub(crate) mod update;
+mod weights;
 
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
-use matchrank_core::data::{FeatureLists, letor};
-use matchrank_core::progress::Progress;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
+
+pub(crate) use lists::{
+    TrainingLists, names_of, note_unknown_features, read_lists, refuse_repeated_documents,
+};
+pub(crate) use weights::Weights;
 
 /// How features are scaled
 #[derive(Clone, Copy, ValueEnum)]
@@ -52,10 +57,6 @@ impl ScalingName {
             Self::QueryMinMax => &[QueryMinMax],
         }
     }
-}
-
-pub(crate) fn read_lists(path: &Path, progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
-    Ok(letor::parse(&files::name_of(path), &files::read_all(path)?, progress)?)
 }
 
 /// What the features of lists are called: by their numbers, and by names where a file has them.
@@ -121,26 +122,4 @@ pub(crate) fn parse_columns(text: &str) -> Result<QueryColumns, String> {
         }
     }
     Ok(QueryColumns::Named(columns))
-}
-
-/// Says how many features of lists a model does not know.
-pub(crate) fn note_unknown_features(
-    lists: &FeatureLists,
-    n_known: usize,
-    path: &Path,
-    progress: &dyn Progress,
-) {
-    if lists.n_features() > n_known {
-        progress.note(&format!(
-            "{}: has {} features, of which the model knows the first {n_known}; the others count nothing",
-            path.display(),
-            lists.n_features()
-        ));
-    } else if lists.n_features() < n_known {
-        progress.note(&format!(
-            "{}: has {} features, and the model knows {n_known}; those that are missing count as 0",
-            path.display(),
-            lists.n_features()
-        ));
-    }
 }

@@ -6,7 +6,6 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, List};
-use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{Neighbourhood, QueryDependentParams};
 use matchrank_engine::files;
@@ -18,7 +17,7 @@ use matchrank_engine::rankers::query_dependent::{
 use serde_json::{Value, json};
 
 use super::train::LAMBDA;
-use super::{ScalingName, note_unknown_features, parse_columns, read_lists};
+use super::{ScalingName, TrainingLists, parse_columns};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
@@ -43,12 +42,8 @@ pub(crate) enum WeightsName {
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
-    #[arg(long, value_name = "FILE")]
-    letor: PathBuf,
-    /// Validation lists, by which lambda is chosen; queries of the training are observed, others novel
-    #[arg(long, value_name = "FILE")]
-    validation: Option<PathBuf>,
+    #[command(flatten)]
+    lists: TrainingLists,
     /// How training queries are weighed for a query
     #[arg(long, value_enum, value_name = "HOW", default_value = "gaussian")]
     weights: WeightsName,
@@ -59,9 +54,6 @@ pub(crate) struct Args {
     /// are no numbers
     #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
     query_features: Option<PathBuf>,
-    /// What is measured on the validation lists
-    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
-    measure: Measure,
     /// How features are scaled; auto is for the other rankers
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
@@ -116,30 +108,26 @@ pub(crate) fn train(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         bail!("--scaling auto is for rankers with one function; name one scaling");
     };
     let mut settings = args.settings.clone();
-    if args.validation.is_none() && !settings.iter().any(|(name, _)| name == "lambda") {
+    if !args.lists.has_validation() && !settings.iter().any(|(name, _)| name == "lambda") {
         settings.push(("lambda".into(), json!(LAMBDA)));
         terminal.note(&format!(
             "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
         ));
     }
     let params = params_of(Some(weights.get_name()), &settings)?;
-    let lists = read_lists(&args.letor, &terminal)?;
-    let validation = args.validation.as_deref().map(|path| read_lists(path, &terminal)).transpose()?;
-    if let (Some(validation), Some(path)) = (&validation, &args.validation) {
-        note_unknown_features(validation, lists.n_features(), path, &terminal);
-    }
+    let (lists, validation) = args.lists.read(&terminal)?;
     let counts =
         [("lists", lists.n_queries()), ("documents", lists.n_rows()), ("features", lists.n_features())];
     let file = args.query_features.as_deref().map(read_table).transpose()?;
     let columns = args.query_columns.unwrap_or_default();
     let input = file.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
-    let validation = validation.map(|lists| (lists, args.measure));
+    let validation = validation.map(|lists| (lists, args.lists.measure));
     let model = train_query_dependent(&params, scaling, lists, input, validation, &terminal)?;
     let data = counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
     model_file::save_query_dependent(&args.out, &model, &Provenance { data, ..Provenance::default() })?;
     terminal.finish();
     terminal.note(&format!("query features: {}", source(&model)));
-    let measure = args.measure.to_string();
+    let measure = args.lists.measure.to_string();
     match args.format {
         Format::Json => {
             let data: serde_json::Map<String, Value> =

@@ -1,25 +1,26 @@
 //! `rank --letor`: feature lists in the order of a ranker.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::Ranking;
 
-use super::{note_unknown_features, query_dependent, read_lists};
+use super::{names_of, note_unknown_features, query_dependent, read_lists, refuse_repeated_documents};
 use crate::terminal::Terminal;
 
-/// The rankings of all lists and the kind of the model. Documents of equal score stand by id.
+/// The rankings of all lists, whole or cut to the `top` documents, and the kind of the model. Documents of equal score stand by id.
 pub(crate) fn rank_lists(
     model: &Path,
-    letor: &Path,
+    letor: &[PathBuf],
     query_features: Option<&Path>,
-    top: usize,
+    top: Option<usize>,
     terminal: &Terminal,
 ) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
     let (lists, scores, kind) = if model_file::kind(model)? == model_file::QUERY_DEPENDENT {
         let lists = read_lists(letor, terminal)?;
+        lists.require_complete(model_file::QUERY_DEPENDENT)?;
         let model = query_dependent::load(model, query_features, &lists)?;
         note_unknown_features(&lists, model.learner().lists().n_features(), letor, terminal);
         let scores = model.score_all(&lists);
@@ -36,20 +37,22 @@ pub(crate) fn rank_lists(
         ensure!(query_features.is_none(), "--query-features is for query-dependent models");
         let (model, _) = model_file::load_ranker(model)?;
         let lists = read_lists(letor, terminal)?;
+        lists.require_complete(model.kind())?;
         note_unknown_features(&lists, model.ranker.weights.len(), letor, terminal);
         let scores = model.score_all(&lists);
         (lists, scores, model.kind())
     };
+    refuse_repeated_documents(&lists)?;
     ensure!(
         scores.iter().all(|score| score.is_finite()),
         "{}: some scores are no finite numbers",
-        letor.display()
+        names_of(letor)
     );
     let rankings = lists.iter().map(|list| {
         let mut documents: Vec<(String, f32)> =
             list.rows().map(|row| (lists.document(row).to_owned(), scores[row] as f32)).collect();
         documents.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        documents.truncate(top);
+        documents.truncate(top.unwrap_or(usize::MAX));
         (list.query().to_owned(), documents)
     });
     Ok((rankings.collect(), kind))

@@ -1,12 +1,9 @@
 //! `train perceptron`, `slam`, `ranksvm` and `listnet`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context;
 use clap::Subcommand;
-use matchrank_core::data::FeatureLists;
-use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::boosted::Objective;
@@ -14,7 +11,7 @@ use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
 use serde_json::{Value, json};
 
-use super::{ScalingName, boosted, note_unknown_features, query_dependent, read_lists, summary};
+use super::{ScalingName, TrainingLists, Weights, boosted, query_dependent, summary};
 use crate::commands::train::settings::{of_set, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, to_json};
 use crate::{Global, Outcome};
@@ -88,7 +85,8 @@ pub(crate) enum Model {
     /// Queries are compared by query features: features of the lists that never differ within a query, or a file of their
     /// own, such as latent vectors of a matching model. The model keeps its training lists; the function of a query is
     /// learned when it is first ranked, in milliseconds. A query that is far from all others gets one function learned
-    /// from all of them, and rank and explain say so.
+    /// from all of them, and rank and explain say so. Validation queries that are among the training are observed, the others
+    /// novel.
     ///
     /// Parameters for --set:
     ///   neighbours=15        training queries that count, for a query that is one of them
@@ -159,27 +157,20 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank train perceptron --letor train.txt --validation vali.txt --out online.model
   matchrank train perceptron --letor train.txt --validation vali.txt --set target=map --curve curve.csv --out p.model
+  matchrank train listnet --letor s1.txt s2.txt s3.txt --validation s4.txt --out l.model
   matchrank train slam --letor train.txt --validation vali.txt --set solver=pegasos --out slam.model
   matchrank train ranksvm --letor train.txt --validation vali.txt --scaling auto --out svm.model
   matchrank train listnet --letor train.txt --set lambda=0.001 --query-weights weights.tsv --out l.model";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Training lists: a LETOR / SVMlight file, `grade qid:1 1:0.5 2:3 # docid = x`
-    #[arg(long, value_name = "FILE")]
-    letor: PathBuf,
-    /// Validation lists, by which epochs, lambdas and (with --scaling auto) the scaling are chosen
-    #[arg(long, value_name = "FILE")]
-    validation: Option<PathBuf>,
-    /// What is measured on the validation lists
-    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
-    measure: Measure,
+    #[command(flatten)]
+    lists: TrainingLists,
     /// How features are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
-    /// Lines `query<TAB>weight`; queries that are not there count 1
-    #[arg(long, value_name = "FILE")]
-    query_weights: Option<PathBuf>,
+    #[command(flatten)]
+    weights: Weights,
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -214,7 +205,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     };
     files::check_writable(&args.out)?;
     let mut params = params_of(kind, &args.settings)?;
-    if args.validation.is_none()
+    if !args.lists.has_validation()
         && kind != "perceptron"
         && !args.settings.iter().any(|(name, _)| name == "lambda")
     {
@@ -223,16 +214,13 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
             "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
         ));
     }
-    let train = read_lists(&args.letor, &terminal)?;
-    let weights =
-        args.query_weights.as_deref().map(|path| query_weights(path, &train, &terminal)).transpose()?;
-    let validation = args.validation.as_deref().map(|path| read_lists(path, &terminal)).transpose()?;
-    if let (Some(lists), Some(path)) = (&validation, &args.validation) {
-        note_unknown_features(lists, train.n_features(), path, &terminal);
-    }
+    let (mut train, validation) = args.lists.read(&terminal)?;
+    let weights = args.weights.of_queries(&train, &terminal)?;
+    args.weights.weigh_documents(&mut train, &terminal)?;
     let counts =
         [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
-    let validation = validation.map(|lists| (lists, args.measure));
+    let measure = args.lists.measure;
+    let validation = validation.map(|lists| (lists, measure));
     let scalings = args.scaling.kinds();
     let model =
         train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)?;
@@ -250,7 +238,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         })?;
     }
     summary::remark(&model, &terminal);
-    let measure = args.measure.to_string();
+    let measure = measure.to_string();
     match args.format {
         Format::Json => {
             let data: serde_json::Map<String, Value> =
@@ -273,37 +261,4 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Clean)
-}
-
-/// Weights of the queries of lists.
-fn query_weights(path: &Path, lists: &FeatureLists, progress: &dyn Progress) -> anyhow::Result<Vec<f64>> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
-    let place: std::collections::HashMap<&str, usize> =
-        lists.iter().enumerate().map(|(i, list)| (list.query(), i)).collect();
-    let mut weights = vec![1.0; lists.n_queries()];
-    let mut unknown = 0u64;
-    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-        let parsed =
-            text.split_once('\t').and_then(|(query, weight)| Some((query, weight.trim().parse().ok()?)));
-        let Some((query, weight)) =
-            parsed.filter(|(_, weight): &(&str, f64)| *weight >= 0.0 && weight.is_finite())
-        else {
-            return Err(Error::parse(
-                name,
-                line,
-                "`query<TAB>weight` is expected, the weight a number of at least 0",
-            )
-            .into());
-        };
-        match place.get(query) {
-            Some(&query) => weights[query] = weight,
-            None => unknown += 1,
-        }
-    }
-    if unknown > 0 {
-        progress.note(&format!("{name}: {} of its queries are not among the lists", human(unknown)));
-    }
-    Ok(weights)
 }

@@ -16,6 +16,7 @@ pub(crate) fn run(
     model: &Path,
     lists: &Path,
     out: &Path,
+    resume: bool,
     checkpoint: Duration,
     format: Format,
     terminal: &Terminal,
@@ -23,21 +24,27 @@ pub(crate) fn run(
     let started = Instant::now();
     files::check_writable(out)?;
     let (model, provenance) = model_file::load_ranker(model)?;
+    if resume && model.stream.is_none() {
+        terminal.note("the model has not learned from a stream yet, so it learns from all lines");
+    }
     let mut learner = Learner::new(model)?;
     interrupt::listen();
     let mut save = |model: &RankerModel| model_file::save_ranker(out, model, &provenance);
-    let streamed = learn_stream(&mut learner, lists, &interrupt::asked, checkpoint, &mut save, terminal)?;
+    let streamed =
+        learn_stream(&mut learner, lists, resume, &interrupt::asked, checkpoint, &mut save, terminal)?;
     save(learner.model())?;
-    let Streamed { learned, loss, left_out, interrupted } = streamed;
+    let Streamed { learned, loss, left_out, skipped, interrupted } = streamed;
     if interrupted {
         terminal.note("interrupted; what was learned is saved");
     }
     terminal.finish();
-    let state = learner.model().state.as_ref().expect("a perceptron has a state");
+    let model = learner.model();
+    let state = model.state.as_ref().expect("a perceptron has a state");
+    let lines = model.stream.as_ref().map_or(0, |stream| stream.lines);
     let mean = if learned > 0 { loss / learned as f64 } else { 0.0 };
     match format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
-            "model": "perceptron", "file": out, "learned": learned, "left_out": left_out, "mean_loss": mean,
+            "model": "perceptron", "file": out, "learned": learned, "left_out": left_out, "skipped": skipped, "stream_lines": lines, "mean_loss": mean,
             "lists": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss, "interrupted": interrupted,
             "seconds": started.elapsed().as_secs_f64(),
         }))?)?,
@@ -45,6 +52,7 @@ pub(crate) fn run(
             let rows = [
                 ("lists learned from", human(learned)),
                 ("left out", human(left_out)),
+                ("learned from before, skipped", human(skipped)),
                 ("mean loss, before learning", format!("{mean:.4}")),
                 ("lists in all", human(state.rounds)),
                 ("of which changed the weights", human(state.updates)),

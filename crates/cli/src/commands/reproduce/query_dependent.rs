@@ -47,9 +47,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let mut parts = Vec::new();
     let mut all = serde_json::Map::new();
     if !args.letor.is_empty() {
-        let lists: Vec<_> =
-            args.letor.iter().map(|path| read_lists(path, &terminal)).collect::<Result<_, _>>()?;
-        let lists = matchrank_core::data::FeatureLists::concatenate(&lists.iter().collect::<Vec<_>>());
+        let lists = read_lists(&args.letor, &terminal)?;
         let columns = args.query_columns.clone().unwrap_or_default();
         let found = letor::reproduce(&lists, &columns, args.replicates, global.seed, &terminal)?;
         terminal.note(&format!("query features: {}", numbers(&found.query_features)));

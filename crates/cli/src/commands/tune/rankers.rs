@@ -27,7 +27,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let scalings = args.scaling.kinds();
     RankerRecipe::new(&args.model, &args.settings, scalings).map_err(of_set)?.validate()?;
-    let (train, validation) = (read(&args.letor, terminal)?, read(&args.validation, terminal)?);
+    let (train, validation) = (read_lists(&args.letor, terminal)?, read_lists(&args.validation, terminal)?);
     let table = args.query_features.as_deref().map(read_table).transpose()?;
     let columns = args.query_columns.clone().unwrap_or_default();
     let query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
@@ -64,12 +64,6 @@ pub(super) fn run(
     }
     terminal.finish();
     finish(args, &recipe.params(), &tuned, &search, terminal, started)
-}
-
-fn read(paths: &[PathBuf], terminal: &Terminal) -> anyhow::Result<FeatureLists> {
-    let lists: Vec<FeatureLists> =
-        paths.iter().map(|path| read_lists(path, terminal)).collect::<Result<_, _>>()?;
-    Ok(FeatureLists::concatenate(&lists.iter().collect::<Vec<_>>()))
 }
 
 /// Hash of all files that trials depend on.

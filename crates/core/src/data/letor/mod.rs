@@ -2,19 +2,21 @@
 //!
 //! What is accepted, and what it means:
 //! - Fields are separated by spaces or tabs; lines end in LF or CRLF; blank lines and lines that are
-//!   only a comment are skipped; a UTF-8 byte order mark at the start is skipped.
+//!   only a comment are skipped; a UTF-8 byte order mark at the start is skipped. A carriage return
+//!   within a line, or a zero byte, is an error: a comment would hide all that comes after it.
 //! - The label is a grade: a finite number of at least 0, not necessarily whole. Negative labels are
 //!   an error: the gain of a measure would be negative, and files that write -1 for "not relevant"
 //!   (the habit of classification) would be measured wrongly without a word.
 //! - `qid:` follows the label; the id is any text without a space. The rows of a query belong
 //!   together: where they are scattered they are grouped, and the caller gets a note.
-//! - Features are numbered from 1 to 4294967295, in any order, each at most once a row. A feature that
-//!   a row does not name is 0. Values are finite 32-bit numbers; NaN, infinity and LETOR's NULL are
-//!   errors.
+//! - Features are numbered from 1 to 10,000,000 ([`HIGHEST_FEATURE`](crate::data::HIGHEST_FEATURE)), in
+//!   any order, each at most once a row. A feature that a row does not name is 0. Values are finite
+//!   32-bit numbers; `NaN`, `NA` and LETOR's `NULL`, in any case, are missing values, which trees take
+//!   and linear rankers refuse; infinity is an error.
 //! - The document id is the comment's `docid = ID` (or `docid=ID`) where there is one, else the number
 //!   of the row within the file, counted from 1, blank and comment lines not counted.
 //!
-//! The bytes are cut at line ends and the pieces are parsed by all threads; the result does not depend
+//! Text is read in blocks, whose bytes are cut at line ends, and the pieces are parsed by all threads; the result does not depend
 //! on how they were cut.
 
 mod parse;
@@ -23,6 +25,6 @@ mod row;
 mod tests;
 mod write;
 
-pub use parse::parse;
+pub use parse::{Source, parse, read};
 pub use row::{Row, parse_row};
 pub use write::write;

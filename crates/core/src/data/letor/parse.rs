@@ -1,6 +1,7 @@
-//! Whole files: cut at line ends, parsed by all threads, put together in order.
+//! Whole files: read in blocks, cut at line ends, parsed by all threads, put together in order.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Read;
 
 use rayon::prelude::*;
 
@@ -12,6 +13,26 @@ use crate::{Error, Result};
 /// Bytes that one task parses: large enough that a task's overhead vanishes, small enough that all
 /// threads finish together.
 const PIECE: usize = 1 << 20;
+
+/// Pieces that are in memory at a time.
+const PIECES: usize = 32;
+
+/// A file to read.
+pub struct Source<'a> {
+    /// The name in messages.
+    pub name: String,
+    /// The text.
+    pub content: Box<dyn Read + 'a>,
+    /// Bytes of the text, if they are known beforehand.
+    pub length: Option<u64>,
+}
+
+impl<'a> Source<'a> {
+    /// Bytes in memory as a file.
+    pub fn bytes(name: &str, bytes: &'a [u8]) -> Self {
+        Self { name: name.to_owned(), content: Box::new(bytes), length: Some(bytes.len() as u64) }
+    }
+}
 
 /// Reads a LETOR / SVMlight file; [the module](super) says what is accepted. `file` is its name in
 /// messages. The note that rows of a query were scattered goes to `progress`.
@@ -29,58 +50,126 @@ const PIECE: usize = 1 << 20;
 /// assert!(error.to_string().starts_with("train.txt:2: `qid:` is expected after the label"));
 /// ```
 pub fn parse(file: &str, bytes: &[u8], progress: &dyn Progress) -> Result<FeatureLists> {
-    parse_in_pieces(file, bytes, PIECE, progress)
+    read(vec![Source::bytes(file, bytes)], progress)
 }
 
-pub(super) fn parse_in_pieces(
-    file: &str,
-    bytes: &[u8],
+/// Reads several files as one: the rows of the second follow those of the first. A query belongs to one file, except that
+/// the last query of a file may go on at the start of the next; a query id in two files is an error that names both. No
+/// more than some megabytes of text are in memory at a time.
+pub fn read(files: Vec<Source<'_>>, progress: &dyn Progress) -> Result<FeatureLists> {
+    read_in_pieces(files, PIECE, progress)
+}
+
+pub(super) fn read_in_pieces(
+    files: Vec<Source<'_>>,
     piece: usize,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
-    progress.begin(&format!("reading {file}"), Some(bytes.len() as u64), "bytes");
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let pieces: Vec<Piece> = cut(text, piece)
-        .into_par_iter()
-        .map(|bytes| {
-            let piece = Piece::parse(bytes);
-            progress.advance(bytes.len() as u64);
-            piece
-        })
-        .collect();
-
-    let mut line = 0;
-    let mut batches = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        if let Some(message) = piece.error {
-            return Err(Error::parse(file, line + piece.n_lines, message));
-        }
-        line += piece.n_lines;
-        batches.push(piece.rows);
+    let mut rows = FeatureRows::default();
+    for file in files {
+        read_file(file, piece, &mut rows, progress)?;
     }
-    if batches.iter().all(FeatureRows::is_empty) {
-        return Err(Error::parse(
-            file,
-            0,
-            "there is no row in it; lines such as `0 qid:7 1:0.5` are expected",
+    check_queries(&rows, progress)?;
+    Ok(FeatureLists::from_rows(rows))
+}
+
+/// Adds the rows of a file.
+fn read_file(
+    mut file: Source<'_>,
+    piece: usize,
+    rows: &mut FeatureRows,
+    progress: &dyn Progress,
+) -> Result<()> {
+    progress.begin(&format!("reading {}", file.name), file.length, "bytes");
+    let (rows_before, number) = (rows.len(), rows.files.len() as u32);
+    rows.files.push(file.name.clone());
+    let mut lines = 0;
+    let mut text = Vec::new();
+    let mut is_first = true;
+    loop {
+        // A line that is longer than the block makes it longer.
+        let block = (piece * PIECES).max(2 * text.len());
+        let wanted = (block - text.len()) as u64;
+        let found = (&mut file.content).take(wanted).read_to_end(&mut text);
+        let found = found.map_err(|e| Error::io(&file.name, e))?;
+        let is_last = (found as u64) < wanted;
+        let end = if is_last { text.len() } else { memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1) };
+        if end == 0 && !is_last {
+            continue;
+        }
+        let block = &text[..end];
+        let block = if is_first { block.strip_prefix(b"\xef\xbb\xbf").unwrap_or(block) } else { block };
+        is_first = false;
+        let pieces: Vec<Piece> = cut(block, piece)
+            .into_par_iter()
+            .map(|bytes| {
+                let piece = Piece::parse(bytes);
+                progress.advance(bytes.len() as u64);
+                piece
+            })
+            .collect();
+        for piece in pieces {
+            if let Some(message) = piece.error {
+                return Err(Error::parse(&file.name, lines + piece.n_lines, message));
+            }
+            rows.append(piece.rows, number, lines);
+            lines += piece.n_lines;
+        }
+        if is_last {
+            break;
+        }
+        text.drain(..end);
+    }
+    if rows.len() == rows_before {
+        let message = "there is no row in it; lines such as `0 qid:7 1:0.5` are expected";
+        return Err(Error::parse(file.name, 0, message));
+    }
+    Ok(())
+}
+
+/// Returns an error for a query that two files have, unless its rows go on from the end of one to the start of the next;
+/// notes queries whose rows do not follow each other.
+fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
+    let mut last_file: HashMap<&str, u32, foldhash::fast::FixedState> = HashMap::default();
+    let mut scattered: BTreeMap<u32, (&str, HashSet<&str>)> = BTreeMap::new();
+    let mut end = 0;
+    for (query, length) in rows.runs() {
+        let file = rows.origins[end].file;
+        end += length;
+        let Some(earlier) = last_file.insert(query, rows.origins[end - 1].file) else { continue };
+        if earlier != file {
+            return Err(Error::format(
+                &rows.files[file as usize],
+                format!(
+                    "query {query} is in {} too; a query belongs to one file (only the last query of a file may go on at \
+                     the start of the next): give other ids, or name each file once",
+                    rows.files[earlier as usize]
+                ),
+            ));
+        }
+        scattered.entry(file).or_insert((query, HashSet::new())).1.insert(query);
+    }
+    for (file, (first, queries)) in scattered {
+        let n = queries.len();
+        let queries = if n == 1 { "1 query is" } else { &format!("{n} queries are") };
+        progress.note(&format!(
+            "{}: the rows of {queries} scattered (the first is qid:{first}); they were grouped",
+            rows.files[file as usize]
         ));
     }
-    if let Some(note) = scattered(&batches) {
-        progress.note(&format!("{file}: {note}"));
-    }
-    Ok(FeatureLists::from_rows(batches))
+    Ok(())
 }
 
 /// The rows of a piece of the file, up to its end or its first error.
-struct Piece<'a> {
-    rows: FeatureRows<'a>,
+struct Piece {
+    rows: FeatureRows,
     /// Lines read, the one with the error included.
     n_lines: u64,
     error: Option<String>,
 }
 
-impl<'a> Piece<'a> {
-    fn parse(bytes: &'a [u8]) -> Self {
+impl Piece {
+    fn parse(bytes: &[u8]) -> Self {
         let mut piece = Self { rows: FeatureRows::default(), n_lines: 0, error: None };
         let mut entries = Vec::new();
         let mut rest = bytes;
@@ -90,7 +179,7 @@ impl<'a> Piece<'a> {
             rest = after;
             piece.n_lines += 1;
             let added = parse_row(line, &mut entries).and_then(|row| match row {
-                Some(row) => piece.rows.push(row.query, row.document, row.label, &mut entries),
+                Some(row) => piece.rows.push_line(piece.n_lines as u32, &row, &mut entries),
                 None => Ok(()),
             });
             if let Err(message) = added {
@@ -115,24 +204,4 @@ fn cut(mut bytes: &[u8], size: usize) -> Vec<&[u8]> {
         pieces.push(bytes);
     }
     pieces
-}
-
-/// How many queries have rows that do not follow each other.
-fn scattered(batches: &[FeatureRows]) -> Option<String> {
-    let mut seen: HashSet<&str, foldhash::fast::FixedState> = HashSet::default();
-    let mut again: HashSet<&str, foldhash::fast::FixedState> = HashSet::default();
-    let mut first = None;
-    let mut last = None;
-    for (query, _) in batches.iter().flat_map(|rows| rows.runs()) {
-        // A run may go on in the next batch.
-        if last != Some(query) && !seen.insert(query) {
-            again.insert(query);
-            first.get_or_insert(query);
-        }
-        last = Some(query);
-    }
-    let n = again.len();
-    let queries = if n == 1 { "1 query is" } else { &format!("{n} queries are") };
-    first
-        .map(|first| format!("the rows of {queries} scattered (the first is qid:{first}); they were grouped"))
 }

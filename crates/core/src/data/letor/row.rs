@@ -1,5 +1,10 @@
 //! The grammar of one line.
 
+use crate::data::HIGHEST_FEATURE;
+
+/// Names of missing values beside NaN.
+const MISSING: [&[u8]; 2] = [b"NULL", b"NA"];
+
 /// What a line says beside its features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row<'a> {
@@ -21,6 +26,10 @@ pub fn parse_row<'a>(
     entries: &mut Vec<(u32, f32)>,
 ) -> std::result::Result<Option<Row<'a>>, String> {
     entries.clear();
+    let line = trim_end(line);
+    if let Some(at) = memchr::memchr2(b'\r', b'\0', line) {
+        return Err(if line[at] == 0 { ZERO_BYTE } else { CARRIAGE_RETURN }.to_owned());
+    }
     let (fields, comment) = match memchr::memchr(b'#', line) {
         Some(at) => (&line[..at], Some(&line[at + 1..])),
         None => (line, None),
@@ -50,6 +59,16 @@ pub fn parse_row<'a>(
     Ok(Some(Row { label, query, document }))
 }
 
+const CARRIAGE_RETURN: &str = "a carriage return stands within the line; lines end in LF or CRLF: convert files that end \
+                               them with CR alone (`tr '\\r' '\\n'`)";
+const ZERO_BYTE: &str = "there is a zero byte in the line; the file is damaged, or it is UTF-16: copy it again, or convert it to UTF-8";
+
+/// The line without its end.
+fn trim_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    &line[..line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1)]
+}
+
 /// One `id:value` at the start of `rest`; what follows it is handed back.
 #[inline]
 fn feature(rest: &[u8]) -> std::result::Result<(u32, f32, &[u8]), String> {
@@ -63,15 +82,23 @@ fn feature(rest: &[u8]) -> std::result::Result<(u32, f32, &[u8]), String> {
     if n == 0 || rest.get(n) != Some(&b':') {
         return Err(not_a_feature(rest));
     }
-    if id == 0 || id > u64::from(u32::MAX) {
-        return Err(format!("features are numbered from 1 to {}, found {}", u32::MAX, quote(token(rest))));
+    if id == 0 || id > u64::from(HIGHEST_FEATURE) {
+        return Err(format!(
+            "features are numbered from 1 to {HIGHEST_FEATURE}, found {}",
+            quote(token(rest))
+        ));
     }
     let written = &rest[n + 1..];
     match fast_float2::parse_partial::<f32, _>(written) {
         Ok((value, length)) if written.get(length).is_none_or(|b| is_space(*b)) => {
             Ok(((id - 1) as u32, value, &written[length..]))
         }
-        _ => Err(not_a_value(id, token(written))),
+        _ => match token(written) {
+            missing if MISSING.iter().any(|name| missing.eq_ignore_ascii_case(name)) => {
+                Ok(((id - 1) as u32, f32::NAN, &written[missing.len()..]))
+            }
+            found => Err(format!("the value of feature {id} is not a number: {}", quote(found))),
+        },
     }
 }
 
@@ -122,15 +149,6 @@ fn not_a_feature(rest: &[u8]) -> String {
         return "`qid:` comes a second time; is a line end missing?".to_owned();
     }
     format!("a feature such as `3:0.5` is expected, found {}", quote(found))
-}
-
-fn not_a_value(id: u64, found: &[u8]) -> String {
-    let hint = if found.eq_ignore_ascii_case(b"null") {
-        "; leave the feature out (it counts as 0) or use the data set's `min` or normalised version"
-    } else {
-        ""
-    };
-    format!("the value of feature {id} is not a number: {}{hint}", quote(found))
 }
 
 /// The start of what was found, readable whatever the bytes are.

@@ -86,11 +86,12 @@ impl Tree {
         if self.nodes.is_empty() { -1 } else { 0 }
     }
 
-    fn value(&self, row: &[f32]) -> f64 {
+    #[inline(always)]
+    fn value(&self, feature: impl Fn(u32) -> f32) -> f64 {
         let mut at = self.root();
         while at >= 0 {
             let node = &self.nodes[at as usize];
-            at = node.next(row[node.feature as usize]);
+            at = node.next(feature(node.feature));
         }
         self.leaves[!at as usize]
     }
@@ -114,12 +115,34 @@ impl Trees {
 
     /// The value of a row that has every feature.
     pub fn value(&self, row: &[f32]) -> f64 {
-        self.trees.iter().map(|tree| tree.value(row)).sum()
+        self.trees.iter().map(|tree| tree.value(|feature| row[feature as usize])).sum()
+    }
+
+    /// The value of a row of a list: features that it does not name are 0, and NaN is missing.
+    fn value_of_row(&self, row: FeatureRow<'_>) -> f64 {
+        match row {
+            FeatureRow::Dense(row) if row.len() >= self.n_features => self.value(row),
+            // Few features of a sparse row differ from 0, and a row of all features would be long.
+            row => self.trees.iter().map(|tree| tree.value(|feature| row.get(feature))).sum(),
+        }
+    }
+
+    /// The same trees over other columns: feature `i` becomes `columns[i]` of `n_features`.
+    ///
+    /// # Panics
+    /// If a tree splits a feature that has no column, or one beyond `n_features`.
+    pub fn renumbered(mut self, columns: &[u32], n_features: usize) -> Self {
+        for node in self.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+            node.feature = columns[node.feature as usize];
+            assert!((node.feature as usize) < n_features, "a column that there is");
+        }
+        self.n_features = n_features;
+        self
     }
 
     /// The value of one tree alone.
     pub fn value_of(&self, tree: usize, row: &[f32]) -> f64 {
-        self.trees[tree].value(row)
+        self.trees[tree].value(|feature| row[feature as usize])
     }
 
     /// The first `n` trees.
@@ -154,10 +177,9 @@ impl Trees {
 }
 
 impl Ranker for Trees {
-    /// Features that a row does not name are 0; those that no tree knows count nothing.
+    /// Features that a row does not name are 0, NaN is missing; features that no tree knows count nothing.
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
-        let mut cells = Vec::new();
         scores.clear();
-        scores.extend((0..list.len()).map(|i| self.value(self.complete(list.row(i), &mut cells))));
+        scores.extend((0..list.len()).map(|i| self.value_of_row(list.row(i))));
     }
 }

@@ -51,6 +51,7 @@ fn rankers() -> Vec<RankerModel> {
             report: RankerReport::Perceptron(report),
             state: Some(state),
             scalings: Vec::new(),
+            stream: None,
         },
         RankerModel {
             params: RankerParams::Slam(SlamParams {
@@ -81,6 +82,7 @@ fn rankers() -> Vec<RankerModel> {
             }),
             state: None,
             scalings: Vec::new(),
+            stream: None,
         },
         RankerModel {
             params: RankerParams::RankSvm(RankSvmParams { loss: PairLoss::Hinge, ..Default::default() }),
@@ -91,6 +93,7 @@ fn rankers() -> Vec<RankerModel> {
                 ScalingTrial { scaling: ScalingKind::MinMax, validation: 0.5 },
                 ScalingTrial { scaling: ScalingKind::QueryMinMax, validation: 0.625 },
             ],
+            stream: None,
         },
         RankerModel {
             params: RankerParams::ListNet(ListNetParams {
@@ -101,6 +104,7 @@ fn rankers() -> Vec<RankerModel> {
             report: path(),
             state: None,
             scalings: Vec::new(),
+            stream: None,
         },
     ]
 }

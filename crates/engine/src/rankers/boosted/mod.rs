@@ -2,7 +2,11 @@
 //!
 //! A tree is grown at a time. Where there are validation lists, the sum of the trees so far is measured on them after
 //! each, and the number of trees that is best is kept; growing ends when 50 trees have not helped.
+//!
+//! NaN is a missing value, in training and in scoring, as LightGBM has it. Rows count by their weights, where the lists
+//! have some ([`FeatureLists::weights`]): LightGBM multiplies what it learns from a row by its weight.
 
+mod booster;
 mod library;
 #[cfg(test)]
 mod tests;
@@ -16,8 +20,9 @@ use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use booster::Booster;
+use library::Library;
 pub use library::VARIABLE;
-use library::{Booster, Library};
 
 /// Trees that may come without a better figure before growing ends.
 const PATIENCE: usize = 50;
@@ -150,7 +155,7 @@ impl BoostedParams {
         let Self { learning_rate, leaves, min_rows, truncation, .. } = self;
         // Threads that share little work wait for each other more than they help.
         let n_threads =
-            (lists.n_rows() * lists.n_features() / CELLS_PER_THREAD + 1).min(rayon::current_num_threads());
+            (lists.features().bytes() / 4 / CELLS_PER_THREAD + 1).min(rayon::current_num_threads());
         let name = objective.lightgbm();
         let mut text = format!(
             "objective={name} learning_rate={learning_rate} num_leaves={leaves} min_data_in_leaf={min_rows} \
@@ -262,7 +267,7 @@ pub(crate) fn grow(
         }
     }
     progress.begin("growing trees", Some(params.trees as u64), "trees");
-    let mut booster = Booster::new(&library, train, &params.text(objective, train, seed))?;
+    let mut booster = Booster::new(&library, train, &params.text(objective, train, seed), params.min_rows)?;
     let mut figures = Vec::new();
     let mut scores = validation.map(|(lists, _)| vec![0.0; lists.n_rows()]).unwrap_or_default();
     for grown in 0..params.trees {
@@ -271,14 +276,13 @@ pub(crate) fn grow(
         }
         progress.advance(1);
         let Some((lists, measure)) = validation else { continue };
-        let tree = Trees::parse_lightgbm("LightGBM", &booster.text(grown, 1)?)?;
-        add(&tree, lists, &mut scores);
+        add(&booster.trees(grown, 1)?, lists, &mut scores);
         figures.push(evaluate_ranker(&Known(&scores), lists, &[measure])?.mean(0));
         if figures.len() >= best(&figures) + PATIENCE {
             break;
         }
     }
-    Ok((Trees::parse_lightgbm("LightGBM", &booster.text(0, 0)?)?, figures))
+    Ok((booster.trees(0, 0)?, figures))
 }
 
 /// The smallest number of trees with the best figure.

@@ -143,3 +143,114 @@ fn parameters_change_the_trees() {
         assert!(grow(params) == grow(params), "{name}: the same seed, the same trees");
     }
 }
+
+/// Lists in which the grade follows from whether the second feature is missing, and from the first where it is not.
+fn lists_with_missing_values(seed: u64) -> FeatureLists {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut labels, mut values) = (Vec::new(), Vec::new());
+    for _ in 0..1200 {
+        let x: [f32; 3] = std::array::from_fn(|_| rng.random_range(-1.0..1.0));
+        let is_missing = rng.random_range(0..3) == 0;
+        labels.push(if is_missing { 2.0 } else { f32::from(u8::from(x[0] > 0.2)) });
+        // Zeros are not missing, and most rows have one.
+        let third = if rng.random_range(0..4) == 0 { x[2] } else { 0.0 };
+        values.extend([x[0], if is_missing { f32::NAN } else { x[1].max(0.0) }, third]);
+    }
+    FeatureLists::from_dense(&[20; 60], labels, 3, values).unwrap()
+}
+
+#[test]
+fn missing_values_are_learned_from_and_scored_as_lightgbm_scores_them() {
+    if !is_installed() {
+        return;
+    }
+    let (train, test) = (lists_with_missing_values(1), lists_with_missing_values(2));
+    let params = BoostedParams { min_rows: 10, trees: 60, ..Default::default() };
+    for objective in Objective::ALL {
+        let library = Library::load().unwrap();
+        let text = params.text(objective, &train, 7);
+        let mut booster = Booster::new(&library, &train, &text, params.min_rows).unwrap();
+        while booster.trees(0, 0).unwrap().len() < 60 && booster.grow().unwrap() {}
+        // Lists without a missing value in a feature that had some, and with some in one that had none.
+        let mut strange = test.clone();
+        strange.set_column(0, &vec![f32::NAN; test.n_rows()]).unwrap();
+        let mut complete = test.clone();
+        complete.set_column(1, &vec![0.0; test.n_rows()]).unwrap();
+        let trees = booster.trees(0, 0).unwrap();
+        for lists in [&train, &test, &strange, &complete] {
+            for (ours, theirs) in trees.score_all(lists).iter().zip(booster.predict(lists)) {
+                assert!((ours - theirs).abs() < 1e-12, "{objective:?}: {ours} {theirs}");
+            }
+        }
+        let model = train_boosted(objective, &params, &train, Some((&test, ndcg())), 7, &Silent).unwrap();
+        let figure = evaluate_ranker(&model, &test, &[ndcg()]).unwrap().mean(0);
+        assert!(figure > 0.99, "{objective:?}: {figure}");
+    }
+}
+
+/// Sparse rows with features far apart give the trees of the same rows with the features side by side.
+#[test]
+fn features_that_no_row_has_change_nothing() {
+    if !is_installed() {
+        return;
+    }
+    let spread = |columns: [u32; 3]| {
+        let (dense, mut rows) = (lists(1), matchrank_core::data::FeatureRows::default());
+        for (query, list) in dense.iter().enumerate() {
+            for i in 0..list.len() {
+                let mut entries: Vec<(u32, f32)> =
+                    columns.into_iter().zip((0..3).map(|column| list.row(i).get(column))).collect();
+                // A feature of few rows, which no leaf can have.
+                entries.extend((query == 0 && i < 5).then_some((columns[2] + 1, 1.0)));
+                rows.push(list.query(), None, list.labels()[i], &mut entries).unwrap();
+            }
+        }
+        FeatureLists::from_rows(rows)
+    };
+    let (near, far) = (spread([0, 1, 2]), spread([6, 7_000_000, 9_999_998]));
+    assert!(near.features().dense_rows(0..1).is_some() && far.features().dense_rows(0..1).is_none());
+    let params = BoostedParams { min_rows: 10, trees: 30, ..Default::default() };
+    for objective in Objective::ALL {
+        let grow =
+            |lists| train_boosted(objective, &params, lists, Some((lists, ndcg())), 7, &Silent).unwrap();
+        let (near_model, far_model) = (grow(&near), grow(&far));
+        assert_eq!(near_model.trees.score_all(&near), far_model.trees.score_all(&far), "{objective:?}");
+        assert_eq!(near_model.report, far_model.report);
+        assert_eq!(far_model.trees.n_features(), 10_000_000);
+        let gains = far_model.trees.gains();
+        assert!(gains[6] > 0.0 && gains[7_000_000] > 0.0 && gains[0] == 0.0);
+    }
+}
+
+#[test]
+fn rows_count_by_their_weights() {
+    if !is_installed() {
+        return;
+    }
+    let params = BoostedParams { min_rows: 5, trees: 20, ..Default::default() };
+    let even = lists(1);
+    // Half of the rows are graded the other way round, and count nothing.
+    let doubled = || {
+        let grades = |list: &List<'_>| list.labels().iter().map(|grade| 2.0 - grade).collect::<Vec<_>>();
+        let (mut labels, mut values, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        for list in even.iter() {
+            for (grades, weight) in [(list.labels().to_vec(), 3.0), (grades(&list), 0.0)] {
+                labels.extend(grades);
+                values.extend_from_slice(list.dense().unwrap());
+                weights.extend(vec![weight; list.len()]);
+            }
+        }
+        let mut lists = FeatureLists::from_dense(&[20; 120], labels, 3, values).unwrap();
+        lists.set_weights(weights).unwrap();
+        lists
+    };
+    let test = lists(3);
+    for objective in Objective::ALL {
+        let figure = |lists: &FeatureLists| {
+            let model = train_boosted(objective, &params, lists, None, 7, &Silent).unwrap();
+            evaluate_ranker(&model, &test, &[ndcg()]).unwrap().mean(0)
+        };
+        let (weighted, plain) = (figure(&doubled()), figure(&even));
+        assert!(weighted > 0.85 && (weighted - plain).abs() < 0.05, "{objective:?}: {weighted} {plain}");
+    }
+}

@@ -7,6 +7,9 @@ use matchrank_core::data::{FeatureLists, FeatureRows};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
+/// A list of a larger weight would drown all that was learned before.
+const LARGEST_WEIGHT: f64 = 1000.0;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
@@ -74,8 +77,11 @@ impl<'de> Deserialize<'de> for Features {
 /// The list of a line and its weight; what is wrong with a line that is none. Features beyond `n_features` are unknown.
 pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64), String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("is no list in JSON: {e}"))?;
-    if !(line.weight >= 0.0 && line.weight.is_finite()) {
-        return Err(format!("the weight is {}; a number of at least 0 is expected", line.weight));
+    if !(0.0..=LARGEST_WEIGHT).contains(&line.weight) {
+        return Err(format!(
+            "the weight is {}; a number from 0 to {LARGEST_WEIGHT} is expected",
+            line.weight
+        ));
     }
     let mut rows = FeatureRows::default();
     let query = line.query.as_deref().unwrap_or("list");
@@ -93,5 +99,5 @@ pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64)
     if rows.is_empty() {
         return Err("the list has no document".into());
     }
-    Ok((FeatureLists::from_rows(vec![rows]), line.weight))
+    Ok((FeatureLists::from_rows(rows), line.weight))
 }

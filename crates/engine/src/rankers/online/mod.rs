@@ -2,9 +2,13 @@
 //!
 //! A line is JSON: `{"query": "q1", "weight": 1, "documents": [{"id": "d1", "grade": 2, "features": ...}, ...]}`. Features
 //! are an array, from feature 1 on, or an object from number to value, such as `{"1": 0.5, "17": 3}`; one that is not
-//! there, or null, is 0. `query`, `weight` and `id` may be left out.
+//! there, or null, is 0. `query`, `weight` (from 0 to 1000) and `id` may be left out.
+//!
+//! A model keeps its position in the stream that it learned from last: the number of its lines, and a hash of them. A
+//! stream that is started again with the lines of before can be gone on with where learning stopped, exactly.
 
 mod line;
+mod position;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,6 +19,8 @@ use matchrank_core::ranking::perceptron::{Perceptron, PerceptronParams};
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
+use self::position::Consumed;
+pub use self::position::StreamPosition;
 use super::{RankerModel, RankerParams};
 use crate::files;
 use crate::ingest::tally::Tally;
@@ -30,6 +36,8 @@ pub struct Learner {
     model: RankerModel,
     params: PerceptronParams,
     perceptron: Perceptron,
+    /// Lines of the stream so far, if there is one.
+    consumed: Option<Consumed>,
 }
 
 impl Learner {
@@ -42,7 +50,7 @@ impl Learner {
             )));
         };
         let perceptron = Perceptron::from_state(state.clone(), params.target, params.rule, params.delta)?;
-        Ok(Self { params: params.clone(), model, perceptron })
+        Ok(Self { params: params.clone(), model, perceptron, consumed: None })
     }
 
     /// Learns from a line and returns 1 - measure of its list, before learning; says what is wrong with a line that
@@ -76,6 +84,9 @@ impl Learner {
         let state = self.perceptron.state();
         self.model.ranker.weights = if self.params.averaged { state.averaged() } else { state.w.clone() };
         self.model.state = Some(state.clone());
+        if let Some(consumed) = &self.consumed {
+            self.model.stream = Some(consumed.position());
+        }
         &self.model
     }
 }
@@ -89,21 +100,27 @@ pub struct Streamed {
     pub loss: f64,
     /// Lines that could not be used.
     pub left_out: u64,
+    /// Lines at its start that were learned from before.
+    pub skipped: u64,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
 }
 
-/// Learns from the lines of a file, or of standard input (`-`) for as long as it lasts, until `stop` says so. `save` is
-/// called every `interval` while there is something new. Lines that cannot be used are counted and reported.
+/// Learns from the lines of a file, or of standard input (`-`) for as long as it lasts, until `stop` says so. With `resume`
+/// the lines are skipped that the model has learned from already; they must be those at the start of the stream. `save`
+/// is called every `interval` while there is something new. Lines that cannot be used are counted and reported.
 pub fn learn_stream(
     learner: &mut Learner,
     path: &Path,
+    resume: bool,
     stop: &dyn Fn() -> bool,
     interval: Duration,
     save: &mut dyn FnMut(&RankerModel) -> Result<()>,
     progress: &dyn Progress,
 ) -> Result<Streamed> {
     let (name, lines) = (files::name_of(path), Lines::open(path));
+    let known = learner.model.stream.take().filter(|_| resume);
+    learner.consumed = Some(Consumed::default());
     let (mut streamed, mut tally) = (Streamed::default(), Tally::default());
     let (mut saved_at, mut saved) = (Instant::now(), 0);
     progress.begin("learning", None, "lists");
@@ -116,6 +133,11 @@ pub fn learn_stream(
             Arrival::End => break,
             Arrival::Nothing => {}
             Arrival::Lines(lines) => {
+                let consumed = learner.consumed.as_mut().expect("a stream is learned from");
+                let n_known =
+                    consumed.skip(&lines, known.as_ref()).map_err(|why| Error::format(&name, why))?;
+                streamed.skipped += n_known as u64;
+                let lines = &lines[n_known..];
                 let read = |line: &crate::lines::Line| match &line.bytes {
                     None => Err("the line is too long to be a list".to_owned()),
                     Some(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => Err("it is empty".to_owned()),
@@ -124,6 +146,10 @@ pub fn learn_stream(
                 // Lines are read by all threads, and learned from in their order.
                 let lists: Vec<Result<(FeatureLists, f64), String>> = lines.par_iter().map(read).collect();
                 for (line, list) in lines.iter().zip(lists) {
+                    // A last line that is cut may be whole the next time.
+                    if line.whole || list.is_ok() {
+                        learner.consumed.as_mut().expect("a stream is learned from").add(line);
+                    }
                     match list {
                         Ok((list, weight)) => {
                             streamed.loss += learner.perceptron.learn(&list.list(0), weight);
@@ -145,5 +171,13 @@ pub fn learn_stream(
         }
     }
     tally.report(progress);
+    if let Some(known) = known.filter(|known| streamed.skipped < known.lines) {
+        if !streamed.interrupted {
+            let consumed = learner.consumed.as_ref().expect("a stream is learned from");
+            consumed.reached(&known).map_err(|why| Error::format(&name, why))?;
+        }
+        // Stopped before anything new came: the position is that of before.
+        (learner.consumed, learner.model.stream) = (None, Some(known));
+    }
     Ok(streamed)
 }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::columns::{self, QueryColumns, factors};
 use super::model::{LambdaTrial, Parts, QueryDependentModel, QuerySource, scaled};
 use super::table::QueryTable;
+use crate::rankers::training::without_document_weights;
 
 /// Features of a document at most; documents are kept dense.
 const MOST_FEATURES: usize = 10_000;
@@ -40,6 +41,12 @@ pub fn train_query_dependent(
     progress: &dyn Progress,
 ) -> Result<QueryDependentModel> {
     params.validate()?;
+    for lists in [&train].into_iter().chain(validation.as_ref().map(|(lists, _)| lists)) {
+        lists.require_complete("query-dependent")?;
+    }
+    if train.weights().is_some() {
+        return Err(without_document_weights("query-dependent"));
+    }
     if train.n_features() > MOST_FEATURES {
         return Err(Error::Params(format!(
             "there are features up to number {}; documents are compared feature by feature, up to {MOST_FEATURES}",

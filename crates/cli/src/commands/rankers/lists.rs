@@ -1,0 +1,106 @@
+//! Feature lists as commands read them: one or several LETOR files.
+
+use std::path::{Path, PathBuf};
+
+use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
+use matchrank_engine::{Error, files};
+
+/// Lists to train on, and lists to choose by.
+#[derive(clap::Args)]
+pub(crate) struct TrainingLists {
+    /// Training lists: LETOR / SVMlight files, `grade qid:1 1:0.5 2:3 # docid = x`
+    ///
+    /// Several files are read as one. A query belongs to one file; only the last query of a file may go on at the start
+    /// of the next.
+    #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
+    pub(crate) letor: Vec<PathBuf>,
+    /// Validation lists, by which epochs, lambda, the scaling or the number of trees are chosen; one or several files
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    pub(crate) validation: Vec<PathBuf>,
+    /// What is measured on the validation lists
+    #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
+    pub(crate) measure: Measure,
+}
+
+impl TrainingLists {
+    /// Whether there are lists to choose by.
+    pub(crate) fn has_validation(&self) -> bool {
+        !self.validation.is_empty()
+    }
+
+    /// Reads the training lists, and the validation lists if there are any.
+    pub(crate) fn read(
+        &self,
+        progress: &dyn Progress,
+    ) -> anyhow::Result<(FeatureLists, Option<FeatureLists>)> {
+        let train = read_lists(&self.letor, progress)?;
+        if let Some((row, message)) = repeated_document(&train) {
+            let message = message + "; each of its rows is learned from, and rank refuses such lists";
+            progress.note(&train.error_at(row, message).to_string());
+        }
+        if !self.has_validation() {
+            return Ok((train, None));
+        }
+        let validation = read_lists(&self.validation, progress)?;
+        note_unknown_features(&validation, train.n_features(), &self.validation, progress);
+        Ok((train, Some(validation)))
+    }
+}
+
+/// Reads LETOR files as one set of lists. A query that two files have is an error, unless its rows go on from the end of
+/// one to the start of the next.
+pub(crate) fn read_lists(paths: &[PathBuf], progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
+    let source = |path: &PathBuf| -> anyhow::Result<letor::Source<'_>> {
+        let (content, name) = (Box::new(files::open(path)?), files::name_of(path));
+        let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+        let length = std::fs::metadata(path).ok().map(|found| found.len()).filter(|_| !is_compressed);
+        Ok(letor::Source { name, content, length })
+    };
+    let sources = paths.iter().map(source).collect::<anyhow::Result<_>>()?;
+    letor::read(sources, progress).map_err(|error| match error {
+        Error::Io { file, source } => files::damaged(Path::new(&file), source).into(),
+        error => error.into(),
+    })
+}
+
+/// Returns an error if a query has a document twice: rankings of such lists would name it twice, which no measure takes.
+pub(crate) fn refuse_repeated_documents(lists: &FeatureLists) -> anyhow::Result<()> {
+    match repeated_document(lists) {
+        Some((row, message)) => Err(lists.error_at(row, message + "; keep one row of each").into()),
+        None => Ok(()),
+    }
+}
+
+fn repeated_document(lists: &FeatureLists) -> Option<(usize, String)> {
+    let (first, second) = lists.repeated_document()?;
+    let place = lists.origin(first).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+    Some((second, format!("document {} of this query stands{place} already", lists.document(second))))
+}
+
+/// The names of files in messages.
+pub(crate) fn names_of(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| files::name_of(path)).collect::<Vec<_>>().join(", ")
+}
+
+/// Says how many features of lists a model does not know.
+pub(crate) fn note_unknown_features(
+    lists: &FeatureLists,
+    n_known: usize,
+    paths: &[PathBuf],
+    progress: &dyn Progress,
+) {
+    let names = names_of(paths);
+    if lists.n_features() > n_known {
+        progress.note(&format!(
+            "{names}: has {} features, of which the model knows the first {n_known}; the others count nothing",
+            lists.n_features()
+        ));
+    } else if lists.n_features() < n_known {
+        progress.note(&format!(
+            "{names}: has {} features, and the model knows {n_known}; those that are missing count as 0",
+            lists.n_features()
+        ));
+    }
+}
