@@ -54,7 +54,8 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SsiParams {
-    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and an eighth of that beside. Default: 100.
+    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter of that beside: d = 100
+    /// takes 480 bytes. Default: 100.
     pub d: usize,
     /// A tuple is learned from where its documents are less than this apart. Default: 0.5 (the paper: 1).
     pub margin: f64,

@@ -64,7 +64,8 @@ pub enum Target {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvdFeatureParams {
-    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and an eighth of that beside. Default: 100.
+    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter of that beside: d = 100
+    /// takes 480 bytes. Default: 100.
     pub d: usize,
     /// Length of the first step of a row. Default: 0.02.
     pub rate: f64,

@@ -22,7 +22,7 @@
 //! same seed gives the same rows, bit for bit, for any number of threads.
 //!
 //! **Cost** of a batch: 4 d operations for every entry of its queries and documents; a row is read twice and
-//! written once. Memory: 4 (d + d / 16 + 2) bytes for every feature that occurs, d + 1 rounded up to sixteens.
+//! written once. Memory: 68 bytes for every sixteen of the d + 1 columns, or part of them, for every feature that occurs.
 //!
 //! Reference for the steps: J. Duchi, E. Hazan, Y. Singer, *Adaptive Subgradient Methods*, JMLR 2011.
 
