@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use super::bilinear::shared;
 use super::descent::{Batch, Descent, Rule};
 use super::sparse_preference::Tuple;
-use crate::matching::{Bilinear, Csr};
+use crate::matching::{Bilinear, Csr, Mapping};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -54,7 +54,8 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SsiParams {
-    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and an eighth of that beside. Default: 100.
+    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter of that beside: d = 100
+    /// takes 480 bytes. Default: 100.
     pub d: usize,
     /// A tuple is learned from where its documents are less than this apart. Default: 0.5 (the paper: 1).
     pub margin: f64,
@@ -162,7 +163,7 @@ impl Ssi {
         let Self { params, n_shared, descent } = self;
         let (n_shared, size, margin) = (*n_shared, params.batch, params.margin as f32);
         let mut lesson = Lesson { n: tuples.len() as u64, ..Lesson::default() };
-        let fill = |number: usize, batch: &mut Batch| {
+        let fill = |number: usize, batch: &mut Batch<'_>| {
             for tuple in tuples.chunks(size).nth(number).expect("as many batches as chunks") {
                 let q = queries.row(tuple.query as usize);
                 for document in [tuple.more, tuple.less] {
@@ -184,7 +185,12 @@ impl Ssi {
         Ok(lesson)
     }
 
-    /// The model as it is now.
+    /// The model as it is now, to be measured without a copy of its rows.
+    pub fn mapping(&self) -> Result<impl Mapping + '_> {
+        self.descent.mapping(self.n_shared, 0.0)
+    }
+
+    /// A copy of the model as it is now.
     pub fn model(&self) -> Result<Bilinear> {
         self.descent.bilinear()?.with_identity(self.n_shared)
     }

@@ -16,7 +16,7 @@
 //! | b, c, mu | its [`Biases`] | features, features, 1 |
 //! | lambda | [`SvdFeatureParams::l2`] | |
 //!
-//! **Cost** of an epoch: 6 d operations for every entry of the queries and documents of all pairs. Memory: that
+//! **Cost** of a pass: 6 d operations for every entry of the queries and documents of all pairs. Memory: that
 //! of the rows, and 12 bytes a pair. All threads are used, and the outcome is the same for any number of them.
 //!
 //! Reference: T. Chen, W. Zhang, Q. Lu, K. Chen, Z. Zheng, Y. Yu, *SVDFeature: A Toolkit for Feature-based
@@ -32,7 +32,7 @@
 //! let graph = ClickGraph::new(identity()?, identity()?, identity()?)?;
 //! let params = SvdFeatureParams { d: 4, l2: 0.0, negatives: 1, ..Default::default() };
 //! let mut svd = SvdFeature::new(&params, &graph, 1)?;
-//! (0..200).for_each(|_| { svd.epoch(&Silent); });
+//! (0..200).for_each(|_| { svd.learn(usize::MAX, &Silent); });
 //! let model = svd.model()?;
 //! let score = |query: usize, document: usize| model.score(graph.x().row(query), graph.y().row(document));
 //! assert!((score(0, 0) - 2f32.ln()).abs() < 0.05 && score(0, 1).abs() < 0.05);
@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 
 use super::descent::{Batch, Descent, Rule, mix};
 use super::ssi::check_rows;
-use crate::matching::{Biases, Bilinear, ClickGraph};
+use crate::matching::{Biases, Bilinear, ClickGraph, Mapping};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -64,7 +64,8 @@ pub enum Target {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvdFeatureParams {
-    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and an eighth of that beside. Default: 100.
+    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter of that beside: d = 100
+    /// takes 480 bytes. Default: 100.
     pub d: usize,
     /// Length of the first step of a row. Default: 0.02.
     pub rate: f64,
@@ -103,7 +104,10 @@ pub struct SvdFeature<'a> {
     params: SvdFeatureParams,
     graph: &'a ClickGraph,
     seed: u64,
-    epochs: u64,
+    /// Passes over all pairs that are over.
+    passes: u64,
+    /// Pairs of the pass that goes on which were learned from: whole batches.
+    done: usize,
     /// Query, document and r of every pair with a response.
     pairs: Vec<(u32, u32, f32)>,
     mu: f32,
@@ -133,7 +137,7 @@ impl<'a> SvdFeature<'a> {
         let rule = Rule { rate: params.rate as f32, l2: params.l2 as f32 };
         let sides = (graph.x(), graph.y());
         let descent = Descent::new(params.d, rule, params.spread as f32, true, sides, seed);
-        Ok(Self { params: *params, graph, seed, epochs: 0, pairs, mu, descent })
+        Ok(Self { params: *params, graph, seed, passes: 0, done: 0, pairs, mu, descent })
     }
 
     /// Pairs with a response.
@@ -141,20 +145,28 @@ impl<'a> SvdFeature<'a> {
         self.pairs.len()
     }
 
-    /// Learns once from every pair with a response, in a new order; the mean of (r^ - r)^2, each before the
-    /// step that learns from it.
-    pub fn epoch(&mut self, progress: &dyn Progress) -> f64 {
-        let epoch_seed = mix(self.seed ^ mix(self.epochs));
-        self.epochs += 1;
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(epoch_seed);
-        for i in (1..self.pairs.len()).rev() {
-            self.pairs.swap(i, rng.random_range(0..=i));
+    /// Learns from the next `most` pairs with a response, whole batches of them, or from those that are left of a
+    /// pass over all pairs; every pass has a new order. Returns the mean of (r^ - r)^2, each before the step that
+    /// learns from it.
+    pub fn learn(&mut self, most: usize, progress: &dyn Progress) -> f64 {
+        let pass_seed = mix(self.seed ^ mix(self.passes));
+        if self.done == 0 {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(pass_seed);
+            for i in (1..self.pairs.len()).rev() {
+                self.pairs.swap(i, rng.random_range(0..=i));
+            }
         }
+        let size = self.params.batch;
+        let first = self.done / size;
+        let n_batches = most.div_ceil(size).clamp(1, self.pairs.len().div_ceil(size) - first);
+        self.done = ((first + n_batches) * size) % self.pairs.len().next_multiple_of(size);
+        self.passes += u64::from(self.done == 0);
         let Self { params, graph, pairs, mu, descent, .. } = self;
-        let (size, mu) = (params.batch, *mu);
+        let mu = *mu;
         let (x, y) = (graph.x(), graph.y());
-        let fill = |number: usize, batch: &mut Batch| {
-            let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(epoch_seed ^ (1 + number as u64)));
+        let fill = |number: usize, batch: &mut Batch<'_>| {
+            let number = first + number;
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(pass_seed ^ (1 + number as u64)));
             for &(query, document, r) in pairs.chunks(size).nth(number).expect("as many batches as chunks") {
                 let own = (query, x.row(query as usize));
                 batch.link(own, (document, y.row(document as usize)), mu - r);
@@ -168,16 +180,21 @@ impl<'a> SvdFeature<'a> {
             }
         };
         let (mut squares, mut n) = (0f64, 0u64);
-        descent.learn(pairs.len().div_ceil(size), fill, |number, errors| {
+        descent.learn(n_batches, fill, |number, errors| {
             // The constant of a link has -r in it, so that its score is r^ - r, the derivative of the loss.
             squares += errors.iter().map(|&error| f64::from(error).powi(2)).sum::<f64>();
             n += errors.len() as u64;
-            progress.advance(size.min(pairs.len() - number * size) as u64);
+            progress.advance(size.min(pairs.len() - (first + number) * size) as u64);
         });
         squares / n.max(1) as f64
     }
 
-    /// The model as it is now.
+    /// The model as it is now, to be measured without a copy of its rows.
+    pub fn mapping(&self) -> Result<impl Mapping + '_> {
+        self.descent.mapping(0, self.mu)
+    }
+
+    /// A copy of the model as it is now.
     pub fn model(&self) -> Result<Bilinear> {
         let [x, y] = self.descent.biases().expect("SVDFeature has biases");
         self.descent.bilinear()?.with_biases(Biases { global: self.mu, x, y })
@@ -218,7 +235,7 @@ mod tests {
         let graph = ClickGraph::new(sparse(&case.x), sparse(&case.y), sparse(&case.r)).unwrap();
         let mut svd = SvdFeature::new(&case.params, &graph, 1).unwrap();
         svd.descent.start_from(&case.start_x, &case.start_y);
-        let losses: Vec<f64> = (0..case.epochs).map(|_| svd.epoch(&Silent)).collect();
+        let losses: Vec<f64> = (0..case.epochs).map(|_| svd.learn(usize::MAX, &Silent)).collect();
         agree("losses", losses, case.losses);
         let model = svd.model().unwrap();
         let biases = model.biases().unwrap();
@@ -229,6 +246,26 @@ mod tests {
         agree("scores", pairs.map(|(x, y)| model.score(x, y)), entries(&case.scores));
     }
 
+    /// A pass in parts ends where a whole pass does, whatever the parts, and so does the pass after it.
+    #[test]
+    fn parts_of_a_pass_make_the_pass() {
+        let n = 23;
+        let identity = || Csr::from_triples(n as usize, n as usize, (0..n).map(|i| (i, i, 1.0))).unwrap();
+        let clicks = (0..n).flat_map(|i| [(i, (i * 7) % n, 2.0), (i, (i * 7 + 1) % n, 1.0)]);
+        let clicks = Csr::from_triples(n as usize, n as usize, clicks).unwrap();
+        let graph = ClickGraph::new(identity(), identity(), clicks).unwrap();
+        let params = SvdFeatureParams { d: 3, batch: 8, ..Default::default() };
+        let mut whole = SvdFeature::new(&params, &graph, 1).unwrap();
+        (0..2).for_each(|_| _ = whole.learn(usize::MAX, &Silent));
+        // 46 pairs are 6 batches: in parts of 3 and 3, of 2, 2 and 2, of 4 and 2.
+        for (most, parts) in [(24, 2), (9, 3), (32, 2)] {
+            let mut in_parts = SvdFeature::new(&params, &graph, 1).unwrap();
+            (0..2 * parts).for_each(|_| _ = in_parts.learn(most, &Silent));
+            assert_eq!(in_parts.passes, 2);
+            assert!(in_parts.model().unwrap() == whole.model().unwrap(), "{most}");
+        }
+    }
+
     #[test]
     fn what_cannot_be_learned_from_is_refused() {
         let one = || Csr::from_triples(1, 1, [(0, 0, 1.0)]).unwrap();
@@ -237,7 +274,7 @@ mod tests {
         assert!(SvdFeature::new(&params, &ClickGraph::new(one(), one(), none).unwrap(), 1).is_err());
         // Every document has a response: there is none to draw.
         let graph = ClickGraph::new(one(), one(), one()).unwrap();
-        assert!(SvdFeature::new(&params, &graph, 1).unwrap().epoch(&Silent).is_finite());
+        assert!(SvdFeature::new(&params, &graph, 1).unwrap().learn(usize::MAX, &Silent).is_finite());
         assert!(SvdFeatureParams { negatives: 1001, ..params }.validate().is_err());
         assert!(SvdFeatureParams { d: 1 << 17, ..params }.validate().is_err());
     }

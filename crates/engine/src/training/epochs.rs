@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use matchrank_core::Result;
-use matchrank_core::matching::{Bilinear, Csr};
+use matchrank_core::matching::{Bilinear, Csr, Mapping};
 use matchrank_core::progress::Progress;
 
 use super::judge::Judge;
@@ -17,7 +17,10 @@ pub(super) trait Learns {
     /// Goes on for one iteration.
     fn learn(&mut self) -> Result<Learned>;
 
-    /// The model as it is now.
+    /// The model as it is now, to be measured.
+    fn mapping(&self) -> Result<Box<dyn Mapping + '_>>;
+
+    /// A copy of the model as it is now.
     fn model(&self) -> Result<Bilinear>;
 }
 
@@ -38,10 +41,11 @@ pub(super) fn keep_best(
         let seconds = clock.elapsed().as_secs_f64();
         let mut validation = None;
         if judge.can_measure() || number == iterations {
-            let model = learner.model()?;
-            validation = judge.ndcg(&model, y)?;
+            validation = judge.ndcg(&*learner.mapping()?, y)?;
             if kept.as_ref().is_none_or(|(_, best, _)| validation > *best) {
-                kept = Some((number, validation, model));
+                // The former best goes first: two copies of a large model may not fit.
+                drop(kept.take());
+                kept = Some((number, validation, learner.model()?));
             }
         }
         let epoch = Epoch { number, loss, violations, validation, seconds };

@@ -1,7 +1,7 @@
 //! SSI on a dataset: preferences from its responses, stopped by the validation judgments.
 
-use matchrank_core::matching::Bilinear;
 use matchrank_core::matching::ssi::{Lesson, Ssi, SsiParams};
+use matchrank_core::matching::{Bilinear, Mapping};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,10 @@ impl Learns for Course<'_> {
         }
         let n = sum.n.max(1) as f64;
         Ok((sum.loss / n, Some(sum.violations as f64 / n)))
+    }
+
+    fn mapping(&self) -> Result<Box<dyn Mapping + '_>> {
+        Ok(Box::new(self.ssi.mapping()?))
     }
 
     fn model(&self) -> Result<Bilinear> {

@@ -1,7 +1,7 @@
 //! SVDFeature on a dataset, stopped by the validation judgments.
 
-use matchrank_core::matching::Bilinear;
 use matchrank_core::matching::svd_feature::{SvdFeature, SvdFeatureParams, Target};
+use matchrank_core::matching::{Bilinear, Mapping};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,11 @@ use crate::matching::{Inputs, LatentKind, LatentModel, Report};
 pub struct SvdFeatureSettings {
     /// Latent dimensions. Default: 100.
     pub d: usize,
-    /// Iterations at most, each over all pairs with a response. Default: 20.
+    /// Iterations at most. Default: 20.
     pub iterations: usize,
+    /// Pairs with a response of an iteration at most: a pass over a log with more of them is cut into equal
+    /// iterations, so that a large log is measured, and stopped, before its first pass is over. Default: 2,000,000.
+    pub pairs: u64,
     /// See [`SvdFeatureParams::rate`]. Default: 0.02.
     pub rate: f64,
     /// See [`SvdFeatureParams::l2`]. Default: 0.0001.
@@ -38,7 +41,7 @@ pub struct SvdFeatureSettings {
 impl Default for SvdFeatureSettings {
     fn default() -> Self {
         let SvdFeatureParams { d, rate, l2, spread, batch, negatives, target } = Default::default();
-        Self { d, iterations: 20, rate, l2, spread, batch, negatives, target }
+        Self { d, iterations: 20, pairs: 2_000_000, rate, l2, spread, batch, negatives, target }
     }
 }
 
@@ -46,8 +49,8 @@ impl SvdFeatureSettings {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
         self.params().validate()?;
-        if self.iterations == 0 {
-            return Err(Error::Params("iterations must be at least 1".into()));
+        if self.iterations == 0 || self.pairs == 0 {
+            return Err(Error::Params("iterations and pairs must be at least 1".into()));
         }
         Ok(())
     }
@@ -76,9 +79,10 @@ pub fn train_svd_feature(
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
     let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
     let model = SvdFeature::new(&settings.params(), &graph, seed)?;
-    let pairs = settings.iterations as u64 * model.n_pairs() as u64;
-    progress.begin("learning", Some(pairs), "pairs");
-    let course = Course { model, progress };
+    let n_pairs = model.n_pairs();
+    let pairs = n_pairs.div_ceil((n_pairs as u64).div_ceil(settings.pairs) as usize);
+    progress.begin("learning", Some(settings.iterations as u64 * pairs as u64), "pairs");
+    let course = Course { model, pairs, progress };
     let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, graph.y(), progress)?;
     let report = Report { features: Some(statistics), ..report };
     Ok(LatentModel { kind: LatentKind::SvdFeature, params: plain(settings), inputs, model, report })
@@ -86,12 +90,18 @@ pub fn train_svd_feature(
 
 struct Course<'a> {
     model: SvdFeature<'a>,
+    /// Pairs of an iteration.
+    pairs: usize,
     progress: &'a dyn Progress,
 }
 
 impl Learns for Course<'_> {
     fn learn(&mut self) -> Result<Learned> {
-        Ok((self.model.epoch(self.progress), None))
+        Ok((self.model.learn(self.pairs, self.progress), None))
+    }
+
+    fn mapping(&self) -> Result<Box<dyn Mapping + '_>> {
+        Ok(Box::new(self.model.mapping()?))
     }
 
     fn model(&self) -> Result<Bilinear> {

@@ -201,6 +201,25 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     assert_eq!(model.report.validation, None);
 }
 
+/// A pass over many pairs is cut into iterations: each is measured, and together they are the pass.
+#[test]
+fn a_pass_of_svd_feature_is_measured_part_by_part() {
+    let (_folder, dataset) = checkerboard(false);
+    let train = |iterations, pairs| {
+        let settings = SvdFeatureSettings { iterations, pairs, ..svd_settings() };
+        train_svd_feature(&settings, &FeatureParams::default(), &dataset, 1, &Silent).unwrap()
+    };
+    let (whole, parts) = (train(2, 2_000_000), train(4, 60));
+    assert_eq!((whole.report.epochs.len(), parts.report.epochs.len()), (2, 4));
+    assert!(whole.model == parts.model);
+    let (_folder, judged) = checkerboard(true);
+    let settings = SvdFeatureSettings { iterations: 3, pairs: 60, ..svd_settings() };
+    let report = train_svd_feature(&settings, &FeatureParams::default(), &judged, 1, &Silent).unwrap().report;
+    assert!(report.epochs.len() == 3 && report.epochs.iter().all(|epoch| epoch.validation.is_some()));
+    let wrong = SvdFeatureSettings { pairs: 0, ..svd_settings() };
+    assert!(wrong.validate().unwrap_err().to_string().contains("pairs must be at least 1"));
+}
+
 #[test]
 fn a_former_model_is_started_from_by_its_words() {
     let (_folder, dataset) = checkerboard(false);

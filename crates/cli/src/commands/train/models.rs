@@ -126,7 +126,8 @@ pub(crate) enum DatasetModel {
     ///
     /// Parameters for --set:
     ///   d=100                latent dimensions
-    ///   iterations=20        iterations over all pairs at most; four without a better figure end the training
+    ///   iterations=20        iterations at most; four without a better figure end the training
+    ///   pairs=2000000        pairs of an iteration at most; a pass over more is cut into equal iterations
     ///   rate=0.02            length of the first step of a row
     ///   l2=0.0001            how strongly rows and biases are pulled towards 0
     ///   spread=0.05          rows start at random between this and its negative

@@ -4,47 +4,49 @@ use super::Features;
 use crate::matching::{Factor, SparseRow};
 
 /// The queries, or the documents, of a batch, each once, with the rows that their features touch.
-pub(super) struct Items {
-    /// Row of every feature in the tables.
-    row_of: Vec<u32>,
+pub(super) struct Items<'a> {
+    features: &'a Features,
     /// Number here of what was added, by its name outside.
     numbers: HashMap<u32, u32>,
+    /// Entries of each item, and the end of the last.
     offsets: Vec<usize>,
-    values: Vec<f32>,
-    /// For each entry the place of its row among those that are touched.
-    places: Vec<u32>,
-    /// The rows that are touched, and by how many items.
-    touched: Vec<(u32, u32)>,
-    /// Place of a row among those that are touched, where `stamp` is that of the batch.
-    place_of: Vec<(u32, u32)>,
-    stamp: u32,
+    /// Row and value of every entry, item after item.
+    entries: Vec<Entry>,
+    /// Row and item of every entry, row after row, the items of a row in their order.
+    places: Vec<(u32, u32, f32)>,
+    /// Rows that are touched, ascending.
+    touched: Vec<u32>,
+    /// Places of each touched row, and the end of the last.
+    starts: Vec<usize>,
 }
 
-impl Items {
-    pub(super) fn new(features: &Features) -> Self {
+/// A feature of an item.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) row: u32,
+    pub(super) value: f32,
+}
+
+impl<'a> Items<'a> {
+    pub(super) fn new(features: &'a Features) -> Self {
         Self {
-            row_of: features.row_of.clone(),
+            features,
             numbers: HashMap::default(),
             offsets: vec![0],
-            values: Vec::new(),
+            entries: Vec::new(),
             places: Vec::new(),
             touched: Vec::new(),
-            place_of: vec![(0, 0); features.used.len()],
-            stamp: 1,
+            starts: vec![0],
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.numbers.clear();
         self.offsets.truncate(1);
-        self.values.clear();
+        self.entries.clear();
         self.places.clear();
         self.touched.clear();
-        self.stamp = self.stamp.wrapping_add(1);
-        if self.stamp == 0 {
-            self.place_of.fill((0, 0));
-            self.stamp = 1;
-        }
+        self.starts.truncate(1);
     }
 
     /// Number of an item, which is added if it is not there.
@@ -54,33 +56,48 @@ impl Items {
             return known;
         }
         self.numbers.insert(name, number);
-        self.values.extend_from_slice(row.values());
-        for feature in row.indices() {
-            let row = self.row_of[*feature as usize];
-            assert_ne!(row, Factor::NONE, "features that occur have rows");
-            let place = &mut self.place_of[row as usize];
-            if place.0 != self.stamp {
-                *place = (self.stamp, self.touched.len() as u32);
-                self.touched.push((row, 0));
-            }
-            self.touched[place.1 as usize].1 += 1;
-            self.places.push(place.1);
-        }
-        self.offsets.push(self.places.len());
+        let row_of = &self.features.row_of;
+        self.entries
+            .extend(row.iter().map(|(feature, value)| Entry { row: row_of[feature as usize], value }));
+        self.offsets.push(self.entries.len());
         number
+    }
+
+    /// Sorts the entries by row, once all items are there.
+    pub(super) fn arrange(&mut self) {
+        for (item, at) in (0..).zip(self.offsets.windows(2)) {
+            self.places.extend(self.entries[at[0]..at[1]].iter().map(|entry| (entry.row, item, entry.value)));
+        }
+        // An item has a feature once, so that no two entries have both row and item in common.
+        self.places.sort_unstable_by_key(|&(row, item, _)| (u64::from(row) << 32) | u64::from(item));
+        for rows in self.places.chunk_by(|a, b| a.0 == b.0) {
+            self.touched.push(rows[0].0);
+            self.starts.push(self.starts.last().expect("there is a first one") + rows.len());
+        }
+        assert_ne!(self.touched.last(), Some(&Factor::NONE), "features that occur have rows");
     }
 
     pub(super) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Places and values of the entries of each item.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&[u32], &[f32])> {
-        self.offsets.windows(2).map(|at| (&self.places[at[0]..at[1]], &self.values[at[0]..at[1]]))
+    /// All entries, item after item.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
-    /// The rows that are touched, by place, and the number of items that touch each.
-    pub(super) fn touched(&self) -> &[(u32, u32)] {
+    /// Entries of each item, and the end of the last.
+    pub(super) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Rows that are touched, ascending.
+    pub(super) fn touched(&self) -> &[u32] {
         &self.touched
+    }
+
+    /// Row, item and value of the entries of a touched row, by its place among them.
+    pub(super) fn of_row(&self, place: usize) -> &[(u32, u32, f32)] {
+        &self.places[self.starts[place]..self.starts[place + 1]]
     }
 }

@@ -10,16 +10,19 @@
 //! g (sum_v y_v q_v), and likewise for documents, the gradient of the row of feature u is
 //! sum_i x_iu e_i + lambda n_u p_u, n_u the queries of the batch that have it.
 //!
-//! **Steps** are AdaGrad's, with one rate for every row and block of sixteen columns:
+//! **Steps** are AdaGrad's, with one rate for every row and sixteen columns:
 //! h += mean of squares of the gradient over the columns; p -= rate * gradient / sqrt(h). So a rare word takes
 //! steps as long as a frequent one, and the rate need not follow the scale of the features.
 //!
-//! **Threads.** The latent columns are cut into blocks of sixteen, and each is learned by one thread: only the
-//! scores of the links are sums over blocks, taken in their order. The same seed gives the same rows, bit for
-//! bit, for any number of threads.
+//! **Memory decides the speed**: a row of a large model is in no cache when a batch needs it. So a row lies in one
+//! piece, its bias with it; the entries of a batch are sorted by row while the batch before it is learned from; and
+//! rows are asked for a few entries ahead.
 //!
-//! **Cost** of a batch: 4 d operations for every entry of its queries and documents. Memory: 4 (d + d / 16)
-//! bytes for every feature that occurs.
+//! **Threads.** Images are made item by item and steps row by row, each by one thread and in a fixed order. The
+//! same seed gives the same rows, bit for bit, for any number of threads.
+//!
+//! **Cost** of a batch: 4 d operations for every entry of its queries and documents; a row is read twice and
+//! written once. Memory: 68 bytes for every sixteen of the d + 1 columns, or part of them, for every feature that occurs.
 //!
 //! Reference for the steps: J. Duchi, E. Hazan, Y. Singer, *Adaptive Subgradient Methods*, JMLR 2011.
 
@@ -33,11 +36,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use self::items::Items;
-use self::table::Table;
-use crate::matching::{Bilinear, Csr, Factor, Rows, SparseRow};
+use self::table::{Lane, Shape, Table};
+use crate::matching::{Biases, Bilinear, Csr, Factor, Mapping, Rows, SparseRow};
 use crate::{Error, Result};
 
-/// Columns that are learned together.
+/// Columns that share the length of their steps.
 const WIDTH: usize = 16;
 
 /// How steps are taken.
@@ -50,9 +53,9 @@ pub(crate) struct Rule {
 }
 
 /// Queries and documents of a batch, and the links between them.
-pub(crate) struct Batch {
-    queries: Items,
-    documents: Items,
+pub(crate) struct Batch<'a> {
+    queries: Items<'a>,
+    documents: Items<'a>,
     links: Vec<Link>,
 }
 
@@ -63,16 +66,19 @@ struct Link {
     constant: f32,
 }
 
-impl Batch {
-    fn new(model: &Descent) -> Self {
-        let [queries, documents] = [&model.features_x, &model.features_y].map(Items::new);
-        Self { queries, documents, links: Vec::new() }
+impl<'a> Batch<'a> {
+    fn new(x: &'a Features, y: &'a Features) -> Self {
+        Self { queries: Items::new(x), documents: Items::new(y), links: Vec::new() }
     }
 
-    fn clear(&mut self) {
+    /// Empties the batch, fills it again, and makes it ready to be learned from.
+    fn refill(&mut self, fill: impl FnOnce(&mut Self)) {
         self.queries.clear();
         self.documents.clear();
         self.links.clear();
+        fill(self);
+        self.queries.arrange();
+        self.documents.arrange();
     }
 
     /// Links a query and a document, given by their numbers and rows.
@@ -88,29 +94,21 @@ impl Batch {
     }
 }
 
-/// Sixteen latent columns of both sides, with the images of a batch.
-struct Block {
-    x: Table<WIDTH>,
-    y: Table<WIDTH>,
-    images: [Vec<[f32; WIDTH]>; 2],
-    scores: Vec<f32>,
-}
-
-/// Biases of single features: one column, whose partner on the other side is 1.
-struct Alone {
-    x: Table<1>,
-    y: Table<1>,
-    images: [Vec<[f32; 1]>; 2],
-}
-
 /// Rows that are being learned; see the [module](self).
 pub(crate) struct Descent {
-    d: usize,
-    rule: Rule,
     features_x: Features,
     features_y: Features,
-    blocks: Vec<Block>,
-    biases: Option<Alone>,
+    tables: Tables,
+}
+
+/// The rows of both sides, with the images of a batch and the derivatives of its loss by them.
+struct Tables {
+    shape: Shape,
+    rule: Rule,
+    x: Table,
+    y: Table,
+    images: [Vec<Lane>; 2],
+    errors: [Vec<Lane>; 2],
 }
 
 /// The features that occur, and the row of each of all features.
@@ -129,6 +127,11 @@ impl Features {
         let row_of = Factor::rows_of(&used, matrix.n_columns());
         Self { used, row_of }
     }
+
+    /// The row of a feature, if it has one.
+    fn row(&self, feature: u32) -> Option<usize> {
+        self.row_of.get(feature as usize).filter(|&&row| row != Factor::NONE).map(|&row| row as usize)
+    }
 }
 
 impl Descent {
@@ -138,37 +141,30 @@ impl Descent {
         d: usize,
         rule: Rule,
         spread: f32,
-        with_biases: bool,
+        with_bias: bool,
         (queries, documents): (&Csr, &Csr),
         seed: u64,
     ) -> Self {
+        let shape = Shape { d, with_bias };
         let (features_x, features_y) = (Features::of(queries), Features::of(documents));
-        let (n_x, n_y) = (features_x.used.len(), features_y.used.len());
-        let block = |block: usize| {
-            let width = WIDTH.min(d - block * WIDTH);
-            let table = |side: u64, n: usize| {
-                let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(2 * block as u64 + side)));
-                Table::random(n, width, spread, || rng.random::<f32>())
-            };
-            Block { x: table(0, n_x), y: table(1, n_y), images: Default::default(), scores: Vec::new() }
+        let table = |side: u64, features: &Features| {
+            Table::random(features.used.len(), shape, spread, |lane| {
+                let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(2 * lane as u64 + side)));
+                move || rng.random::<f32>()
+            })
         };
-        let blocks = (0..d.div_ceil(WIDTH)).into_par_iter().map(block).collect();
-        let biases = with_biases.then(|| Alone {
-            x: Table::random(n_x, 1, 0.0, || 0.5),
-            y: Table::random(n_y, 1, 0.0, || 0.5),
-            images: Default::default(),
-        });
-        Self { d, rule, features_x, features_y, blocks, biases }
+        let (x, y) = rayon::join(|| table(0, &features_x), || table(1, &features_y));
+        let tables = Tables { shape, rule, x, y, images: Default::default(), errors: Default::default() };
+        Self { features_x, features_y, tables }
     }
 
     /// Starts from given rows, one for every feature.
     #[cfg(test)]
     pub(crate) fn start_from(&mut self, x: &[Vec<f32>], y: &[Vec<f32>]) {
-        for (number, block) in self.blocks.iter_mut().enumerate() {
-            for (table, given) in [(&mut block.x, x), (&mut block.y, y)] {
-                for (row, given) in given.iter().enumerate() {
-                    let given = given.chunks(WIDTH).nth(number).unwrap();
-                    table.row_mut(row)[..given.len()].copy_from_slice(given);
+        for (table, given) in [(&mut self.tables.x, x), (&mut self.tables.y, y)] {
+            for (row, given) in given.iter().enumerate() {
+                for (lane, given) in table.row_mut(row).iter_mut().zip(given.chunks(WIDTH)) {
+                    lane.0[..given.len()].copy_from_slice(given);
                 }
             }
         }
@@ -179,129 +175,162 @@ impl Descent {
     pub(crate) fn learn(
         &mut self,
         n_batches: usize,
-        fill: impl Fn(usize, &mut Batch) + Sync,
+        fill: impl Fn(usize, &mut Batch<'_>) + Sync,
         mut loss: impl FnMut(usize, &mut [f32]) + Send,
     ) {
         if n_batches == 0 {
             return;
         }
-        let [mut batch, mut next] = [Batch::new(self), Batch::new(self)];
-        fill(0, &mut batch);
+        let Self { features_x, features_y, tables } = self;
+        let [mut batch, mut next] = [(), ()].map(|()| Batch::new(features_x, features_y));
+        batch.refill(|batch| fill(0, batch));
         for number in 0..n_batches {
-            let prepare = |next: &mut Batch| {
-                next.clear();
+            let prepare = |next: &mut Batch<'_>| {
                 if number + 1 < n_batches {
-                    fill(number + 1, next);
+                    next.refill(|next| fill(number + 1, next));
                 }
             };
-            rayon::join(|| self.step(&batch, |scores| loss(number, scores)), || prepare(&mut next));
+            rayon::join(|| tables.step(&batch, |scores| loss(number, scores)), || prepare(&mut next));
             std::mem::swap(&mut batch, &mut next);
         }
     }
 
-    fn step(&mut self, batch: &Batch, loss: impl FnOnce(&mut [f32])) {
-        let mut scores = self.scores(batch);
-        loss(&mut scores);
-        let Self { blocks, biases, rule, .. } = self;
-        rayon::join(
-            || blocks.par_iter_mut().for_each(|block| block.descend(batch, &scores, rule)),
-            || biases.iter_mut().for_each(|alone| alone.descend(batch, &scores, rule)),
-        );
+    /// The model as it is now, without a copy of its rows.
+    pub(crate) fn mapping(&self, identity: usize, global: f32) -> Result<Live<'_>> {
+        self.check()?;
+        let biases = self.biases().map(|[x, y]| Biases { global, x, y });
+        Ok(Live { descent: self, identity, biases })
     }
 
-    /// The scores of the links of a batch.
-    fn scores(&mut self, batch: &Batch) -> Vec<f32> {
-        self.blocks.par_iter_mut().for_each(|block| block.score(batch));
-        let mut scores: Vec<f32> = batch.links.iter().map(|link| link.constant).collect();
-        for block in &self.blocks {
-            scores.iter_mut().zip(&block.scores).for_each(|(sum, part)| *sum += part);
-        }
-        if let Some(alone) = &mut self.biases {
-            alone.score(batch, &mut scores);
-        }
-        scores
-    }
-
-    /// The rows as they are now. Features that did not occur have none.
+    /// A copy of the rows as they are now. Features that did not occur have none.
     pub(crate) fn bilinear(&self) -> Result<Bilinear> {
-        let d = self.d;
-        let factor = |features: &Features, table: fn(&Block) -> &Table<WIDTH>| {
+        self.check()?;
+        let d = self.tables.shape.d;
+        let factor = |features: &Features, table: &Table| {
             let mut values = vec![0f32; features.used.len() * d];
             values.par_chunks_exact_mut(d).enumerate().for_each(|(row, values)| {
-                for (values, block) in values.chunks_mut(WIDTH).zip(&self.blocks) {
-                    values.copy_from_slice(&table(block).row(row)[..values.len()]);
+                for (values, lane) in values.chunks_mut(WIDTH).zip(table.row(row)) {
+                    values.copy_from_slice(&lane.0[..values.len()]);
                 }
             });
-            if values.iter().any(|value| !value.is_finite()) {
-                return Err(Error::Params(
-                    "learning diverged: a number is no longer finite; lower rate".into(),
-                ));
-            }
             Factor::new(d, features.row_of.clone(), Rows::Dense(values))
         };
-        Bilinear::new(
-            factor(&self.features_x, |block| &block.x)?,
-            factor(&self.features_y, |block| &block.y)?,
-            None,
-        )
+        let Tables { x, y, .. } = &self.tables;
+        Bilinear::new(factor(&self.features_x, x)?, factor(&self.features_y, y)?, None)
     }
 
     /// b_x and b_y, a number for every feature.
     pub(crate) fn biases(&self) -> Option<[Vec<f32>; 2]> {
-        let of = |features: &Features, table: &Table<1>| {
+        let of = |features: &Features, table: &Table| {
             let mut biases = vec![0.0; features.row_of.len()];
-            features.used.iter().enumerate().for_each(|(row, &u)| biases[u as usize] = table.row(row)[0]);
+            features.used.iter().enumerate().for_each(|(row, &u)| biases[u as usize] = table.bias(row));
             biases
         };
-        self.biases.as_ref().map(|alone| [of(&self.features_x, &alone.x), of(&self.features_y, &alone.y)])
+        let Tables { shape, x, y, .. } = &self.tables;
+        shape.with_bias.then(|| [of(&self.features_x, x), of(&self.features_y, y)])
+    }
+
+    /// Returns an error if a number is not finite.
+    fn check(&self) -> Result<()> {
+        if self.tables.x.is_finite() && self.tables.y.is_finite() {
+            return Ok(());
+        }
+        Err(Error::Params("learning diverged: a number is no longer finite; lower rate".into()))
     }
 }
 
-impl Block {
-    fn score(&mut self, batch: &Batch) {
-        let [queries, documents] = &mut self.images;
-        self.x.map(&batch.queries, queries);
-        self.y.map(&batch.documents, documents);
-        self.scores.clear();
-        self.scores.extend(batch.links.iter().map(|link| {
-            let (x, y) = (&queries[link.query as usize], &documents[link.document as usize]);
-            x.iter().zip(y).map(|(x, y)| x * y).sum::<f32>()
-        }));
+impl Tables {
+    fn step(&mut self, batch: &Batch<'_>, loss: impl FnOnce(&mut [f32])) {
+        let mut scores = self.scores(batch);
+        loss(&mut scores);
+        self.differentiate(batch, &scores);
+        let Self { x, y, errors, rule, .. } = self;
+        rayon::join(
+            || x.descend(&batch.queries, &errors[0], rule),
+            || y.descend(&batch.documents, &errors[1], rule),
+        );
     }
 
-    fn descend(&mut self, batch: &Batch, derivatives: &[f32], rule: &Rule) {
-        let [queries, documents] = &self.images;
-        let mut errors = [vec![[0f32; WIDTH]; queries.len()], vec![[0f32; WIDTH]; documents.len()]];
-        for (link, &g) in batch.links.iter().zip(derivatives).filter(|(_, g)| **g != 0.0) {
+    /// The scores of the links of a batch. The images are left without their biases.
+    fn scores(&mut self, batch: &Batch<'_>) -> Vec<f32> {
+        let Self { shape, x, y, images, .. } = self;
+        let [queries, documents] = images;
+        rayon::join(|| x.map(&batch.queries, queries), || y.map(&batch.documents, documents));
+        let lanes = shape.lanes();
+        let [of_queries, of_documents] = [&mut *queries, &mut *documents].map(|images| -> Vec<f32> {
+            let images = images.chunks_exact_mut(lanes);
+            images.map(|image| shape.bias(image).map_or(0.0, std::mem::take)).collect()
+        });
+        let score = |link: &Link| {
             let (i, j) = (link.query as usize, link.document as usize);
-            for column in 0..WIDTH {
-                errors[0][i][column] += g * documents[j][column];
-                errors[1][j][column] += g * queries[i][column];
+            let pairs = queries[i * lanes..][..lanes].iter().zip(&documents[j * lanes..][..lanes]);
+            pairs.fold(link.constant, |sum, (x, y)| sum + x.dot(y)) + (of_queries[i] + of_documents[j])
+        };
+        batch.links.iter().map(score).collect()
+    }
+
+    /// The derivatives of the loss by the images, from those by the scores.
+    fn differentiate(&mut self, batch: &Batch<'_>, derivatives: &[f32]) {
+        let Self { shape, images, errors, .. } = self;
+        let lanes = shape.lanes();
+        for (images, errors) in images.iter_mut().zip(&mut *errors) {
+            errors.clear();
+            errors.resize(images.len(), Lane::ZERO);
+            // A bias is multiplied by 1, whatever it meets.
+            images.chunks_exact_mut(lanes).for_each(|image| {
+                shape.bias(image).into_iter().for_each(|bias| *bias = 1.0);
+            });
+        }
+        let ([queries, documents], [of_queries, of_documents]) = (images, errors);
+        let add = |sums: &mut [Lane], g: f32, image: &[Lane]| {
+            sums.iter_mut().zip(image).for_each(|(sum, lane)| sum.add(g, lane));
+        };
+        for (link, &g) in batch.links.iter().zip(derivatives).filter(|(_, g)| **g != 0.0) {
+            let [i, j] = [link.query, link.document].map(|item| item as usize * lanes);
+            add(&mut of_queries[i..][..lanes], g, &documents[j..][..lanes]);
+            add(&mut of_documents[j..][..lanes], g, &queries[i..][..lanes]);
+        }
+    }
+}
+
+/// A model that is being learned, as it is now.
+pub(crate) struct Live<'a> {
+    descent: &'a Descent,
+    identity: usize,
+    biases: Option<Biases>,
+}
+
+impl Live<'_> {
+    fn map(features: &Features, table: &Table, row: SparseRow<'_>, image: &mut [f32]) {
+        image.fill(0.0);
+        for (feature, value) in row.iter() {
+            let Some(row) = features.row(feature) else { continue };
+            for (image, lane) in image.chunks_mut(WIDTH).zip(table.row(row)) {
+                image.iter_mut().zip(&lane.0).for_each(|(sum, number)| *sum += value * number);
             }
         }
-        self.x.descend(&batch.queries, &errors[0], rule);
-        self.y.descend(&batch.documents, &errors[1], rule);
     }
 }
 
-impl Alone {
-    fn score(&mut self, batch: &Batch, scores: &mut [f32]) {
-        let [queries, documents] = &mut self.images;
-        self.x.map(&batch.queries, queries);
-        self.y.map(&batch.documents, documents);
-        for (link, score) in batch.links.iter().zip(scores) {
-            *score += queries[link.query as usize][0] + documents[link.document as usize][0];
-        }
+impl Mapping for Live<'_> {
+    fn d(&self) -> usize {
+        self.descent.tables.shape.d
     }
 
-    fn descend(&mut self, batch: &Batch, derivatives: &[f32], rule: &Rule) {
-        let mut errors = [vec![[0f32; 1]; batch.queries.len()], vec![[0f32; 1]; batch.documents.len()]];
-        for (link, &g) in batch.links.iter().zip(derivatives) {
-            errors[0][link.query as usize][0] += g;
-            errors[1][link.document as usize][0] += g;
-        }
-        self.x.descend(&batch.queries, &errors[0], rule);
-        self.y.descend(&batch.documents, &errors[1], rule);
+    fn map_query_into(&self, x: SparseRow<'_>, image: &mut [f32]) {
+        Self::map(&self.descent.features_x, &self.descent.tables.x, x, image);
+    }
+
+    fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]) {
+        Self::map(&self.descent.features_y, &self.descent.tables.y, y, image);
+    }
+
+    fn identity(&self) -> usize {
+        self.identity
+    }
+
+    fn biases(&self) -> Option<&Biases> {
+        self.biases.as_ref()
     }
 }
 

@@ -1,133 +1,266 @@
-use super::items::Items;
+//! The rows of one side, their images and their steps.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::items::{Entry, Items};
 use super::{Rule, WIDTH};
 use crate::simd::vectorised;
 
-/// Rows of `W` numbers, each with the sum of squares that its steps are divided by.
-pub(super) struct Table<const W: usize> {
-    rows: Vec<[f32; W]>,
+/// Items that a thread maps at a time.
+const MAPPED: usize = 64;
+
+/// Rows that a thread changes at a time.
+const STEPPED: usize = 512;
+
+/// Rows ahead that are asked for: enough to hide the time that memory takes to answer.
+const AHEAD: usize = 6;
+
+/// Sixteen numbers of a row, or of an image: one line of the cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(64))]
+pub(super) struct Lane(pub(super) [f32; WIDTH]);
+
+impl Lane {
+    pub(super) const ZERO: Self = Self([0.0; WIDTH]);
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, weight: f32, other: &Self) {
+        for column in 0..WIDTH {
+            self.0[column] += weight * other.0[column];
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn dot(&self, other: &Self) -> f32 {
+        self.0.iter().zip(&other.0).map(|(x, y)| x * y).sum()
+    }
+
+    fn is_finite(&self) -> bool {
+        self.0.iter().fold(true, |all, value| all & value.is_finite())
+    }
+}
+
+/// Columns of a row: `d` latent ones and, where the model has biases, the bias of the feature behind them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) d: usize,
+    pub(super) with_bias: bool,
+}
+
+impl Shape {
+    /// Lanes of a row.
+    pub(super) fn lanes(self) -> usize {
+        (self.d + usize::from(self.with_bias)).div_ceil(WIDTH)
+    }
+
+    /// Sums of squares of a row: of every lane, and of the bias.
+    fn sums(self) -> usize {
+        self.lanes() + usize::from(self.with_bias)
+    }
+
+    /// Where the bias of a row, or of an image, lies.
+    pub(super) fn bias(self, lanes: &mut [Lane]) -> Option<&mut f32> {
+        self.with_bias.then(|| &mut lanes[self.d / WIDTH].0[self.d % WIDTH])
+    }
+}
+
+/// Rows of numbers, each with the sums of squares that its steps are divided by.
+pub(super) struct Table {
+    shape: Shape,
+    rows: Vec<Lane>,
     squares: Vec<f32>,
-    /// Gradients of the rows that a batch touches.
-    gradients: Vec<[f32; W]>,
 }
 
-impl<const W: usize> Table<W> {
-    /// Rows whose first `width` numbers are even between -spread and spread, drawn from 0 to 1; the others are
-    /// 0, and stay so.
-    pub(super) fn random(n: usize, width: usize, spread: f32, mut draw: impl FnMut() -> f32) -> Self {
-        let mut row = |_| {
-            let mut row = [0.0; W];
-            row[..width].iter_mut().for_each(|value| *value = spread * (2.0 * draw() - 1.0));
-            row
-        };
-        Self { rows: (0..n).map(&mut row).collect(), squares: vec![0.0; n], gradients: Vec::new() }
+impl Table {
+    /// Rows whose latent columns are even between -spread and spread, lane `number` of them drawn from 0 to 1 by
+    /// `draw(number)`; biases are 0.
+    pub(super) fn random<D: FnMut() -> f32>(
+        n: usize,
+        shape: Shape,
+        spread: f32,
+        draw: impl Fn(usize) -> D,
+    ) -> Self {
+        let mut draws: Vec<D> = (0..shape.d.div_ceil(WIDTH)).map(draw).collect();
+        let mut rows = vec![Lane::ZERO; n * shape.lanes()];
+        for row in rows.chunks_exact_mut(shape.lanes()) {
+            for (number, (lane, draw)) in row.iter_mut().zip(&mut draws).enumerate() {
+                let width = WIDTH.min(shape.d - number * WIDTH);
+                lane.0[..width].iter_mut().for_each(|value| *value = spread * (2.0 * draw() - 1.0));
+            }
+        }
+        Self { shape, rows, squares: vec![0.0; n * shape.sums()] }
     }
 
-    pub(super) fn row(&self, row: usize) -> &[f32; W] {
-        &self.rows[row]
+    /// Whether every number is finite.
+    pub(super) fn is_finite(&self) -> bool {
+        self.rows.par_chunks(1 << 12).all(|lanes| lanes.iter().all(Lane::is_finite))
+    }
+
+    pub(super) fn row(&self, row: usize) -> &[Lane] {
+        &self.rows[row * self.shape.lanes()..][..self.shape.lanes()]
     }
 
     #[cfg(test)]
-    pub(super) fn row_mut(&mut self, row: usize) -> &mut [f32; W] {
-        &mut self.rows[row]
+    pub(super) fn row_mut(&mut self, row: usize) -> &mut [Lane] {
+        &mut self.rows[row * self.shape.lanes()..][..self.shape.lanes()]
     }
 
-    /// The gradient of every row that the items touch, by place: the sum of value * error over the items with
-    /// the feature, and l2 times the row for each of them.
-    #[inline(always)]
-    fn differentiate(&mut self, items: &Items, errors: &[[f32; W]], rule: &Rule) {
-        self.gradients.clear();
-        self.gradients.extend(items.touched().iter().map(|&(row, n)| {
-            let pull = rule.l2 * n as f32;
-            self.rows[row as usize].map(|value| pull * value)
-        }));
-        for ((places, values), error) in items.entries().zip(errors) {
-            if error.iter().all(|&error| error == 0.0) {
-                continue;
-            }
-            for (&place, &value) in places.iter().zip(values) {
-                let gradient = &mut self.gradients[place as usize];
-                for column in 0..W {
-                    gradient[column] += value * error[column];
-                }
-            }
-        }
+    /// The gradient of a row, for tests.
+    #[cfg(test)]
+    pub(super) fn gradient(
+        &self,
+        row: usize,
+        items: &[(u32, u32, f32)],
+        errors: &[Lane],
+        rule: &Rule,
+    ) -> Vec<Lane> {
+        let mut gradient = vec![Lane::ZERO; self.shape.lanes()];
+        differentiate(&mut gradient, self.row(row), items, errors, rule);
+        gradient
     }
 
-    /// The steps.
-    #[inline(always)]
-    fn take_steps(&mut self, items: &Items, rule: &Rule) {
-        for (&(row, _), gradient) in items.touched().iter().zip(&self.gradients) {
-            let square = gradient.iter().map(|g| g * g).sum::<f32>() / W as f32;
-            if square > 0.0 {
-                let sum = &mut self.squares[row as usize];
-                *sum += square;
-                let step = rule.rate / sum.sqrt();
-                let row = &mut self.rows[row as usize];
-                for column in 0..W {
-                    row[column] -= step * gradient[column];
-                }
-            }
-        }
+    /// The bias of a row, where rows have one.
+    pub(super) fn bias(&self, row: usize) -> f32 {
+        self.row(row)[self.shape.d / WIDTH].0[self.shape.d % WIDTH]
     }
 
-    #[inline(always)]
-    fn map_plainly(&self, items: &Items, images: &mut Vec<[f32; W]>) {
+    /// The image of every item: the sum of value * row.
+    pub(super) fn map(&self, items: &Items<'_>, images: &mut Vec<Lane>) {
+        let lanes = self.shape.lanes();
         images.clear();
-        let rows = items.touched();
-        images.extend(items.entries().map(|(places, values)| {
-            let mut image = [0.0; W];
-            for (&place, &value) in places.iter().zip(values) {
-                let row = &self.rows[rows[place as usize].0 as usize];
-                for column in 0..W {
-                    image[column] += value * row[column];
+        images.resize(items.len() * lanes, Lane::ZERO);
+        images.par_chunks_mut(MAPPED * lanes).enumerate().for_each(|(number, images)| {
+            let offsets = &items.offsets()[number * MAPPED..][..=images.len() / lanes];
+            map_items(&self.rows, lanes, items.entries(), offsets, images);
+        });
+    }
+
+    /// One step of every row that the items touch; `errors` is the derivative of the loss by each image.
+    pub(super) fn descend(&mut self, items: &Items<'_>, errors: &[Lane], rule: &Rule) {
+        let shape = self.shape;
+        let (mut rows, mut squares) = (&mut self.rows[..], &mut self.squares[..]);
+        let mut first = 0;
+        // Touched rows ascend, so that every part has rows of its own.
+        let parts: Vec<Part<'_>> = items
+            .touched()
+            .chunks(STEPPED)
+            .enumerate()
+            .map(|(number, touched)| {
+                let end = touched[touched.len() - 1] as usize + 1;
+                let part = Part {
+                    first,
+                    places: number * STEPPED..number * STEPPED + touched.len(),
+                    rows: rows.split_off_mut(..(end - first) * shape.lanes()).expect("rows ascend"),
+                    squares: squares.split_off_mut(..(end - first) * shape.sums()).expect("rows ascend"),
+                };
+                first = end;
+                part
+            })
+            .collect();
+        parts.into_par_iter().for_each(|part| step_rows(part, shape, items, errors, rule));
+    }
+}
+
+/// Rows that one thread changes.
+struct Part<'a> {
+    /// Number of the first of them.
+    first: usize,
+    /// Their places among the touched rows.
+    places: Range<usize>,
+    rows: &'a mut [Lane],
+    squares: &'a mut [f32],
+}
+
+/// Asks for numbers that will be needed soon.
+#[inline(always)]
+fn fetch<T>(numbers: Option<&[T]>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(numbers) = numbers {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        for line in numbers.chunks(size_of::<Lane>() / size_of::<T>()) {
+            // SAFETY: a hint about memory that belongs to `numbers`; nothing is read.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = numbers;
+}
+
+vectorised! {
+    /// The images of items, whose entries lie between one offset and the next.
+    fn map_items(rows: &[Lane], lanes: usize, entries: &[Entry], offsets: &[usize], images: &mut [Lane]) {
+        for (image, at) in images.chunks_exact_mut(lanes).zip(offsets.windows(2)) {
+            for number in at[0]..at[1] {
+                if let Some(later) = entries.get(number + AHEAD) {
+                    let later = later.row as usize;
+                    fetch(rows.get(later * lanes..(later + 1) * lanes));
                 }
+                let Entry { row, value } = entries[number];
+                let row = &rows[row as usize * lanes..][..lanes];
+                image.iter_mut().zip(row).for_each(|(sum, lane)| sum.add(value, lane));
             }
-            image
-        }));
-    }
-
-    /// The gradients of the touched rows, for tests.
-    #[cfg(test)]
-    pub(super) fn gradients(&mut self, items: &Items, errors: &[[f32; W]], rule: &Rule) -> &[[f32; W]] {
-        self.differentiate(items, errors, rule);
-        &self.gradients
+        }
     }
 }
 
 vectorised! {
-    fn map_block(table: &Table<WIDTH>, items: &Items, images: &mut Vec<[f32; WIDTH]>) {
-        table.map_plainly(items, images);
+    /// One step of each row of a part.
+    fn step_rows(part: Part<'_>, shape: Shape, items: &Items<'_>, errors: &[Lane], rule: &Rule) {
+        let Part { first, places, rows, squares } = part;
+        let (lanes, sums) = (shape.lanes(), shape.sums());
+        let touched = &items.touched()[..places.end];
+        let mut gradient = vec![Lane::ZERO; lanes];
+        for place in places {
+            if let Some(&later) = touched.get(place + AHEAD) {
+                let later = later as usize - first;
+                fetch(rows.get(later * lanes..(later + 1) * lanes));
+                fetch(squares.get(later * sums..(later + 1) * sums));
+            }
+            let at = touched[place] as usize - first;
+            let (row, squares) = (&mut rows[at * lanes..][..lanes], &mut squares[at * sums..][..sums]);
+            differentiate(&mut gradient, row, items.of_row(place), errors, rule);
+            take_step(shape, &mut gradient, row, squares, rule);
+        }
     }
 }
 
-vectorised! {
-    fn descend_block(table: &mut Table<WIDTH>, items: &Items, errors: &[[f32; WIDTH]], rule: &Rule) {
-        table.differentiate(items, errors, rule);
-        table.take_steps(items, rule);
+/// The gradient of a row: the sum of value * error over the items with the feature, and l2 times the row for
+/// each of them.
+#[inline(always)]
+fn differentiate(
+    gradient: &mut [Lane],
+    row: &[Lane],
+    items: &[(u32, u32, f32)],
+    errors: &[Lane],
+    rule: &Rule,
+) {
+    let pull = rule.l2 * items.len() as f32;
+    gradient.iter_mut().zip(row).for_each(|(gradient, row)| gradient.0 = row.0.map(|value| pull * value));
+    for &(_, item, value) in items {
+        let error = &errors[item as usize * gradient.len()..][..gradient.len()];
+        gradient.iter_mut().zip(error).for_each(|(gradient, error)| gradient.add(value, error));
     }
 }
 
-impl Table<WIDTH> {
-    /// The image of every item: the sum of value * row.
-    pub(super) fn map(&self, items: &Items, images: &mut Vec<[f32; WIDTH]>) {
-        map_block(self, items, images);
+/// One step of a row: each lane by its own rate, the bias by one of its own too.
+#[inline(always)]
+fn take_step(shape: Shape, gradient: &mut [Lane], row: &mut [Lane], squares: &mut [f32], rule: &Rule) {
+    if let (Some(slope), Some(bias)) = (shape.bias(gradient), shape.bias(row)) {
+        let slope = std::mem::take(slope);
+        let square = slope * slope;
+        if square > 0.0 {
+            let sum = &mut squares[shape.lanes()];
+            *sum += square;
+            *bias -= rule.rate / sum.sqrt() * slope;
+        }
     }
-
-    /// One step of every row that the items touch; `errors` is the derivative of the loss by each image.
-    pub(super) fn descend(&mut self, items: &Items, errors: &[[f32; WIDTH]], rule: &Rule) {
-        descend_block(self, items, errors, rule);
-    }
-}
-
-impl Table<1> {
-    /// The image of every item: the sum of value * row.
-    pub(super) fn map(&self, items: &Items, images: &mut Vec<[f32; 1]>) {
-        self.map_plainly(items, images);
-    }
-
-    /// One step of every row that the items touch; `errors` is the derivative of the loss by each image.
-    pub(super) fn descend(&mut self, items: &Items, errors: &[[f32; 1]], rule: &Rule) {
-        self.differentiate(items, errors, rule);
-        self.take_steps(items, rule);
+    for ((lane, gradient), sum) in row.iter_mut().zip(&*gradient).zip(squares) {
+        let square = gradient.dot(gradient) / WIDTH as f32;
+        if square > 0.0 {
+            *sum += square;
+            lane.add(-(rule.rate / sum.sqrt()), gradient);
+        }
     }
 }

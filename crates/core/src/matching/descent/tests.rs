@@ -16,26 +16,32 @@ fn descent(d: usize, rule: Rule, queries: &Csr, documents: &Csr) -> Descent {
     Descent::new(d, rule, 0.5, true, (queries, documents), 7)
 }
 
-fn batch(model: &Descent, (queries, documents): (&Csr, &Csr), links: &[(u32, u32, f32)]) -> Batch {
-    let mut batch = Batch::new(model);
-    for &(i, j, constant) in links {
-        batch.link((i, queries.row(i as usize)), (j, documents.row(j as usize)), constant);
-    }
+fn batch<'a>(
+    (x, y): (&'a Features, &'a Features),
+    (queries, documents): (&Csr, &Csr),
+    links: &[(u32, u32, f32)],
+) -> Batch<'a> {
+    let mut batch = Batch::new(x, y);
+    batch.refill(|batch| {
+        for &(i, j, constant) in links {
+            batch.link((i, queries.row(i as usize)), (j, documents.row(j as usize)), constant);
+        }
+    });
     batch
 }
 
 /// Half the squared scores, and the penalty, from the model as it is handed out, in f64.
 fn loss(
     model: &Descent,
-    batch: &Batch,
+    batch: &Batch<'_>,
     (queries, documents): (&Csr, &Csr),
     links: &[(u32, u32, f32)],
 ) -> f64 {
     let (bilinear, [bx, by]) = (model.bilinear().unwrap(), model.biases().unwrap());
     let image = |factor: &Factor, row: SparseRow<'_>| -> Vec<f64> {
-        let mut image = vec![0.0; model.d];
+        let mut image = vec![0.0; model.tables.shape.d];
         for (u, value) in row.iter() {
-            let mut own = vec![0.0; model.d];
+            let mut own = vec![0.0; model.tables.shape.d];
             factor.add(u, 1.0, &mut own);
             image.iter_mut().zip(own).for_each(|(sum, p)| *sum += f64::from(value) * f64::from(p));
         }
@@ -52,17 +58,17 @@ fn loss(
         sum += (dot + bias(&bx, x) + bias(&by, y) + f64::from(constant)).powi(2) / 2.0;
     }
     // Every query and every document of the batch once.
-    let squares = |features: &Features, items: &Items, factor: &Factor, biases: &[f32]| -> f64 {
-        let of = |&(row, n): &(u32, u32)| {
+    let squares = |features: &Features, items: &Items<'_>, factor: &Factor, biases: &[f32]| -> f64 {
+        let of = |(place, &row): (usize, &u32)| {
             let u = features.used[row as usize];
-            let mut own = vec![0.0; model.d];
+            let mut own = vec![0.0; model.tables.shape.d];
             factor.add(u, 1.0, &mut own);
             own.push(biases[u as usize]);
-            f64::from(n) * own.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>()
+            items.of_row(place).len() as f64 * own.iter().map(|&p| f64::from(p).powi(2)).sum::<f64>()
         };
-        items.touched().iter().map(of).sum()
+        items.touched().iter().enumerate().map(of).sum()
     };
-    sum + f64::from(model.rule.l2) / 2.0
+    sum + f64::from(model.tables.rule.l2) / 2.0
         * (squares(&model.features_x, &batch.queries, bilinear.lx(), &bx)
             + squares(&model.features_y, &batch.documents, bilinear.ly(), &by))
 }
@@ -81,45 +87,35 @@ proptest! {
     ) {
         let data = (&queries, &documents);
         let mut model = descent(d, Rule { rate: 0.1, l2 }, &queries, &documents);
-        let batch = batch(&model, data, &links);
-        let derivatives = model.scores(&batch);
-        let (n_x, n_y) = (batch.queries.len(), batch.documents.len());
-        for number in 0..model.blocks.len() {
-            let rule = model.rule;
-            let block = &mut model.blocks[number];
-            let mut errors = [vec![[0f32; WIDTH]; n_x], vec![[0f32; WIDTH]; n_y]];
-            for (link, &g) in batch.links.iter().zip(&derivatives) {
-                let (i, j) = (link.query as usize, link.document as usize);
-                let [of_queries, of_documents] = &block.images;
-                for (sum, value) in errors[0][i].iter_mut().zip(&of_documents[j]) {
-                    *sum += g * value;
-                }
-                for (sum, value) in errors[1][j].iter_mut().zip(&of_queries[i]) {
-                    *sum += g * value;
-                }
-            }
-            let gradients = [
-                block.x.gradients(&batch.queries, &errors[0], &rule).to_vec(),
-                block.y.gradients(&batch.documents, &errors[1], &rule).to_vec(),
-            ];
-            for (side, items) in [&batch.queries, &batch.documents].into_iter().enumerate() {
-                for (&(row, _), gradient) in items.touched().iter().zip(&gradients[side]).take(3) {
-                    let column = (row as usize * 5 + 3) % WIDTH.min(d - number * WIDTH);
+        let features = (&Features::of(&queries), &Features::of(&documents));
+        let batch = batch(features, data, &links);
+        let derivatives = model.tables.scores(&batch);
+        model.tables.differentiate(&batch, &derivatives);
+        let rule = model.tables.rule;
+        for side in 0..2 {
+            let items = if side == 0 { &batch.queries } else { &batch.documents };
+            for (place, &row) in items.touched().iter().enumerate().take(6) {
+                let Tables { x, y, errors, .. } = &model.tables;
+                let table = if side == 0 { x } else { y };
+                let gradient = table.gradient(row as usize, items.of_row(place), &errors[side], &rule);
+                // Two latent columns of the row, and its bias.
+                for column in [row as usize * 5 % d, (row as usize * 7 + 3) % d, d] {
                     let mut at = |shift: f32| {
-                        let block = &mut model.blocks[number];
-                        let table = if side == 0 { &mut block.x } else { &mut block.y };
-                        let before = table.row(row as usize)[column];
-                        table.row_mut(row as usize)[column] = before + shift;
-                        let shifted = table.row(row as usize)[column] - before;
+                        let Tables { x, y, .. } = &mut model.tables;
+                        let table = if side == 0 { x } else { y };
+                        let number = &mut table.row_mut(row as usize)[column / WIDTH].0[column % WIDTH];
+                        let before = *number;
+                        *number = before + shift;
+                        let shifted = *number - before;
                         let loss = loss(&model, &batch, data, &links);
-                        let block = &mut model.blocks[number];
-                        let table = if side == 0 { &mut block.x } else { &mut block.y };
-                        table.row_mut(row as usize)[column] = before;
+                        let Tables { x, y, .. } = &mut model.tables;
+                        let table = if side == 0 { x } else { y };
+                        table.row_mut(row as usize)[column / WIDTH].0[column % WIDTH] = before;
                         (loss, f64::from(shifted))
                     };
                     let ((up, right), (down, left)) = (at(0.01), at(-0.01));
                     let expected = (up - down) / (right - left);
-                    let found = f64::from(gradient[column]);
+                    let found = f64::from(gradient[column / WIDTH].0[column % WIDTH]);
                     prop_assert!((found - expected).abs() < 1e-3 * expected.abs().max(1.0), "{} {}", found, expected);
                 }
             }
@@ -136,13 +132,14 @@ proptest! {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut model = descent(d, Rule { rate: 0.01, l2: 0.0 }, &queries, &documents);
-                let fill = |_: usize, batch: &mut Batch| {
+                let fill = |_: usize, batch: &mut Batch<'_>| {
                     for &(i, j, constant) in &links {
                         batch.link((i, queries.row(i as usize)), (j, documents.row(j as usize)), constant);
                     }
                 };
                 model.learn(n, fill, |_, _| {});
-                let batch = batch(&model, data, &links);
+                let features = (&Features::of(&queries), &Features::of(&documents));
+                let batch = batch(features, data, &links);
                 (loss(&model, &batch, data, &links), model.bilinear().unwrap(), model.biases())
             })
         };
@@ -154,6 +151,35 @@ proptest! {
         for threads in [2, 5] {
             let other = learned(threads, 30);
             prop_assert!(other.1 == one.1 && other.2 == one.2);
+        }
+    }
+
+    /// A model is measured while it is learned as its copy is measured.
+    #[test]
+    fn a_live_model_maps_as_its_copy_does(
+        queries in rows(4, 6), documents in rows(5, 6), links in links(), d in 1usize..40,
+    ) {
+        let mut model = descent(d, Rule { rate: 0.1, l2: 0.1 }, &queries, &documents);
+        let fill = |_: usize, batch: &mut Batch<'_>| {
+            for &(i, j, constant) in &links {
+                batch.link((i, queries.row(i as usize)), (j, documents.row(j as usize)), constant);
+            }
+        };
+        model.learn(3, fill, |_, _| {});
+        let [x, y] = model.biases().unwrap();
+        let copy = model.bilinear().unwrap().with_biases(Biases { global: 0.5, x, y }).unwrap();
+        let live = model.mapping(0, 0.5).unwrap();
+        prop_assert_eq!((live.d(), live.identity(), live.biases()), (d, 0, Mapping::biases(&copy)));
+        // Features that nobody had: 6 is none at all, others may have no row.
+        let strange = Csr::from_triples(1, 7, (0..7).map(|u| (0, u, 1.0 + u as f32))).unwrap();
+        for row in queries.rows().chain(documents.rows()).chain(strange.rows()) {
+            let mut images = [vec![1.0; d], vec![2.0; d]];
+            live.map_query_into(row, &mut images[0]);
+            copy.map_query_into(row, &mut images[1]);
+            prop_assert_eq!(&images[0], &images[1]);
+            live.map_document_into(row, &mut images[0]);
+            copy.map_document_into(row, &mut images[1]);
+            prop_assert_eq!(&images[0], &images[1]);
         }
     }
 }

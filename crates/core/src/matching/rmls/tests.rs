@@ -65,6 +65,66 @@ fn learns_a_checkerboard() {
     }
 }
 
+/// The papers say that bounded l2 norms of the rows avoid the degenerate solution in which all rows are equal. Where
+/// features and responses are at least 0, all rows in one direction make the trace theta_x theta_y times the sum of W,
+/// which no rows of these lengths exceed; and that is where the iterations go, unless W is centered.
+#[test]
+fn bounded_rows_collapse_without_centering() {
+    // Two groups, joined by a weak link from every query to every document.
+    let pairs =
+        (0..40u32).flat_map(|i| (0..40u32).map(move |j| (i, j, if i % 2 == j % 2 { 1.0 } else { 0.2 })));
+    let clicks = Csr::from_triples(40, 40, pairs).unwrap();
+    let graph = ClickGraph::new(identity(40), identity(40), clicks).unwrap();
+    let reports = |center| {
+        let params =
+            RmlsParams { d: 32, iterations: 10, beta: 0.0, gamma: 0.0, center, ..Default::default() };
+        let mut reports = Vec::new();
+        fit(&params, &graph, None, 1, &Silent, &mut |iteration| {
+            reports.push(iteration.report.clone());
+            Ok(Verdict::Continue)
+        })
+        .unwrap();
+        reports
+    };
+    let plain = reports(false);
+    let last = plain.last().unwrap();
+    assert!(last.collapse_x.is_collapsed() && last.collapse_y.is_collapsed(), "{last:?}");
+    assert!(last.collapse_x.aligned == 1.0 && last.collapse_x.effective_rank < 1.001, "{last:?}");
+    let sum: f64 = dense(&Factored::new(&graph, false).unwrap(), Side::X).iter().flatten().sum();
+    assert!((last.objective + sum).abs() < 1e-5 * sum, "{} {sum}", last.objective);
+    assert!(plain.iter().all(|report| report.objective >= -sum * (1.0 + 1e-6)));
+    let centered = reports(true);
+    assert!(!centered.last().unwrap().collapse_x.is_collapsed(), "{centered:?}");
+}
+
+/// The thresholds of the papers, 0.001 to 10, are compared with o = L_y' w, which is of the size of r / (n n_i). So an
+/// absolute beta that leaves many entries of a small log leaves none of a log of 64 such parts. A share of the largest
+/// entry of each row leaves as many.
+#[test]
+fn an_absolute_threshold_means_something_else_on_every_log() {
+    let log = |parts: u32| {
+        let n = 12 * parts;
+        let response = |i: u32, j: u32| (1 + (i % 12 * 5 + j * 7) % 11) as f32;
+        let pairs = (0..n).flat_map(|i| (0..12).map(move |j| (i, i / 12 * 12 + j, response(i, j))));
+        ClickGraph::new(identity(n), identity(n), Csr::from_triples(n as usize, n as usize, pairs).unwrap())
+            .unwrap()
+    };
+    let density = |threshold, beta, parts| {
+        let params = RmlsParams { d: 64, iterations: 1, threshold, beta, gamma: 0.0, ..Default::default() };
+        let mut density = 0.0;
+        fit(&params, &log(parts), None, 1, &Silent, &mut |iteration| {
+            density = iteration.report.density_x;
+            Ok(Verdict::Stop)
+        })
+        .unwrap();
+        density
+    };
+    let absolute = [1, 64].map(|parts| density(Threshold::Absolute, 0.01, parts));
+    assert!(absolute[0] > 0.2 && absolute[1] == 0.0, "{absolute:?}");
+    let relative = [1, 64].map(|parts| density(Threshold::Relative, 0.3, parts));
+    assert!(relative[0] > 0.2 && (relative[0] - relative[1]).abs() < 0.1, "{relative:?}");
+}
+
 #[test]
 fn density_is_reached_and_objectives_fall() {
     // Every document answers many queries, so that entries of a row are sums of many numbers.

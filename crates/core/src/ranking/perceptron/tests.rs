@@ -59,6 +59,24 @@ fn the_printed_rule_breaks_its_bound_and_the_misordered_rule_keeps_it() {
     assert!((misordered - 1.3).abs() < 0.05 && misordered <= 4.0 * 26.0, "{misordered}");
 }
 
+/// Section 5 of the paper says that predictions do not depend on the step eta, as sorting does not depend on scale. But
+/// a larger eta makes larger scores, against which the margin of 1 counts for less. Steps of eta with the margin 1
+/// are steps of 1 with the margin 1 / eta.
+#[test]
+fn predictions_depend_on_the_step_with_the_printed_rule_alone() {
+    let rows = vec![vec![1.0, 0.0], vec![-0.5, 0.3], vec![0.0, 0.0]];
+    let lists = lists(&[(rows, vec![1.0, 1.0, 0.0])]);
+    let losses = |rule, eta: f64| -> Vec<f64> {
+        let mut perceptron = Perceptron::new(2, Target::Map, rule, 1.0 / eta).unwrap();
+        (0..1000).map(|_| perceptron.learn(&lists.list(0), 1.0)).collect()
+    };
+    let printed = [0.01, 1.0, 100.0].map(|eta| losses(UpdateRule::Printed, eta).iter().sum::<f64>());
+    assert!(printed[0] > 5.0 * printed[1] && printed[1] > printed[2], "{printed:?}");
+    let misordered = losses(UpdateRule::Misordered, 1.0);
+    assert!(misordered.iter().sum::<f64>() > 0.0);
+    assert!([0.01, 100.0].iter().all(|&eta| losses(UpdateRule::Misordered, eta) == misordered));
+}
+
 #[test]
 fn lists_in_the_order_of_their_grades_are_learned_from_all_the_same() {
     let lists = lists(&[(vec![vec![1.0], vec![0.0]], vec![1.0, 0.0])]);

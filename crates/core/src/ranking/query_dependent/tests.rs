@@ -151,6 +151,45 @@ fn the_papers_iterates_are_golden_in_both_forms() {
     assert_eq!(done, 100);
 }
 
+/// With the pairs (j, l) and (l, j) both in the sum and f(j, l) = -f(l, j), the loss is even in the intercept alpha_0
+/// of (3.5), and convex: 0 is its minimum. The paper's iterates keep it there.
+#[test]
+fn an_intercept_is_0_at_the_optimum() {
+    let data = &golden("qsvm.json")["admm_trajectory"];
+    let k = matrix(&data["K"]);
+    let n = k.len();
+    // Each pair and its reverse, whose kernel values have the opposite sign.
+    let sign = |t: usize| if t < n { 1.0 } else { -1.0 };
+    let both: Vec<Vec<f64>> =
+        (0..2 * n).map(|t| (0..2 * n).map(|s| sign(t) * sign(s) * k[t % n][s % n]).collect()).collect();
+    let y: Vec<f64> = (0..2 * n).map(|t| sign(t) * numbers(&data["y"])[t % n]).collect();
+    let c: Vec<f64> = (0..2 * n).map(|t| numbers(&data["c"])[t % n]).collect();
+    let (lambda, rho) = (data["lam"].as_f64().unwrap(), data["rho"].as_f64().unwrap());
+    let mut admm = KernelAdmm::new(&both, &y, &c, lambda, rho, true);
+    for _ in 0..100 {
+        admm.step();
+        assert!(admm.state.intercept.abs() < 1e-12, "{}", admm.state.intercept);
+    }
+    assert!(admm.alpha.iter().any(|alpha| alpha.abs() > 1e-3));
+}
+
+/// The paper leaves rho open, and 1 is the usual choice. But the costs c = 2 pi / (n N (N - 1)) are small, and steps of
+/// multipliers in units of rho = 1 overshoot them; in units of their mean they do not.
+#[test]
+fn rho_belongs_to_the_scale_of_the_costs() {
+    let data = &golden("qsvm.json")["admm_trajectory"];
+    let (k, y, c) = (matrix(&data["K"]), numbers(&data["y"]), numbers(&data["c"]));
+    let lambda = data["lam"].as_f64().unwrap();
+    let after = |rho: f64, steps: usize| {
+        let mut admm = KernelAdmm::new(&k, &y, &c, lambda, rho, true);
+        (0..steps).for_each(|_| admm.step());
+        admm.objective()
+    };
+    let mean = c.iter().sum::<f64>() / c.len() as f64;
+    let (scaled, one) = (after(mean, 300), after(1.0, 300));
+    assert!(one > 1.5 * scaled, "{one} with 1, {scaled} with {mean}");
+}
+
 /// Rows whose products are a positive semidefinite matrix: pivoted Cholesky, by hand.
 fn factor(k: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = k.len();

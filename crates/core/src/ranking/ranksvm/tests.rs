@@ -5,7 +5,7 @@ use super::*;
 use crate::data::FeatureLists;
 use crate::progress::Silent;
 use crate::ranking::products;
-use crate::ranking::testing::{close, some_lists};
+use crate::ranking::testing::{close, lists, some_lists};
 
 /// Mean over lists of the mean over pairs, pair by pair.
 fn slow(lists: &FeatureLists, w: &[f64], loss: impl Fn(f64) -> f64) -> f64 {
@@ -31,6 +31,27 @@ fn rounded(u: f64, width: f64) -> f64 {
         0.5 * u * u / width
     } else {
         u - 0.5 * width
+    }
+}
+
+/// Summed over the pairs of a list with r relevant documents of m, the hinge at equal scores has a gradient by the
+/// scores whose l1 norm is 2 r (m - r): m^2 / 2 where half are relevant, not the 2 m of the SLAM paper's appendix 7.9.
+/// The risk here is a mean over pairs, whose gradient has the norm 2 for lists of any length.
+#[test]
+fn the_gradient_of_the_summed_hinge_grows_as_the_square_of_the_list() {
+    for m in [2, 8, 32, 128] {
+        // Each document has a feature of its own, so that w is the scores.
+        let rows = (0..m).map(|i| (0..m).map(|j| f32::from(u8::from(i == j))).collect()).collect();
+        let grades = (0..m).map(|i| f32::from(u8::from(i % 2 == 0))).collect();
+        let lists = lists(&[(rows, grades)]);
+        let sample = Sample::new(&lists);
+        let mut risk = PairRisk::squared_hinge(&sample);
+        risk.round_hinge(0.5);
+        let mean: f64 = risk.at(&vec![0.0; m]).1.iter().map(|slope| slope.abs()).sum();
+        close(&[mean], &[2.0], 1e-12);
+        let n_pairs = (m * m / 4) as f64;
+        close(&[mean * n_pairs], &[(m * m) as f64 / 2.0], 1e-9);
+        assert!(m <= 4 || mean * n_pairs > 2.0 * m as f64);
     }
 }
 

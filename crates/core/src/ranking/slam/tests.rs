@@ -82,6 +82,53 @@ fn phi_bounds_the_loss_for_every_order_of_small_lists_and_the_active_weight_does
     }
 }
 
+/// Two relevant documents and one that is not, for which v_MAP is (1/4, 1/6, 0). Theorem 2 says that v_MAP is below
+/// every other v whose phi bounds 1 - MAP. But (1/6, 1/4, 0) bounds it too, and so does (5/24, 5/24, 0). Their sum is
+/// that of v_MAP, and no v of a smaller sum will do.
+#[test]
+fn v_map_is_minimal_in_sum_but_not_dominant() {
+    let grades = [1.0, 1.0, 0.0];
+    let v_map = Target::Map.weights(&grades);
+    close(&v_map, &[1.0 / 4.0, 1.0 / 6.0, 0.0], 1e-15);
+    // Documents in right order are a margin apart and others hardly: there phi is as small as it can be.
+    let places = [0.0, 1e-9, 1.0, 1.0 + 1e-9, 2.0];
+    let slack = |v: &[f64]| {
+        let of = |word: Vec<usize>| {
+            let scores: Vec<f64> = word.iter().map(|&place| places[place]).collect();
+            loss(&scores, &grades, v, 1.0) - worst_loss(Target::Map, &scores, &grades)
+        };
+        words(3, places.len()).map(of).fold(f64::INFINITY, f64::min)
+    };
+    for v in [&v_map[..], &[1.0 / 6.0, 1.0 / 4.0, 0.0], &[5.0 / 24.0, 5.0 / 24.0, 0.0]] {
+        assert!(slack(v) >= -1e-15, "{v:?}");
+        close(&[v.iter().sum()], &[5.0 / 12.0], 1e-15);
+        let smaller: Vec<f64> = v.iter().map(|v| 0.999 * v).collect();
+        assert!(slack(&smaller) < 0.0, "{smaller:?}");
+    }
+    // Nor is every v of that sum enough: a document that alone is below needs its 1/6.
+    assert!(slack(&[5.0 / 12.0, 0.0, 0.0]) < -0.1);
+}
+
+/// Equation (30) sums over the documents 1..k of the ideal order, not over the places 1..k. Where two documents have
+/// the same grade, the order that names the second first is perfect as well, and (30) gives it less than 1.
+#[test]
+fn equation_30_as_printed_scores_a_perfect_order_below_1() {
+    let grades = [1.0f32, 1.0, 0.0];
+    let (scores, places) = ([1.0, 2.0, 0.0], [2.0f64, 1.0, 3.0]);
+    let discount = |place: f64| 1.0 / (1.0 + place).log2();
+    let printed = |k: usize| -> f64 {
+        let dcg = |place_of: &dyn Fn(usize) -> f64| -> f64 {
+            (0..k).map(|i| (f64::from(grades[i]).exp2() - 1.0) * discount(place_of(i))).sum()
+        };
+        dcg(&|i| places[i]) / dcg(&|i| (i + 1) as f64)
+    };
+    close(&[printed(1)], &[1.0 / 3f64.log2()], 1e-15);
+    assert!(printed(1) < 0.64 && (printed(2) - 1.0).abs() < 1e-15);
+    for k in 1..=3 {
+        assert_eq!(worst_loss(Target::NdcgAt(k), &scores, &grades), 0.0);
+    }
+}
+
 /// The definition, word for word.
 fn slow_loss(scores: &[f64], grades: &[f32], v: &[f64], delta: f64) -> f64 {
     let m = scores.len();
