@@ -37,8 +37,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
     data: Option<PathBuf>,
     /// Train what was chosen once more, on this dataset, and measure that: the same documents and test judgments, no
-    /// validation judgments, and the clicks that were kept back for validation. Rankers of stacks stay as they are,
-    /// though they learned with scores and counts of the fewer clicks
+    /// validation judgments, and the clicks that were kept back for validation. Data with training responses to relevant
+    /// test pairs that --data has not is refused. Rankers of stacks stay as they are, though they learned with scores
+    /// and counts of the fewer clicks
     #[arg(long, value_name = "DATASET", requires = "data")]
     refit: Option<PathBuf>,
     /// Compare rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart, query-dependent) on these folds of LETOR

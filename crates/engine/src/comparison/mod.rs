@@ -23,6 +23,7 @@ mod measuring;
 mod models;
 mod plan;
 mod plan_file;
+mod refit;
 mod results;
 mod significance;
 #[cfg(test)]
