@@ -45,8 +45,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
     data: Option<PathBuf>,
     /// Train what was chosen once more and measure that. With --data on this dataset: the same documents and test
-    /// judgments, no validation judgments, and the clicks that were kept back for validation. Rankers of stacks stay as
-    /// they are, though they learned with scores and counts of the fewer clicks. With --letor, where it takes no value, on
+    /// judgments, no validation judgments, and the clicks that were kept back for validation; data with training
+    /// responses to relevant test pairs that --data has not is refused. Rankers of stacks stay as they are, though they
+    /// learned with scores and counts of the fewer clicks. With --letor, where it takes no value, on
     /// the training and the validation folds, with the epochs, lambda or trees that were chosen
     #[arg(long, value_name = "DATASET", num_args = 0..=1)]
     refit: Option<Option<PathBuf>>,

@@ -26,6 +26,7 @@ mod measuring;
 mod models;
 mod plan;
 mod plan_file;
+mod refit;
 mod results;
 mod significance;
 #[cfg(test)]

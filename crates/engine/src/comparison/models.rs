@@ -11,8 +11,9 @@ use super::course::{Course, Entries, Ground, hash, make_folder};
 use super::making::Making;
 use super::measuring::TestSet;
 use super::plan::{Plan, Planned, What};
+use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
-use crate::dataset::{DOCUMENTS, Dataset, HeldOut, Holdout, Manifest, Split};
+use crate::dataset::Dataset;
 use crate::matching::{MatchingModel, StackKind};
 use crate::model_file;
 use crate::rankers::boosted;
@@ -62,6 +63,7 @@ pub fn compare(
         check_refit(&test, dataset, more)?;
         make_folder(&folder.join("chosen"))?;
     }
+    note_known_answers(learned_from, progress)?;
     let course = Course { plan, folder, seed, stop, progress };
     let making = Making { course, dataset, validation: &validation, refit };
     let run = Run { making, test };
@@ -89,43 +91,6 @@ fn missing(dataset: &Dataset, which: &str) -> Error {
          --judgments {which}=QRELS or --split",
         dataset.folder().display()
     ))
-}
-
-/// Refuses data for training again that would change what is measured, or choose something else.
-fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> Result<()> {
-    let name = more.folder().display();
-    if !more.judgments(Holdout::Validation)?.is_empty() {
-        return Err(Error::Params(format!(
-            "{name}: has validation judgments; what was chosen is trained again on all but the test: ingest without \
-             them, as with --holdout 0,SHARE"
-        )));
-    }
-    let (own, other) = (&more.manifest, &dataset.manifest);
-    let documents = |manifest: &Manifest| manifest.tables.get(DOCUMENTS).map(|table| table.blake3.clone());
-    let differs = |what: &str| {
-        Err(Error::Params(format!(
-            "{name}: its {what} are not those of {}; ingest both from the same files, with the same test",
-            dataset.folder().display()
-        )))
-    };
-    if documents(own) != documents(other) {
-        return differs("documents");
-    }
-    if own.analyser != other.analyser || own.fields != other.fields {
-        return differs("text fields, their weights or their analysis");
-    }
-    // What is held out for the test must not be among the clicks to learn from.
-    let is_same = match (&own.split, &other.split) {
-        (Split::None, Split::None) => true,
-        (Split::Query { test, seed, .. }, Split::Query { test: t, seed: s, .. }) => test == t && seed == s,
-        (Split::Time { test_from, .. }, Split::Time { test_from: from, .. }) => test_from == from,
-        _ => false,
-    };
-    let held_out = HeldOut::of(dataset, Holdout::Test)?;
-    if !is_same || test.held_out().queries != held_out.queries || test.held_out().judged != held_out.judged {
-        return differs("test queries and judgments");
-    }
-    Ok(())
 }
 
 impl Run<'_> {

@@ -9,37 +9,64 @@ use matchrank_core::ranking::ScalingKind;
 
 use super::*;
 use crate::dataset::{Dataset, Holdout};
-use crate::ingest::{IngestParams, ingest};
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
+use crate::ingest::{IngestParams, SplitBy, ingest};
+use crate::matching::MatchingModel;
+use crate::model_file;
 
-/// Documents of two groups of words; queries of either group click documents of their own.
+/// A dataset of twenty documents of two groups of words; queries of either group click documents of their own.
+struct Made {
+    /// Queries that have training clicks.
+    clicked: Vec<u32>,
+    /// Whether there are validation judgments, of the queries 30 to 44.
+    validation: bool,
+    /// Whether the test, of the queries 45 to 59, has the documents of the other group relevant.
+    turned: bool,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self { clicked: (0..30).collect(), validation: true, turned: false }
+    }
+}
+
+impl Made {
+    fn dataset(&self, folder: &Path, name: &str) -> Dataset {
+        let file = |name: &str, content: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, content).unwrap();
+            path
+        };
+        let words = |side: &str, i: u32| format!("{side}{} {side}{} shared{}", i % 2, 2 + i % 5, i % 7);
+        let documents = (0..20).map(|i| format!("d{i}\t{}\n", words("doc", i))).collect();
+        let queries = (0..60).map(|i| format!("q{i}\t{}\n", words("query", i))).collect();
+        let clicks = self.clicked.iter().flat_map(|q| (8 * q..8 * q + 8).filter(move |i| q % 2 == i % 2));
+        let clicks = clicks.map(|i| format!("q{},d{},1\n", i / 8, i % 20));
+        let log = std::iter::once("query_id,document,clicks\n".to_owned()).chain(clicks).collect();
+        let qrels = |queries: std::ops::Range<u32>, group: u32| {
+            let pairs = queries.flat_map(|q| (0..20).map(move |d| (q, d)));
+            let grade = |(q, d): (u32, u32)| u32::from(d % 2 == (q + group) % 2);
+            pairs.map(|(q, d)| format!("q{q} 0 d{d} {}\n", grade((q, d)))).collect::<String>()
+        };
+        let test = file("test.qrels", qrels(45..60, u32::from(self.turned)));
+        let mut judgments = vec![(Holdout::Test, test)];
+        if self.validation {
+            judgments.push((Holdout::Validation, file("validation.qrels", qrels(30..45, 0))));
+        }
+        let params = IngestParams {
+            clicks: vec![file("log.csv", log)],
+            documents: vec![file("docs.tsv", documents)],
+            queries: vec![file("queries.tsv", queries)],
+            judgments,
+            ..IngestParams::default()
+        };
+        ingest(&params, &folder.join(name), false, &Silent).unwrap();
+        Dataset::open(&folder.join(name)).unwrap()
+    }
+}
+
 fn dataset(folder: &Path) -> Dataset {
-    let file = |name: &str, content: String| {
-        let path = folder.join(name);
-        std::fs::write(&path, content).unwrap();
-        path
-    };
-    let words = |side: &str, i: u32| format!("{side}{} {side}{} shared{}", i % 2, 2 + i % 5, i % 7);
-    let documents = (0..20).map(|i| format!("d{i}\t{}\n", words("doc", i))).collect();
-    let queries = (0..60).map(|i| format!("q{i}\t{}\n", words("query", i))).collect();
-    let clicks = (0..240u32).filter(|i| i / 8 % 2 == i % 2).map(|i| format!("q{},d{},1\n", i / 8, i % 20));
-    let log = std::iter::once("query_id,document,clicks\n".to_owned()).chain(clicks).collect();
-    let qrels = |queries: std::ops::Range<u32>| {
-        let pairs = queries.flat_map(|q| (0..20).map(move |d| (q, d)));
-        pairs.map(|(q, d)| format!("q{q} 0 d{d} {}\n", u32::from(d % 2 == q % 2))).collect::<String>()
-    };
-    let params = IngestParams {
-        clicks: vec![file("log.csv", log)],
-        documents: vec![file("docs.tsv", documents)],
-        queries: vec![file("queries.tsv", queries)],
-        judgments: vec![
-            (Holdout::Validation, file("validation.qrels", qrels(30..45))),
-            (Holdout::Test, file("test.qrels", qrels(45..60))),
-        ],
-        ..IngestParams::default()
-    };
-    ingest(&params, &folder.join("data"), false, &Silent).unwrap();
-    Dataset::open(&folder.join("data")).unwrap()
+    Made::default().dataset(folder, "data")
 }
 
 fn plan(models: &[(&str, u32)]) -> Plan {
@@ -157,4 +184,88 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     let again = run(&|| false, 3);
     assert_eq!(again.models[1].tuning_seconds, tuned.models[1].tuning_seconds, "the trials are kept");
     assert_eq!(again.models[1].test, tuned.models[1].test);
+}
+
+#[test]
+fn stacks_learn_nothing_from_the_test_judgments() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan(&[("a", 2), ("b", 8)]);
+    plan.add("listnet").unwrap();
+    let plan = plan.finish().unwrap();
+    let made = |turned: bool| {
+        let name = if turned { "turned" } else { "data" };
+        let dataset = Made { turned, ..Made::default() }.dataset(folder.path(), name);
+        let out = folder.path().join(format!("{name}-out"));
+        let data = Data { dataset: &dataset, refit: None };
+        let table = compare(&plan, data, &out, 1, &|| false, &Silent).unwrap().models.remove(2);
+        let (model, _) = model_file::load(&Comparison::model(&out, "listnet")).unwrap();
+        let MatchingModel::Stack(stack) = model else { panic!("a stack") };
+        (table, stack)
+    };
+    let ((plain, stack), (turned, other)) = (made(false), made(true));
+    assert_eq!((&plain.validation, &plain.params), (&turned.validation, &turned.params));
+    assert_eq!((&stack.ranker, &stack.trials), (&other.ranker, &other.trials));
+    assert_ne!(plain.test, turned.test, "the judgments of the test are others");
+}
+
+#[test]
+fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = dataset(folder.path());
+    let plan = plan(&[("a", 2)]).finish().unwrap();
+    let refit = |name: &str, clicked: Vec<u32>| {
+        let more = Made { clicked, validation: false, turned: false }.dataset(folder.path(), name);
+        let data = Data { dataset: &base, refit: Some(&more) };
+        compare(&plan, data, &folder.path().join(format!("{name}-out")), 1, &|| false, &Silent)
+    };
+    // Clicks of validation queries are what there is more to learn from.
+    refit("validated", (0..45).collect()).unwrap();
+    // Four clicks on relevant documents for each of fifteen test queries with ten relevant documents.
+    let error = refit("all", (0..60).collect()).unwrap_err().to_string();
+    assert!(error.contains("all: 60 of 150 relevant test pairs have a training response there"), "{error}");
+    let error = refit("one", (0..46).collect()).unwrap_err().to_string();
+    assert!(error.contains("one: 4 of 150 relevant test pairs"), "{error}");
+    // Pairs that are in the data everything was chosen on, too, are not new.
+    let known = Made { clicked: (0..46).collect(), ..Made::default() }.dataset(folder.path(), "known");
+    let more = Made { clicked: (0..46).collect(), validation: false, turned: false }
+        .dataset(folder.path(), "known-more");
+    let data = Data { dataset: &known, refit: Some(&more) };
+    compare(&plan, data, &folder.path().join("known-out"), 1, &|| false, &Silent).unwrap();
+}
+
+#[test]
+fn a_pair_that_was_clicked_before_the_test_and_again_in_it_is_no_leak() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    // Every query clicks one document of its own for two thirds of the time, then another one, in validation and test.
+    let clicks = (0..300u32).map(|i| {
+        let (day, query) = (i / 10, i % 10);
+        format!("q{query},d{},2026-01-{:02}\n", if day < 20 { query } else { query + 10 }, day + 1)
+    });
+    let log = std::iter::once("query_id,document,time\n".to_owned()).chain(clicks).collect();
+    let (clicks, documents, queries) = (
+        file("log.csv", log),
+        file("docs.tsv", (0..20).map(|i| format!("d{i}\tword{i} all\n")).collect()),
+        file("queries.tsv", (0..10).map(|i| format!("q{i}\tword{i} query{i}\n")).collect()),
+    );
+    let part = |name: &str, holdout: [f64; 2]| {
+        let params = IngestParams {
+            clicks: vec![clicks.clone()],
+            documents: vec![documents.clone()],
+            queries: vec![queries.clone()],
+            split: SplitBy::Time,
+            holdout,
+            ..IngestParams::default()
+        };
+        ingest(&params, &folder.path().join(name), false, &Silent).unwrap();
+        Dataset::open(&folder.path().join(name)).unwrap()
+    };
+    let (base, more) = (part("base", [0.2, 0.2]), part("more", [0.0, 0.2]));
+    let data = Data { dataset: &base, refit: Some(&more) };
+    let plan = plan(&[("a", 2)]).finish().unwrap();
+    compare(&plan, data, &folder.path().join("out"), 1, &|| false, &Silent).unwrap();
 }

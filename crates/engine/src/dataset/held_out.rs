@@ -124,3 +124,31 @@ fn length_bin(n_words: usize) -> (usize, &'static str) {
         _ => (4, "4 or more words"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_by_clicks_end_at_the_powers_of_ten() {
+        let bins = [
+            ("no clicks", vec![0.0]),
+            ("1 to 10 clicks", vec![1.0, 10.0]),
+            ("11 to 100 clicks", vec![11.0, 100.0]),
+            ("101 to 1000 clicks", vec![101.0, 1000.0]),
+            ("more than 1000 clicks", vec![1001.0]),
+        ];
+        let clicks: Vec<f64> = bins.iter().flat_map(|(_, clicks)| clicks.clone()).collect();
+        let queries = clicks.iter().map(|n| Query { id: n.to_string(), text: String::new() }).collect();
+        let n = clicks.len();
+        let held_out = HeldOut { queries, clicks, n_words: vec![0; n], judged: vec![Vec::new(); n] };
+        let found = held_out.bins(BinBy::Clicks).unwrap();
+        for (label, clicks) in &bins {
+            for n in clicks {
+                assert_eq!(found.label(&n.to_string()), Some(*label), "{n} clicks");
+            }
+        }
+        let seen = held_out.bins(BinBy::Seen).unwrap();
+        assert_eq!((seen.label("0"), seen.label("1")), (Some("unseen"), Some("seen")));
+    }
+}

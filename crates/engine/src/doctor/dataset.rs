@@ -5,10 +5,9 @@ use std::path::Path;
 use foldhash::{HashMap, HashSet};
 
 use super::finding::{Finding, Report, Severity, counted, listed, thousands, whole};
-use super::grades::without_relevant;
-use super::{Kind, encoding};
+use super::{Kind, encoding, held_out, memory};
 use crate::Result;
-use crate::dataset::{Clicks, Dataset, Holdout, Judged, Query, Split};
+use crate::dataset::{Clicks, Dataset, Holdout, Query};
 use crate::files;
 use crate::text::Analyser;
 use crate::training::preference::RuleCheck;
@@ -40,10 +39,10 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         let queries = dataset.queries()?;
         findings.extend(document_findings(&dataset, &analyser)?);
         findings.extend(query_findings(&queries, &analyser));
-        findings.extend(judgment_findings(&dataset, &queries)?);
+        findings.extend(held_out::findings(&dataset, &queries)?);
         findings.extend(preferences(&dataset)?);
         findings.extend(left_out(&dataset));
-        findings.push(memory(&dataset));
+        findings.push(memory::finding(&dataset.manifest.statistics));
     }
     findings.sort_by_key(|finding| finding.severity);
     Ok(Report { file, kind: Some(Kind::Dataset), summary, findings })
@@ -130,79 +129,6 @@ fn query_findings(queries: &[Query], analyser: &Analyser) -> Vec<Finding> {
     found.into_iter().flatten().collect()
 }
 
-fn judgment_findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding>> {
-    let pairs: HashSet<(u32, u32)> = dataset.responses()?.iter().map(|r| (r.query, r.document)).collect();
-    let text = |query: u32| queries[query as usize].text.as_str();
-    let trained: HashSet<&str> = pairs.iter().map(|(query, _)| text(*query)).collect();
-    let mut findings = Vec::new();
-    let mut sets = Vec::new();
-    for holdout in [Holdout::Validation, Holdout::Test] {
-        let judgments = dataset.judgments(holdout)?;
-        let lists: Vec<&[Judged]> = judgments.chunk_by(|a, b| a.query == b.query).collect();
-        let id = |list: &[Judged]| queries[list[0].query as usize].id.as_str();
-        let nothing: Vec<&str> =
-            lists.iter().filter(|list| list.iter().all(|j| j.grade <= 0.0)).map(|list| id(list)).collect();
-        findings.extend(without_relevant(&nothing, lists.len()).map(|mut finding| {
-            finding.message = format!("{}: {}", holdout.name(), finding.message);
-            finding
-        }));
-        let seen: Vec<String> = lists
-            .iter()
-            .filter(|list| trained.contains(text(list[0].query)))
-            .map(|list| id(list).to_owned())
-            .collect();
-        let (severity, fix) = match dataset.manifest.split {
-            Split::Query { .. } => {
-                (Severity::Error, "a split by query must hold out whole queries; ingest again")
-            }
-            _ => (
-                Severity::Info,
-                "report seen and unseen queries apart: models that remember clicks shine on seen ones",
-            ),
-        };
-        findings.extend(some(&seen, severity, "query-in-training", |q| {
-            let all = thousands(lists.len() as u64);
-            (
-                format!(
-                    "{} of {all} {} queries have training clicks ({})",
-                    thousands(q.len() as u64),
-                    holdout.name(),
-                    listed(q)
-                ),
-                fix,
-            )
-        }));
-        let n_known =
-            judgments.iter().filter(|j| j.grade > 0.0 && pairs.contains(&(j.query, j.document))).count();
-        if n_known > 0 {
-            let n = judgments.iter().filter(|j| j.grade > 0.0).count() as u64;
-            let message = format!(
-                "{} of {} relevant {} pairs are training pairs too",
-                thousands(n_known as u64),
-                thousands(n),
-                holdout.name()
-            );
-            let fix = "a feature that counts clicks gives their answer away; compare with unseen queries";
-            findings.push(whole(Severity::Info, "pair-in-training", message, fix));
-        }
-        sets.push(judgments.iter().map(|j| j.query).collect::<HashSet<u32>>());
-    }
-    if let (Split::None, [validation, test]) = (&dataset.manifest.split, &sets[..]) {
-        let mut both: Vec<String> =
-            validation.intersection(test).map(|query| queries[*query as usize].id.clone()).collect();
-        both.sort();
-        findings.extend(some(&both, Severity::Warning, "query-in-both", |q| {
-            let message = format!(
-                "{} judged for validation and for test ({})",
-                counted(q.len() as u64, "query"),
-                listed(q)
-            );
-            (message, "what is tuned on them is not measured honestly by them; give each to one")
-        }));
-    }
-    Ok(findings)
-}
-
 /// Preferences by Joachims' rules beside all judgments; nothing is tuned by this.
 fn preferences(dataset: &Dataset) -> Result<Option<Finding>> {
     let holdouts = [Holdout::Validation, Holdout::Test];
@@ -268,24 +194,8 @@ fn left_out(dataset: &Dataset) -> Vec<Finding> {
     dataset.manifest.left_out.iter().map(finding).collect()
 }
 
-/// The sparse features and responses that matching models are trained on, and what latent columns add.
-fn memory(dataset: &Dataset) -> Finding {
-    let s = &dataset.manifest.statistics;
-    // An entry is a u32 column and an f32 value, a row an u64 offset; each matrix also transposed.
-    let entries = s.c_x * s.n_x as f64 + s.c_y * s.n_y as f64 + s.n_pairs as f64;
-    let sparse = 2.0 * (8.0 * entries + 8.0 * (s.n_x + s.n_y + s.d_x + s.d_y) as f64);
-    let latent = 4.0 * (s.d_x + s.d_y) as f64 * 100.0;
-    let mega = |bytes: f64| thousands((bytes / 1e6).ceil() as u64);
-    let message = format!(
-        "training on words and clicks takes about {} MB for the data, and {} MB for every 100 dense latent columns",
-        mega(sparse),
-        mega(latent)
-    );
-    whole(Severity::Info, "memory", message, "")
-}
-
 /// A finding about some of many, unless there is none.
-fn some(
+pub(super) fn some(
     names: &[String],
     severity: Severity,
     code: &'static str,

@@ -12,7 +12,9 @@
 //! | `columns` | features that say nothing, or nothing within a query |
 //! | `qrels` | TREC judgments |
 //! | `run` | TREC runs |
-//! | `dataset` | a dataset folder: damage, empty texts, test data in training |
+//! | `dataset` | a dataset folder: damage, empty texts |
+//! | `held_out` | judged queries of a dataset: test data in training |
+//! | `memory` | what training the matching models on a dataset takes |
 //! | `together` | files that were named together: shared queries, runs without judgments |
 
 mod columns;
@@ -20,10 +22,12 @@ mod dataset;
 mod encoding;
 mod finding;
 mod grades;
+mod held_out;
 mod kind;
 mod leak;
 mod letor;
 mod letor_memory;
+mod memory;
 mod qrels;
 mod run;
 mod together;

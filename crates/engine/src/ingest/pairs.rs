@@ -213,3 +213,57 @@ impl Pairs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use matchrank_core::progress::Silent;
+
+    use crate::dataset::{Dataset, Holdout};
+    use crate::ingest::{IngestParams, SplitBy, ingest};
+
+    #[test]
+    fn the_minimum_of_clicks_is_for_training_pairs_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path
+        };
+        // Twenty clicks, one a day: the last two days are the test, the two before them validation.
+        let clicks = (1..=20).map(|day| {
+            let document = match day {
+                1 => "rare",
+                17 | 18 => "validated",
+                19 => "tested",
+                20 => "once",
+                _ => "often",
+            };
+            format!("red shoes,{document},2026-01-{day:02}\n")
+        });
+        let log = std::iter::once("query,document,time\n".to_owned()).chain(clicks).collect::<String>();
+        let names = ["rare", "often", "validated", "tested", "once"];
+        let documents = names.map(|name| format!("{name}\tred {name}\n")).concat();
+        let params = IngestParams {
+            clicks: vec![file("log.csv", &log)],
+            documents: vec![file("docs.tsv", &documents)],
+            split: SplitBy::Time,
+            holdout: [0.1, 0.1],
+            min_clicks: 2.0,
+            ..IngestParams::default()
+        };
+        let out = folder.path().join("data");
+        ingest(&params, &out, false, &Silent).unwrap();
+        let dataset = Dataset::open(&out).unwrap();
+        let ids = dataset.document_ids().unwrap();
+        let named = |documents: Vec<u32>| -> Vec<&str> {
+            let mut names: Vec<&str> = documents.iter().map(|row| ids[*row as usize].as_str()).collect();
+            names.sort_unstable();
+            names
+        };
+        let judged = |holdout| dataset.judgments(holdout).unwrap().iter().map(|j| j.document).collect();
+        let trained = dataset.responses().unwrap().iter().map(|r| r.document).collect();
+        assert_eq!(named(trained), ["often"], "one click in training is below the minimum");
+        assert_eq!(named(judged(Holdout::Validation)), ["validated"]);
+        assert_eq!(named(judged(Holdout::Test)), ["once", "tested"], "one held-out click is enough");
+    }
+}

@@ -7,6 +7,7 @@ use crate::ranking::LambdaPath;
 use crate::ranking::testing::{close, golden, lists, numbers, some_lists};
 
 mod edge_cases;
+mod psi;
 
 fn matrix(value: &Value) -> Vec<Vec<f64>> {
     value.as_array().unwrap().iter().map(numbers).collect()

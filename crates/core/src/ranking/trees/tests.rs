@@ -35,6 +35,22 @@ fn values_are_those_of_lightgbm() {
     }
 }
 
+/// As in LightGBM: at most the threshold goes left, whatever counts as missing.
+#[test]
+fn a_value_on_the_threshold_goes_left() {
+    for missing in [Missing::None, Missing::Zero, Missing::Nan] {
+        for threshold in [-1.5, 0.25, 3.0] {
+            let node =
+                Node { feature: 0, missing, default_left: false, threshold, left: -1, right: -2, gain: 1.0 };
+            let trees =
+                Trees { n_features: 1, trees: vec![Tree { nodes: vec![node], leaves: vec![1.0, 2.0] }] };
+            let at = threshold as f32;
+            let values = [at.next_down(), at, at.next_up()].map(|value| trees.value(&[value]));
+            assert_eq!(values, [1.0, 1.0, 2.0], "{missing:?}, {threshold}");
+        }
+    }
+}
+
 #[test]
 fn broken_texts_are_errors() {
     let text = &golden()[0].text;

@@ -22,7 +22,7 @@ use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::MatchingModel;
 use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};
 use crate::rankers::columns::list_columns;
-use crate::rankers::{RankerParams, train_ranker};
+use crate::rankers::{RankerModel, RankerParams, train_ranker};
 use crate::validation::{NDCG_10, Ranked};
 
 /// Lambdas that are tried.
@@ -168,6 +168,12 @@ impl Lessons<'_> {
         FeatureLists::from_dense(&lengths, labels, n_features as u32, values)
     }
 
+    /// The lists of all other folds, to learn from, and those of a fold, to be ranked.
+    fn split(&self, for_trees: bool, fold: usize) -> Result<[FeatureLists; 2]> {
+        let is_own = |i: usize| i % self.n_folds == fold;
+        Ok([self.lists(for_trees, |i| !is_own(i))?, self.lists(for_trees, is_own)?])
+    }
+
     /// The measure over all judged documents of scores for all lists, one after the other.
     fn figure(&self, scores: &[f64]) -> Result<f64> {
         let ranked = |list: List<'_>| -> Vec<(&str, f32)> {
@@ -231,7 +237,9 @@ impl Lessons<'_> {
         }
         let kept = best(&trials).expect("a ranker was tried");
         let ranker = match (kept.lambda, kept.leaves, kept.trees) {
-            (Some(lambda), ..) => StackRanker::Linear(Box::new(self.linear(lambda, |_| true, seed)?)),
+            (Some(lambda), ..) => {
+                StackRanker::Linear(Box::new(linear(lambda, self.lists(false, |_| true)?, seed)?))
+            }
             (_, Some(leaves), Some(trees)) => {
                 let objective = objectives[0];
                 let (lists, params) = (self.lists(true, |_| true)?, params.boosted(leaves, trees));
@@ -248,21 +256,10 @@ impl Lessons<'_> {
         Ok((ranker, trials))
     }
 
-    fn linear(
-        &self,
-        lambda: f64,
-        is_wanted: impl Fn(usize) -> bool,
-        seed: u64,
-    ) -> Result<crate::rankers::RankerModel> {
-        let params =
-            RankerParams::ListNet(ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() });
-        train_ranker(&params, &[ScalingKind::None], self.lists(false, is_wanted)?, None, None, seed, &Silent)
-    }
-
     fn try_linear(&self, lambda: f64, seed: u64) -> Result<StackTrial> {
         let validation = self.cross_validated(|fold| {
-            let model = self.linear(lambda, |i| i % self.n_folds != fold, seed)?;
-            Ok(model.score_all(&self.lists(false, |i| i % self.n_folds == fold)?))
+            let [train, tested] = self.split(false, fold)?;
+            Ok(linear(lambda, train, seed)?.score_all(&tested))
         })?;
         Ok(StackTrial {
             ranker: "listnet".into(),
@@ -284,8 +281,7 @@ impl Lessons<'_> {
     ) -> Result<StackTrial> {
         let boosted = params.boosted(leaves, params.trees);
         let grow_without = |fold: usize| {
-            let train = self.lists(true, |i| i % self.n_folds != fold)?;
-            let tested = self.lists(true, |i| i % self.n_folds == fold)?;
+            let [train, tested] = self.split(true, fold)?;
             let (trees, figures) =
                 grow(objective, &boosted, &train, Some((&tested, self.measure)), seed, &Silent)?;
             Ok((trees, figures, tested))
@@ -309,5 +305,61 @@ impl Lessons<'_> {
             validation,
             measure: self.measure.to_string(),
         })
+    }
+}
+
+fn linear(lambda: f64, lists: FeatureLists, seed: u64) -> Result<RankerModel> {
+    let params =
+        RankerParams::ListNet(ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() });
+    train_ranker(&params, &[ScalingKind::None], lists, None, None, seed, &Silent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FEATURES;
+    use super::*;
+    use crate::dataset::Query;
+    use crate::rankers::boosted;
+
+    /// Twenty queries with ten documents each; what is relevant for every second query is what is not for the others, so
+    /// that a ranker which learned from the other fold of two puts every relevant document last.
+    fn contradictory() -> (HeldOut, FeatureLists) {
+        let (n, each) = (20usize, 10usize);
+        let is_relevant = |query: usize, document: usize| (document < each / 2) == query.is_multiple_of(2);
+        let names = |query: usize| (0..each).map(move |document| (query * each + document + 1).to_string());
+        let judged = |query: usize| -> Vec<(String, f32)> {
+            (0..).zip(names(query)).map(|(d, id)| (id, f32::from(u8::from(is_relevant(query, d))))).collect()
+        };
+        let held_out = HeldOut {
+            queries: (1..=n).map(|query| Query { id: query.to_string(), text: String::new() }).collect(),
+            clicks: vec![0.0; n],
+            n_words: vec![0; n],
+            judged: (0..n).map(judged).collect(),
+        };
+        let labels = held_out.judged.iter().flatten().map(|(_, grade)| *grade).collect();
+        let row = |i: usize| {
+            let score = if i % each < each / 2 { 1.0 } else { -1.0 };
+            [score, score]
+        };
+        let values = (0..n * each).flat_map(row).collect();
+        (held_out, FeatureLists::from_dense(&vec![each; n], labels, FEATURES as u32, values).unwrap())
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr)]
+    fn folds_are_ranked_by_what_the_others_taught() {
+        let (held_out, lists) = contradictory();
+        let lessons = Lessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
+        // Five relevant documents on the ranks 6 to 10.
+        let worst = (1..=5).map(|i| f64::from(i) / f64::from(5 + i)).sum::<f64>() / 5.0;
+        let found = lessons.try_linear(1e-3, 1).unwrap().validation;
+        assert!((found - worst).abs() < 1e-9, "ListNet: {found}, not {worst}");
+        if !boosted::is_installed() {
+            eprintln!("trees were skipped: no LightGBM");
+            return;
+        }
+        let params = StackParams { trees: 5, min_rows: 1, ..StackParams::default() };
+        let found = lessons.try_trees(Objective::LambdaMart, 2, &params, 1).unwrap().validation;
+        assert!((found - worst).abs() < 1e-9, "LambdaMART: {found}, not {worst}");
     }
 }

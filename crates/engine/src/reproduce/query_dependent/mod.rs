@@ -14,6 +14,8 @@
 
 pub mod letor;
 pub mod tables;
+#[cfg(test)]
+mod tests;
 pub mod timing;
 
 use std::time::Instant;
