@@ -346,3 +346,32 @@ fn documents_skipped_around_a_click_are_worse() {
         "further below the click, or never shown: {related}"
     );
 }
+
+/// `reproduce preference-*`: the caption states T, the paper's rows have the paper's figures, and more passes are a
+/// labelled row without any.
+#[test]
+fn reproduction_follows_the_protocol_of_the_paper() {
+    let folder = Folder::new();
+    let rows = |n: u32| -> String {
+        (0..n).map(|i| format!("{} {}:1 {}:0.5 {}:1\n", i % 3, 1 + i % 3, 4 + i % 2, 6 + i % 5)).collect()
+    };
+    folder.write("train.svm", rows(60));
+    folder.write("test.svm", rows(40));
+    let command = "reproduce preference-20news --data train.svm --test test.svm --tuples 400";
+    let table = folder.text(command);
+    let caption = table.lines().next().unwrap();
+    assert!(caption.contains("400 tuples") && caption.contains("T = 100"), "{caption}");
+    assert!(!table.contains("more passes"), "{table}");
+    assert!(folder.text(&format!("{command} --t 7")).contains("T = 7;"));
+    let csv = folder.text(&format!("{command} --refit-passes 2 --format csv"));
+    let cells: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let refitted: Vec<&Vec<&str>> = cells.iter().filter(|row| row[0].contains("Sparse-R")).collect();
+    assert_eq!((refitted[0][1], refitted[0][3], refitted[0][5]), ("800", "0.426", "0.090"), "{csv}");
+    let more = csv.lines().find(|line| line.contains("more passes")).unwrap();
+    assert!(more.starts_with("Sparse-R (more passes),1200,") && more.contains(",,"), "{more}");
+    let json = folder.json(&format!("{command} --refit-passes 2 --format json"));
+    let methods = json["methods"].as_array().unwrap();
+    assert_eq!(methods[5]["paper_error"], 0.09);
+    assert!(methods[6].get("paper_error").is_none(), "{json}");
+    assert_eq!(json["settings"]["params"]["shrink_every"], 100);
+}

@@ -21,7 +21,7 @@ use std::time::Instant;
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
 use matchrank_core::matching::{Csr, SparseRow};
 use matchrank_core::progress::Silent;
-use matchrank_engine::reproduce::labelled::{self, Labelled};
+use matchrank_engine::reproduce::labelled::{self, Labelled, TextParams};
 use matchrank_engine::reproduce::preference;
 
 /// Every such row is a query of `lists.vw`: a list is 7,531 examples of about 250 words, 15 MB of text.
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [data, n_tuples, folder] => (data, n_tuples, Some(Path::new(folder))),
         _ => return Err("two or three arguments: data, number of tuples, folder to write to".into()),
     };
-    let split = labelled::read(Path::new(data), None, 10_000)?;
+    let split = labelled::read(Path::new(data), None, &TextParams::default())?;
     let (rows, n) = (&split.train.rows, split.train.rows.n_columns());
     let tuples = preference::tuples(&split.train.labels, n_tuples.parse()?, 1);
     let test = preference::tuples(&split.test.labels, 20_000, 2);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Subcommand, ValueHint};
-use matchrank_engine::reproduce::labelled;
+use matchrank_engine::reproduce::labelled::{self, TextParams};
 use matchrank_engine::reproduce::preference::{self, Reproduction, Settings};
 
 use super::simulate::Preset;
@@ -51,7 +51,8 @@ enum Study {
     /// Sparse preference learning on 20 Newsgroups, or any folder of classes of texts
     ///
     /// Table II (MAP over all test documents as queries, error on random test tuples, entries of W), Table III
-    /// (related words) and, with --points, Figure 1 of Chen et al., ICDM 2010. PATH is the folder or the
+    /// (related words) and, with --points, Figure 1 of Chen et al., ICDM 2010. The protocol is the paper's: 100,000
+    /// tuples, T = 100, refitting on exactly the same tuples; --refit-passes adds a row that the paper has not. PATH is the folder or the
     /// .tar.gz of the by-date version; or any folder of CLASS/DOCUMENT texts (below folders whose names end in
     /// train and test; else every third document is for testing), or an SVMlight file.
     #[command(name = "preference-20news", after_help = TEXTS)]
@@ -83,12 +84,21 @@ struct PreferenceArgs {
     /// Most frequent words of texts to keep
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     words: usize,
+    /// Weigh the words of texts by 1 + ln(count) instead of their count
+    #[arg(long)]
+    log_counts: bool,
+    /// Leave English stop words out of texts
+    #[arg(long)]
+    drop_stop_words: bool,
     /// Tuples to learn from
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     tuples: usize,
-    /// Passes of refitting: the first over the same tuples, each further one over as many new ones
-    #[arg(long, default_value_t = 3, value_name = "N")]
+    /// Add a row for N passes of refitting: one over the same tuples, as in the paper, N - 1 over new ones
+    #[arg(long, default_value_t = 1, value_name = "N")]
     refit_passes: usize,
+    /// Steps from one shrinkage to the next; the paper has 100
+    #[arg(long, default_value_t = 100, value_name = "T")]
+    t: usize,
     /// Length of the first step [default: 200]
     #[arg(long, value_name = "C")]
     c: Option<f64>,
@@ -112,6 +122,7 @@ struct PreferenceArgs {
 const TEXTS: &str = "\
 Examples:
   matchrank reproduce preference-20news --data 20news-bydate.tar.gz
+  matchrank reproduce preference-20news --data 20news-bydate.tar.gz --refit-passes 3
   matchrank reproduce preference-20news --data 20news-bydate.tar.gz --points 20 --format csv
   matchrank reproduce preference-20news --data my-folder-of-classes --words 20000";
 
@@ -153,11 +164,17 @@ fn preference(
     settings.refit_passes = args.refit_passes;
     settings.n_points = args.points;
     let params = &mut settings.params;
+    params.shrink_every = args.t;
     params.c = args.c.unwrap_or(params.c);
     params.lambda = args.lambda.unwrap_or(params.lambda);
     params.margin = args.margin.unwrap_or(params.margin);
     params.average = args.average;
-    let split = labelled::read(&args.data, args.test.as_deref(), args.words)?;
+    let texts = TextParams {
+        n_words: args.words,
+        log_counts: args.log_counts,
+        drop_stop_words: args.drop_stop_words,
+    };
+    let split = labelled::read(&args.data, args.test.as_deref(), &texts)?;
     let found = preference::reproduce(&split, &settings, &terminal)?;
     terminal.done(
         &format!(
@@ -181,20 +198,29 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
         }
         return Ok(serde_json::to_string_pretty(&json)?);
     }
-    let rows = found.methods.iter().zip(paper).map(|(method, (map, error))| {
+    // The paper has no figure for the row of more passes.
+    let papers = paper.iter().map(Some).chain(std::iter::repeat(None));
+    let rows = found.methods.iter().zip(papers).map(|(method, paper)| {
+        let of_paper = |figure: fn(&(f64, f64)) -> f64| {
+            paper.map_or(String::new(), |paper| format!("{:.3}", figure(paper)))
+        };
         vec![
             method.name.to_owned(),
+            human(method.tuples as u64),
             format!("{:.3}", method.map),
-            format!("{map:.3}"),
+            of_paper(|paper| paper.0),
             format!("{:.3}", method.error),
-            format!("{error:.3}"),
+            of_paper(|paper| paper.1),
             format!("{:.2}%", 100.0 * method.density),
             human(method.nnz as u64),
             format!("{:.1}", method.seconds),
         ]
     });
-    let header = ["method", "MAP", "paper", "error", "paper", "density", "entries", "seconds"];
+    let header = ["method", "tuples", "MAP", "paper", "error", "paper", "density", "entries", "seconds"];
     let mut parts = vec![table(&header, rows.collect(), format)];
+    if format == Format::Table {
+        parts.insert(0, caption(found));
+    }
     if !found.related.is_empty() {
         let rows = found.related.iter().map(|row| vec![row.word.clone(), row.related.join(" ")]);
         parts.push(table(&["query word", "most related document words"], rows.collect(), format));
@@ -211,4 +237,19 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
         parts.push(table(&["method", "iterations", "error", "density"], rows.collect(), format));
     }
     Ok(parts.join("\n\n"))
+}
+
+/// How the table was made, as far as figures depend on it.
+fn caption(found: &Reproduction) -> String {
+    let Settings { params, n_tuples, n_test_tuples, .. } = &found.settings;
+    format!(
+        "{} tuples, margin {}, C = {}, lambda = {}, T = {}; MAP over {} queries, error over {} test tuples",
+        human(*n_tuples as u64),
+        params.margin,
+        params.c,
+        params.lambda,
+        params.shrink_every,
+        human(found.n_test as u64),
+        human(*n_test_tuples as u64),
+    )
 }

@@ -3,8 +3,6 @@
 
 mod stacks;
 
-use std::time::Duration;
-
 use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
 use matchrank_core::progress::Silent;
 use serde_json::Value;
@@ -98,7 +96,7 @@ fn preference(dataset: &Dataset) -> MatchingModel {
         lambda: Choice::Given(1e-5),
         ..Default::default()
     };
-    let course = Course { density: None, budget: Duration::ZERO, seed: 1, stop: &|| false, checkpoint: None };
+    let course = Course { density: None, seed: 1, stop: &|| false, checkpoint: None };
     let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent).unwrap();
     MatchingModel::Preference(Box::new(trained.model))
 }

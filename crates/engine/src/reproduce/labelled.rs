@@ -8,7 +8,7 @@
 //!
 //! Where nothing says what is for testing, every third row is. Texts become tf-idf vectors of length 1 of the
 //! words that are most frequent in training: words of at least two letters, digits or underscores, lower
-//! case, weighted by count times ln(N / df). Other rows are scaled to length 1. Files may be gzip or zstd.
+//! case, weighted by tf times ln(N / df). Other rows are scaled to length 1. Files may be gzip or zstd.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,10 @@ use std::path::{Path, PathBuf};
 use foldhash::HashMap;
 use matchrank_core::matching::{Csr, CsrBuilder};
 use matchrank_core::{Error, Result};
+use serde::Serialize;
 
 use super::tar;
-use crate::files;
+use crate::{files, text};
 
 /// Rows with a class each.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,15 +41,31 @@ pub struct Split {
     pub words: Vec<String>,
 }
 
-/// Reads data of any of the kinds; texts keep their `n_words` most frequent words. SVMlight rows for testing
-/// may come from a file of their own.
-pub fn read(data: &Path, test: Option<&Path>, n_words: usize) -> Result<Split> {
+/// Features of texts. The paper says "the normalized tf-idf of the 10,000 most frequent words" and no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TextParams {
+    /// Words to keep: the most frequent ones of training. Default: 10,000.
+    pub n_words: usize,
+    /// Whether tf is 1 + ln(count) instead of the count. Default: false.
+    pub log_counts: bool,
+    /// Whether English stop words are left out before the most frequent words are taken. Default: false.
+    pub drop_stop_words: bool,
+}
+
+impl Default for TextParams {
+    fn default() -> Self {
+        Self { n_words: 10_000, log_counts: false, drop_stop_words: false }
+    }
+}
+
+/// Reads data of any of the kinds. SVMlight rows for testing may come from a file of their own.
+pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<Split> {
     if data.is_dir() {
         let names = names(data)?;
         return if names.iter().any(|name| name.starts_with("train-images")) {
             idx_folder(data, &names)
         } else {
-            texts(&files::name_of(data), folder(data)?, n_words)
+            texts(&files::name_of(data), folder(data)?, params)
         };
     }
     let bytes = files::read_all(data)?;
@@ -58,7 +75,7 @@ pub fn read(data: &Path, test: Option<&Path>, n_words: usize) -> Result<Split> {
         tar::for_each_file(&name, &bytes, |name, content| {
             documents.push((name.to_owned(), decode(content)))
         })?;
-        return texts(&name, documents, n_words);
+        return texts(&name, documents, params);
     }
     let (train, n_train) = svmlight(data, &bytes)?;
     match test {
@@ -156,7 +173,7 @@ fn decode(bytes: &[u8]) -> String {
 }
 
 /// Documents by path and text into tf-idf vectors.
-fn texts(name: &str, mut documents: Vec<(String, String)>, n_words: usize) -> Result<Split> {
+fn texts(name: &str, mut documents: Vec<(String, String)>, params: &TextParams) -> Result<Split> {
     documents.sort_by(|a, b| a.0.cmp(&b.0));
     let part = |path: &str| {
         let mut folders = path.split('/').rev().skip(1);
@@ -189,19 +206,22 @@ fn texts(name: &str, mut documents: Vec<(String, String)>, n_words: usize) -> Re
             *frequency = (frequency.0 + u64::from(n), frequency.1 + 1);
         }
     }
-    let mut words: Vec<&str> = frequencies.keys().copied().collect();
+    let stop_words: Vec<&str> = if params.drop_stop_words { stop_words() } else { Vec::new() };
+    let mut words: Vec<&str> =
+        frequencies.keys().copied().filter(|word| stop_words.binary_search(word).is_err()).collect();
     words.sort_unstable_by_key(|&word| (std::cmp::Reverse(frequencies[word].0), word));
-    words.truncate(n_words);
+    words.truncate(params.n_words);
     let n_documents = training.count() as f64;
     let weight = |word: &str| (n_documents / frequencies[word].1 as f64).ln();
     let columns: HashMap<&str, (u32, f64)> =
         (0..).zip(&words).map(|(column, &word)| (word, (column, weight(word)))).collect();
 
+    let tf = |n: u32| if params.log_counts { 1.0 + f64::from(n).ln() } else { f64::from(n) };
     let (mut train, mut test) = (Vec::new(), Vec::new());
     for (counts, class, is_test) in &counted {
         let known = counts.iter().filter_map(|(word, &n)| columns.get(word.as_str()).map(|at| (at, n)));
         let mut entries: Vec<(u32, f32)> =
-            known.map(|(&(column, weight), n)| (column, (f64::from(n) * weight) as f32)).collect();
+            known.map(|(&(column, weight), n)| (column, (tf(n) * weight) as f32)).collect();
         entries.sort_unstable_by_key(|&(column, _)| column);
         if *is_test { test.push((entries, *class)) } else { train.push((entries, *class)) }
     }
@@ -211,6 +231,14 @@ fn texts(name: &str, mut documents: Vec<(String, String)>, n_words: usize) -> Re
         words: words.into_iter().map(ToOwned::to_owned).collect(),
     };
     check(split, name)
+}
+
+/// English stop words as [`count`] cuts them, sorted.
+fn stop_words() -> Vec<&'static str> {
+    let list = text::stop_words("english").unwrap_or_default();
+    let mut words: Vec<&str> = list.iter().flat_map(|word| word.split('\'')).collect();
+    words.sort_unstable();
+    words
 }
 
 fn count(text: &str) -> HashMap<String, u32> {
@@ -309,6 +337,10 @@ fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<Entries>, usize)> {
 mod tests {
     use super::*;
 
+    fn words(n_words: usize) -> TextParams {
+        TextParams { n_words, ..TextParams::default() }
+    }
+
     fn write(folder: &Path, name: &str, content: &[u8]) -> PathBuf {
         let path = folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -331,7 +363,7 @@ mod tests {
         ] {
             write(folder.path(), name, text);
         }
-        let split = read(folder.path(), None, 4).unwrap();
+        let split = read(folder.path(), None, &words(4)).unwrap();
         assert_eq!(split.words, ["car", "sail", "wheel", "boat"]);
         assert_eq!((split.train.labels.len(), split.test.labels.len()), (4, 4));
         // Boats come before cars; wheel is in one document of four, twice in it, car in two.
@@ -343,7 +375,33 @@ mod tests {
             assert!((f64::from(*found) - expected / norm).abs() < 1e-6);
         }
         write(folder.path(), "x-train/alone/1", b"one of its class");
-        assert!(read(folder.path(), None, 4).unwrap_err().to_string().contains("two classes of two rows"));
+        assert!(
+            read(folder.path(), None, &words(4)).unwrap_err().to_string().contains("two classes of two rows")
+        );
+    }
+
+    #[test]
+    fn counts_may_be_logged_and_stop_words_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        for part in ["x-train", "x-test"] {
+            for (name, text) in [
+                ("cars/1", "the the the wheel wheel car don't"),
+                ("cars/2", "the car"),
+                ("boats/1", "the boat"),
+                ("boats/2", "boat sail"),
+            ] {
+                write(folder.path(), &format!("{part}/{name}"), text.as_bytes());
+            }
+        }
+        let split = read(folder.path(), None, &words(3)).unwrap();
+        assert_eq!(split.words, ["the", "boat", "car"]);
+        let params = TextParams { n_words: 4, log_counts: true, drop_stop_words: true };
+        let split = read(folder.path(), None, &params).unwrap();
+        assert_eq!(split.words, ["boat", "car", "wheel", "sail"]);
+        let row = split.train.rows.row(2);
+        let ratio = f64::from(row.values()[1] / row.values()[0]);
+        assert_eq!(row.indices(), [1, 2]);
+        assert!((ratio - (1.0 + 2f64.ln()) * 4f64.ln() / 2f64.ln()).abs() < 1e-5, "{ratio}");
     }
 
     #[test]
@@ -356,20 +414,20 @@ mod tests {
             write(folder.path(), &format!("{part}-images-idx3-ubyte"), &images(n));
             write(folder.path(), &format!("{part}-labels-idx1-ubyte"), &labels(n));
         }
-        let split = read(folder.path(), None, 1).unwrap();
+        let split = read(folder.path(), None, &words(1)).unwrap();
         assert_eq!((split.train.labels.len(), split.test.labels.len()), (6, 4));
         assert_eq!(split.train.rows.row(5).values(), [0.6, 0.8]);
         write(folder.path(), "t10k-labels-idx1-ubyte", &labels(4)[..9]);
-        assert!(read(folder.path(), None, 1).unwrap_err().to_string().contains("cut off"));
+        assert!(read(folder.path(), None, &words(1)).unwrap_err().to_string().contains("cut off"));
 
         let good = "1 1:3 2:4 # x\n-1 2:1\n1 1:1\n\n1 1:1\n-1 1:2\n-1 2:5\n".repeat(3);
         let path = write(folder.path(), "rows.svm", good.as_bytes());
-        let split = read(&path, None, 1).unwrap();
+        let split = read(&path, None, &words(1)).unwrap();
         assert_eq!((split.train.labels.len(), split.test.labels.len()), (12, 6));
         assert_eq!(split.train.rows.row(0).values(), [0.6, 0.8]);
         for bad in ["1 1:nan\n", "x 1:1\n", "1 0:1\n", "1 1:1 1:2\n", "1 one\n"] {
             let path = write(folder.path(), "bad.svm", bad.as_bytes());
-            assert!(read(&path, None, 1).unwrap_err().to_string().contains("bad.svm:1"), "{bad}");
+            assert!(read(&path, None, &words(1)).unwrap_err().to_string().contains("bad.svm:1"), "{bad}");
         }
     }
 }

@@ -35,6 +35,7 @@ pub use analyser::Analyser;
 pub use bag_of_words::{Bag, BagOfWords};
 pub use fields::FieldWeights;
 pub use params::AnalyserParams;
+pub(crate) use stop_words::of as stop_words;
 pub use term_counts::{TermCounts, VocabularyParams};
 pub use vocabulary::Vocabulary;
 pub use words::normalise_query;

@@ -40,7 +40,7 @@ const LANGUAGES: [(&str, &str); 32] = [
 ];
 
 /// The list of a language, by name or code.
-pub(super) fn of(language: &str) -> Option<&'static [&'static str]> {
+pub(crate) fn of(language: &str) -> Option<&'static [&'static str]> {
     let (_, code) = LANGUAGES.iter().find(|(name, code)| {
         name.eq_ignore_ascii_case(language.trim()) || code.eq_ignore_ascii_case(language.trim())
     })?;

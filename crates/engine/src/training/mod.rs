@@ -30,7 +30,7 @@ mod svd_feature;
 mod tests;
 
 pub use bltm::train_bltm;
-pub use recipe::{CHOICE_BUDGET, Recipe};
+pub use recipe::Recipe;
 pub use rmls::train_rmls;
 pub use singular::{train_lsi_dt, train_lsi_qd, train_pls};
 pub use ssi::{SsiSettings, train_ssi};

@@ -1,7 +1,5 @@
 //! A model by its name and settings: what to train, before there is data to train it on.
 
-use std::time::Duration;
-
 use matchrank_core::matching::{BltmParams, Bm25Params, LsiParams, PlsParams, RandomWalkParams, RmlsParams};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
@@ -18,9 +16,6 @@ use super::{
 use crate::dataset::Dataset;
 use crate::features::{ClickParams, FeatureParams, WordParams};
 use crate::matching::{MatchingModel, TextBm25, WalkModel};
-
-/// Time for choosing parameters of sparse preferences that are `auto`.
-pub const CHOICE_BUDGET: Duration = Duration::from_secs(60);
 
 /// A model that learns from a dataset alone, with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -161,7 +156,7 @@ impl Recipe {
         !matches!(self, Self::Bm25(_) | Self::RandomWalk(_))
     }
 
-    /// Trains the model. What is `auto` of sparse preferences is chosen within [`CHOICE_BUDGET`].
+    /// Trains the model.
     pub fn train(&self, dataset: &Dataset, seed: u64, progress: &dyn Progress) -> Result<MatchingModel> {
         let latent = match self {
             Self::Bm25(params) => {
@@ -176,8 +171,7 @@ impl Recipe {
                 return Ok(MatchingModel::Bltm(Box::new(model)));
             }
             Self::SparsePreference(settings, words) => {
-                let course =
-                    Course { density: None, budget: CHOICE_BUDGET, seed, stop: &|| false, checkpoint: None };
+                let course = Course { density: None, seed, stop: &|| false, checkpoint: None };
                 let trained = train_preference(settings, words, dataset, None, &course, progress)?;
                 return Ok(MatchingModel::Preference(Box::new(trained.model)));
             }

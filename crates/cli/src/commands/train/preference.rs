@@ -33,9 +33,6 @@ pub(super) struct Args {
     /// Leave this share of the weights, the largest, in place of shrinking by lambda
     #[arg(long, value_name = "SHARE")]
     density: Option<f64>,
-    /// Seconds at most for choosing margin, c and lambda
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    budget: u64,
     /// Seconds from one saving to the next while training goes on
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint: u64,
@@ -45,7 +42,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(Trained, Dataset)> {
-    let Args { common: Common { place, settings }, tuples, text, density, budget, checkpoint, curve } = args;
+    let Args { common: Common { place, settings }, tuples, text, density, checkpoint, curve } = args;
     let (settings, words): (PreferenceSettings, WordParams) = params_of_two(settings)?;
     settings.validate()?;
     ensure!(
@@ -56,7 +53,7 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     let dataset = Dataset::open(&place.data)?;
     let origin = Provenance::of_dataset(&dataset, Some(global.seed));
     let save = |model: &PreferenceModel| save(&place.out, model, &origin);
-    let course = course(*density, *budget, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
+    let course = course(*density, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
     let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal)?;
     if let Some(path) = curve {
         write_curve(path, &trained.model)?;
@@ -71,14 +68,9 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
 }
 
 /// A training that Ctrl-C ends.
-pub(crate) fn course(
-    density: Option<f64>,
-    budget: u64,
-    seed: u64,
-    checkpoint: Option<Checkpoint<'_>>,
-) -> Course<'_> {
+pub(crate) fn course(density: Option<f64>, seed: u64, checkpoint: Option<Checkpoint<'_>>) -> Course<'_> {
     interrupt::listen();
-    Course { density, budget: Duration::from_secs(budget), seed, stop: &interrupt::asked, checkpoint }
+    Course { density, seed, stop: &interrupt::asked, checkpoint }
 }
 
 /// A file of tuples that exists.

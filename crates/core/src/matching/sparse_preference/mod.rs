@@ -20,8 +20,9 @@
 //! (`packed`). Shrinkage is exact and costs nothing (`shrinkage`). W is read and written in blocks of T steps
 //! by all threads at once (`workers`), with the outcome of steps one by one, the same for any number of them.
 //!
-//! **Where it differs from the paper.** Refitting starts from the sparse W, not from the identity, and may
-//! end with the mean of W over its steps ([`PreferenceParams::average`]).
+//! **Where it differs from the paper.** T is 400 by default, where the paper has 100. Refitting starts from the
+//! sparse W, which the paper leaves open, and may end with the mean of W over its steps
+//! ([`PreferenceParams::average`]).
 //!
 //! Reference: X. Chen, B. Bai, Y. Qi, Q. Lin, J. Carbonell, *Learning Preferences with Millions of
 //! Parameters by Enforcing Sparsity*, ICDM 2010.

@@ -1,11 +1,21 @@
-//! Margin, C and lambda, chosen by NDCG@10 on the validation judgments within a time.
+//! Margin, C and lambda, chosen by NDCG@10 on the validation judgments.
 //!
-//! Rungs: all combinations learn from a small share of the tuples, the best of them from a larger one, and
-//! so on; then lambda is chosen for the best. Of values of lambda whose figures differ by less than
-//! [`TIE`] the largest is taken: it leaves the fewest weights. Which combination is tried when is fixed, so
-//! the choice is the same every time unless the time runs out, and that is said.
-
-use std::time::Instant;
+//! Candidates go through rungs: every combination learns from a few tuples, the best of them from more. Then
+//! lambda is chosen for the best combination. Among values of lambda whose figures differ by less than [`TIE`]
+//! the largest wins, since it leaves the fewest weights.
+//!
+//! **The rule counts tuples and never looks at a clock**, so the same seed chooses the same parameters on any
+//! machine under any load. Let m be the number of tuples, at most `trial_tuples` of the settings:
+//!
+//! | stage | candidates | tuples each |
+//! |---|---|---|
+//! | 1 | 3 margins x 4 values of C | m / 32 |
+//! | 2 | the best 4 | m / 8 |
+//! | 3 | the best 2 | m / 4 |
+//! | lambda | 4 values | m / 8, and again where W is refitted |
+//!
+//! That is 2.4 m tuples in all. No stage takes fewer than [`FEWEST`] tuples where there are as many, and two
+//! stages of equal size are one.
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Step};
 use matchrank_core::progress::Silent;
@@ -21,11 +31,11 @@ const MARGINS: [f64; 3] = [0.1, 0.3, 1.0];
 const CS: [f64; 4] = [0.5, 2.0, 8.0, 32.0];
 /// In units of the shrinkage over all steps, as a share of C: lambda sum(eta) / C.
 const SHRINKAGES: [f64; 4] = [0.0003, 0.001, 0.003, 0.01];
-/// Shares of the tuples that a rung learns from, and how many combinations go on to the next.
+/// Divisors of m: a rung learns from m / divisor tuples. Then the number of combinations that go on.
 const RUNGS: [(u64, usize); 3] = [(32, 4), (8, 2), (4, 1)];
-/// Share of the tuples that lambda is chosen on.
+/// Divisor of m for the trials of lambda.
 const LAMBDA_SHARE: u64 = 8;
-/// Tuples that trials learn from, where there are so many, at least.
+/// Fewest tuples of a trial, where there are as many.
 const FEWEST: u64 = 20_000;
 /// Figures that differ by less are taken for equal.
 const TIE: f64 = 0.002;
@@ -33,7 +43,7 @@ const TIE: f64 = 0.002;
 const AT_A_TIME: usize = 4;
 
 impl Training<'_> {
-    /// The parameters of the learner: as given, as chosen, or the defaults where there is nothing to choose by.
+    /// Parameters of the learner: as given, as chosen, or the defaults where nothing can be chosen.
     pub(super) fn choose(
         &self,
         source: &Source<'_>,
@@ -53,6 +63,7 @@ impl Training<'_> {
         }
         let why_not = match (self.judge, source.n_tuples()) {
             (None, _) => "there are no validation judgments to choose parameters by",
+            _ if settings.trial_tuples == 0 => "no tuples are allowed for trials (trial_tuples = 0)",
             _ if !source.is_repeatable() => "a stream cannot be read a second time to choose parameters",
             _ => "",
         };
@@ -62,7 +73,7 @@ impl Training<'_> {
                 .note(&format!("{why_not}: margin={margin}, c={c}, lambda={lambda} (--set for others)"));
             return Ok(params);
         };
-        let mut search = Search { training: self, source, judge, refit, started: Instant::now(), report };
+        let mut search = Search { training: self, source, judge, refit, report };
         search.run(params, given, choose_lambda)
     }
 }
@@ -72,7 +83,6 @@ struct Search<'a, 's> {
     source: &'a Source<'s>,
     judge: &'a Judge,
     refit: bool,
-    started: Instant,
     report: &'a mut PreferenceReport,
 }
 
@@ -84,8 +94,9 @@ impl Search<'_, '_> {
         choose_lambda: bool,
     ) -> Result<PreferenceParams> {
         let progress = self.training.progress;
-        let n = self.n_tuples()?;
         let settings = &self.training.settings;
+        let n = self.n_tuples()?;
+        let trial = |divisor: u64| trial_tuples(n, settings.trial_tuples, divisor);
         let margins = settings.margin.given().map_or(MARGINS.to_vec(), |margin| vec![margin]);
         let cs = settings.c.given().map_or(CS.to_vec(), |c| vec![c]);
         let mut candidates: Vec<PreferenceParams> = margins
@@ -99,30 +110,30 @@ impl Search<'_, '_> {
             })
             .collect();
         progress.begin("choosing parameters", None, "tuples");
-        let (mut in_time, mut tried) = (true, 0);
-        for (share, keep) in RUNGS.into_iter().filter(|_| !given) {
-            let tuples = (n / share).max(FEWEST.min(n));
+        let (mut complete, mut tried) = (true, 0);
+        for (divisor, keep) in RUNGS.into_iter().filter(|_| !given) {
+            let tuples = trial(divisor);
             if tuples == tried {
                 continue;
             }
             tried = tuples;
             let trials = self.trials(&candidates, tuples)?;
-            in_time = trials.iter().all(|trial| trial.is_some());
+            complete = trials.iter().all(|trial| trial.is_some());
             let ranked = ranked(&trials);
             if !ranked.is_empty() {
                 candidates = ranked.iter().take(keep).map(|&at| candidates[at]).collect();
                 params = PreferenceParams { lambda: params.lambda, ..candidates[0] };
             }
-            if !in_time {
+            if !complete {
                 break;
             }
         }
-        if choose_lambda && in_time {
-            let tuples = (n / LAMBDA_SHARE).max(FEWEST.min(n));
+        if choose_lambda && complete {
+            let tuples = trial(LAMBDA_SHARE);
             let lambdas = SHRINKAGES.map(|shrinkage| shrinkage * params.c / etas(&params, tuples));
             let candidates = lambdas.map(|lambda| PreferenceParams { lambda, ..params });
             let trials = self.trials(&candidates, tuples)?;
-            in_time = trials.iter().all(|trial| trial.is_some());
+            complete = trials.iter().all(|trial| trial.is_some());
             let best = trials.iter().flatten().filter_map(|trial| trial.validation).fold(0.0, f64::max);
             let good = (0..candidates.len()).rev().find(|&at| {
                 trials[at]
@@ -134,18 +145,11 @@ impl Search<'_, '_> {
                 params.lambda = SHRINKAGES[good] * params.c / etas(&params, n);
             }
         }
-        if !in_time {
-            progress.note(&format!(
-                "the time for choosing parameters ({} s) ran out before all was tried; --budget gives more, and another \
-                 machine may choose otherwise",
-                self.training.course.budget.as_secs()
-            ));
-        }
         let PreferenceParams { margin, c, lambda, .. } = params;
         progress.note(&format!(
-            "chosen: margin={margin}, c={c}, lambda={lambda:e} after {} trials in {:.1} s",
+            "{}: margin={margin}, c={c}, lambda={lambda:e} after {} trials",
+            if complete { "chosen" } else { "interrupted while choosing" },
             self.report.trials.len(),
-            self.started.elapsed().as_secs_f64()
         ));
         Ok(params)
     }
@@ -167,7 +171,7 @@ impl Search<'_, '_> {
         Ok(n)
     }
 
-    /// What became of every candidate; none where the time ran out before its end.
+    /// Learns with every candidate; `None` for those that an interruption ended.
     fn trials(&mut self, candidates: &[PreferenceParams], tuples: u64) -> Result<Vec<Option<Trial>>> {
         let at_a_time = rayon::current_num_threads().min(AT_A_TIME);
         let mut trials: Vec<Option<Trial>> = Vec::with_capacity(candidates.len());
@@ -200,7 +204,6 @@ impl Search<'_, '_> {
     }
 
     fn trial(&self, params: &PreferenceParams, tuples: u64) -> Result<Option<Trial>> {
-        let started = Instant::now();
         let mut trial = Trial::of(params, tuples);
         let complete = match self.learned(params, tuples) {
             Ok(Some(learner)) => {
@@ -212,14 +215,11 @@ impl Search<'_, '_> {
             Err(Error::Diverged(_)) => true,
             Err(other) => return Err(other),
         };
-        trial.seconds = started.elapsed().as_secs_f64();
         Ok(complete.then_some(trial))
     }
 
-    /// A learner after so many tuples; none where the time ran out.
+    /// Learner after that many tuples; `None` after an interruption.
     fn learned(&self, params: &PreferenceParams, tuples: u64) -> Result<Option<Learner>> {
-        let course = self.training.course;
-        let stop = || self.started.elapsed() > course.budget || (course.stop)();
         let mut learner = self.training.learner(params)?;
         let mut lessons = First::new(self.source.lessons(self.training.features)?, tuples);
         let refits = self.refit && params.lambda > 0.0;
@@ -228,7 +228,13 @@ impl Search<'_, '_> {
                 learner.refit();
                 lessons.rewind()?;
             }
-            let mut watch = Watch { stop: &stop, every: NEVER, judge: None, entries: None, checkpoint: None };
+            let mut watch = Watch {
+                stop: self.training.course.stop,
+                every: NEVER,
+                judge: None,
+                entries: None,
+                checkpoint: None,
+            };
             if !learn(&mut learner, &mut lessons, &mut watch, &mut Vec::new(), &Silent)? {
                 return Ok(None);
             }
@@ -237,7 +243,12 @@ impl Search<'_, '_> {
     }
 }
 
-/// The sum of eta over so many steps.
+/// Tuples of a trial that takes the `divisor`-th part of the `n` tuples, or of `at_most` where there are more.
+fn trial_tuples(n: u64, at_most: u64, divisor: u64) -> u64 {
+    (n.min(at_most) / divisor).max(FEWEST.min(n))
+}
+
+/// Sum of eta over that many steps.
 fn etas(params: &PreferenceParams, steps: u64) -> f64 {
     match params.step {
         Step::Fixed => params.c * steps as f64,
@@ -254,10 +265,10 @@ fn ranked(trials: &[Option<Trial>]) -> Vec<usize> {
 }
 
 fn line(trial: &Trial) -> String {
-    let Trial { margin, c, lambda, tuples, validation, density, seconds } = trial;
+    let Trial { margin, c, lambda, tuples, validation, density } = trial;
     let ndcg = validation.map_or("diverged".into(), |ndcg| format!("validation NDCG@10 {ndcg:.4}"));
     format!(
-        "tried margin={margin}, c={c}, lambda={lambda:e} on {tuples} tuples ({seconds:.1} s): {ndcg}, density {:.4} %",
+        "tried margin={margin}, c={c}, lambda={lambda:e} on {tuples} tuples: {ndcg}, density {:.4} %",
         100.0 * density
     )
 }

@@ -47,8 +47,6 @@ const STREAM_POINTS: u64 = 100_000;
 pub struct Course<'a> {
     /// Share of the entries of W to leave; takes the place of lambda.
     pub density: Option<f64>,
-    /// Time for choosing parameters.
-    pub budget: Duration,
     /// Seed of the tuples that are drawn.
     pub seed: u64,
     /// Asked often; ends the training when it says so, and what was learned is kept.
@@ -101,7 +99,7 @@ pub fn train_preference(
 /// Goes on with a model from a file of tuples, exactly as if its training had not stopped.
 ///
 /// Documents that lines name by id are those of `dataset`. `course` says when to stop and to save; its
-/// density, budget and seed are those of the training, and not asked for.
+/// density and seed are those of the training, and not asked for.
 pub fn update_preference(
     model: &PreferenceModel,
     dataset: Option<&Dataset>,

@@ -39,15 +39,12 @@ pub struct Trial {
     pub validation: Option<f64>,
     /// Share of the entries of W that are not 0.
     pub density: f64,
-    /// Seconds it took. Not kept in files: the same training makes the same file.
-    #[serde(skip)]
-    pub seconds: f64,
 }
 
 impl Trial {
     pub(super) fn of(params: &PreferenceParams, tuples: u64) -> Self {
         let PreferenceParams { margin, c, lambda, .. } = *params;
-        Self { margin, c, lambda, tuples, validation: None, density: 0.0, seconds: 0.0 }
+        Self { margin, c, lambda, tuples, validation: None, density: 0.0 }
     }
 }
 

@@ -52,7 +52,7 @@ fn checkerboard(judged: bool) -> (tempfile::TempDir, Dataset) {
 }
 
 fn course() -> Course<'static> {
-    Course { density: None, budget: Duration::from_secs(600), seed: 1, stop: &|| false, checkpoint: None }
+    Course { density: None, seed: 1, stop: &|| false, checkpoint: None }
 }
 
 fn given(variant: Variant) -> PreferenceSettings {
@@ -141,13 +141,30 @@ fn parameters_are_those_of_the_best_trial() {
     let model = train(&some, &dataset, &course());
     assert!(model.report.trials.iter().all(|trial| (trial.margin, trial.lambda) == (0.7, 0.0)));
     assert_eq!((model.state.params.margin, model.state.params.lambda), (0.7, 0.0));
-    // Without time nothing is tried, without judgments nothing can be.
-    let model = train(&settings, &dataset, &Course { budget: Duration::ZERO, ..course() });
+    // Without tuples for trials nothing is tried, without judgments nothing can be.
+    let model = train(&PreferenceSettings { trial_tuples: 0, ..settings }, &dataset, &course());
     assert!(model.report.trials.is_empty());
     let (_other, silent) = checkerboard(false);
     let model = train(&settings, &silent, &course());
     assert!(model.report.trials.is_empty() && model.report.validation.is_none());
     assert_eq!(model.state.params.margin, Chosen::default().margin);
+}
+
+/// The trials of `auto` follow from the number of tuples and from nothing else: not from time, nor from load.
+#[test]
+fn trials_are_counted_not_timed() {
+    let (_folder, dataset) = checkerboard(true);
+    let sizes = |tuples: u64, trial_tuples: u64| -> Vec<(u64, usize)> {
+        let settings = PreferenceSettings { tuples, trial_tuples, ..Default::default() };
+        let trials = train(&settings, &dataset, &course()).report.trials;
+        trials.chunk_by(|a, b| a.tuples == b.tuples).map(|rung| (rung[0].tuples, rung.len())).collect()
+    };
+    // A 32nd of 320,000 would be fewer than 20,000.
+    assert_eq!(sizes(320_000, 1_000_000), [(20_000, 12), (40_000, 4), (80_000, 2), (40_000, 4)]);
+    // More tuples to learn from are not more to try.
+    assert_eq!(sizes(400_000, 320_000), sizes(320_000, 320_000));
+    assert_eq!(sizes(2000, 1_000_000), [(2000, 16)]);
+    assert!(!include_str!("choose.rs").contains("std::time"), "choose.rs must not know the time");
 }
 
 /// Test judgments that say the opposite, or none at all, change nothing: they are not looked at.
@@ -166,9 +183,7 @@ fn test_judgments_are_not_looked_at() {
     let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
     let [a, b] = [&dataset, &untested].map(|dataset| train(&settings, dataset, &course()));
     assert_eq!(a.w, b.w);
-    // But for seconds, which are not kept.
-    let kept = |model: &PreferenceModel| serde_json::to_value(&model.report).unwrap();
-    assert_eq!(kept(&a), kept(&b));
+    assert_eq!(a.report, b.report);
 }
 
 /// Of all tuples that are drawn the better document has a higher grade than the worse one.
