@@ -12,7 +12,6 @@ use crate::data::{FeatureLists, List};
 
 /// Bound (23) for one fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct GeneralizationBound {
     /// Number of lists.
     pub n: u64,
