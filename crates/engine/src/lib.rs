@@ -33,6 +33,7 @@ mod lines;
 pub mod matching;
 pub mod memory;
 pub mod model_file;
+mod parquet_file;
 pub mod rankers;
 pub mod ranking;
 pub mod report;
@@ -41,6 +42,7 @@ pub mod retrieval;
 pub mod text;
 pub mod training;
 pub mod tuning;
+mod unwind;
 pub mod validation;
 
 pub use matchrank_core::{Error, Result};

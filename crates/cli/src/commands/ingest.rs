@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Folder to write
     #[arg(long, value_name = "DATASET")]
     out: PathBuf,
-    /// Replace an existing dataset at --out
+    /// Replace an existing dataset at --out; any other file in its folder stops the command
     #[arg(long)]
     force: bool,
     /// Column for a role: query, query_id, document, clicks, time, position, shown, grade

@@ -53,7 +53,6 @@ pub(crate) fn check_lambdas(path: &LambdaPath) -> Result<()> {
 
 /// What came of one lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PathPoint {
     /// The weight of 1/2 ||w||^2.
     pub lambda: f64,

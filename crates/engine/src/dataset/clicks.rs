@@ -33,20 +33,21 @@ impl Clicks {
         let mut answered = vec![false; n_queries];
         responses.iter().for_each(|response| answered[response.query as usize] = true);
         let (mut texts, mut rows) = (Names::default(), Vec::new());
-        let mut first: Vec<u32> = (0..n_queries as u32).collect();
+        let mut first: Vec<u32> = Vec::new();
         let path = dataset.folder().join(QUERIES);
-        let mut row = 0u32;
-        for batch in tables::batches(&path, Some(&["text"]))? {
+        for batch in dataset.batches(QUERIES, Some(&["text"]))? {
             let batch = &batch?;
             let column: &StringArray = tables::column(&path, batch, "text")?;
             for i in 0..column.len() {
+                let row = first.len() as u32;
+                let mut own = row;
                 if answered[row as usize] {
                     match texts.insert(column.value(i)) {
                         Ok(_) => rows.push(row),
-                        Err(known) => first[row as usize] = rows[known as usize],
+                        Err(known) => own = rows[known as usize],
                     }
                 }
-                row += 1;
+                first.push(own);
             }
         }
         responses.iter_mut().for_each(|response| response.query = first[response.query as usize]);

@@ -45,13 +45,13 @@ impl Dataset {
     /// Calls `each` with the documents batch by batch, in the order of their rows.
     pub fn for_each_documents(&self, mut each: impl FnMut(&Documents<'_>) -> Result<()>) -> Result<()> {
         let path = self.folder.join(DOCUMENTS);
-        tables::batches(&path, None)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
+        self.batches(DOCUMENTS, None)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
     }
 
     /// The texts of all documents, field by field, in the order of their rows; read as they are drawn.
     pub fn texts(&self) -> Result<impl Iterator<Item = Result<Vec<String>>>> {
         let path = self.folder.join(DOCUMENTS);
-        Ok(tables::batches(&path, None)?.flat_map(move |batch| {
+        Ok(self.batches(DOCUMENTS, None)?.flat_map(move |batch| {
             let texts = batch.and_then(|batch| {
                 let documents = self.documents_of(&path, &batch)?;
                 let n_fields = self.manifest.fields.len();
@@ -66,16 +66,16 @@ impl Dataset {
     fn documents_of<'a>(&self, path: &Path, batch: &'a RecordBatch) -> Result<Documents<'a>> {
         let fields =
             self.manifest.fields.iter().map(|(name, _)| tables::column(path, batch, &text_column(name)));
-        Ok(Documents { ids: tables::column(path, batch, "id")?, fields: fields.collect::<Result<_>>()? })
+        Ok(Documents { ids: tables::ids(path, batch)?, fields: fields.collect::<Result<_>>()? })
     }
 
     /// The ids of all documents, in the order of their rows; their texts are not read.
     pub fn document_ids(&self) -> Result<Vec<String>> {
         let path = self.folder.join(DOCUMENTS);
-        let mut all = Vec::with_capacity(self.manifest.statistics.n_documents as usize);
-        for batch in tables::batches(&path, Some(&["id"]))? {
+        let mut all = Vec::new();
+        for batch in self.batches(DOCUMENTS, Some(&["id"]))? {
             let batch = &batch?;
-            let ids: &StringArray = tables::column(&path, batch, "id")?;
+            let ids = tables::ids(&path, batch)?;
             all.extend((0..ids.len()).map(|i| ids.value(i).to_owned()));
         }
         Ok(all)
@@ -98,7 +98,7 @@ impl Dataset {
         let mut cells = HashMap::default();
         let path = self.folder.join(table);
         let mut first = 0u32;
-        for batch in tables::batches(&path, Some(&[column]))? {
+        for batch in self.batches(table, Some(&[column]))? {
             if cells.len() == wanted.len() {
                 break;
             }

@@ -1,8 +1,13 @@
 //! What a dataset folder says about itself.
+//!
+//! `manifest.json` holds a [`Manifest`] and, as `manifest_hash`, BLAKE3 of the whole file with 64 zeros in
+//! this place. Fields that this program does not know are ignored, and hashed. Manifests of version 0.1.0
+//! have no such hash; `content_hash` covers their settings.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::text::{AnalyserParams, FieldWeights};
 
@@ -36,6 +41,70 @@ pub struct Manifest {
     pub tables: BTreeMap<String, TableInfo>,
     /// BLAKE3 over the tables' hashes and the settings that decide how models see them.
     pub content_hash: String,
+}
+
+/// Stands for the hash while the hash is computed.
+const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+#[derive(Serialize)]
+struct Sealed<'a> {
+    #[serde(flatten)]
+    manifest: &'a Manifest,
+    manifest_hash: &'a str,
+}
+
+impl Manifest {
+    /// Returns the text of `manifest.json`.
+    pub(crate) fn to_json(&self) -> String {
+        let sealed = Sealed { manifest: self, manifest_hash: BLANK };
+        seal(&serde_json::to_string_pretty(&sealed).expect("a manifest is plain data"))
+    }
+
+    /// Reads the text of `manifest.json`; an error says what is wrong with it and what to do.
+    pub(crate) fn from_json(json: &[u8]) -> Result<Self, String> {
+        const CHANGED: &str =
+            "was changed after it was written: its hash differs; ingest again, or restore the file";
+        let json = std::str::from_utf8(json).map_err(|e| format!("is not valid JSON ({e}); ingest again"))?;
+        let value: Value =
+            serde_json::from_str(json).map_err(|e| format!("is not valid JSON ({e}); ingest again"))?;
+        match value["format_version"].as_u64() {
+            Some(version) if version <= u64::from(FORMAT_VERSION) && version > 0 => {}
+            Some(version) => {
+                return Err(format!(
+                    "has format version {version}, and this program reads up to {FORMAT_VERSION}; use a newer one"
+                ));
+            }
+            None => return Err("has no format_version; is it a matchrank dataset?".into()),
+        }
+        let hash = &value["manifest_hash"];
+        let is_sealed = |hash: &str| hash.len() == BLANK.len() && seal(&json.replace(hash, BLANK)) == json;
+        if !hash.is_null() && !hash.as_str().is_some_and(is_sealed) {
+            return Err(CHANGED.into());
+        }
+        let manifest = Self::deserialize(&value)
+            .map_err(|e| format!("does not say what is expected ({e}); ingest again"))?;
+        let settings = (&value["split"], &value["analyser"], &manifest.fields);
+        if hash.is_null() && manifest.content_hash != content_hash(&manifest.tables, &settings) {
+            return Err(CHANGED.into());
+        }
+        manifest.fields.validate().map_err(|e| e.to_string())?;
+        Ok(manifest)
+    }
+}
+
+/// Puts the hash of a text in its place, which is blank.
+fn seal(text: &str) -> String {
+    text.replace(BLANK, blake3::hash(text.as_bytes()).to_hex().as_str())
+}
+
+/// BLAKE3 over the tables' hashes and the settings that decide how models see them: split, analyser, fields.
+pub(crate) fn content_hash(tables: &BTreeMap<String, TableInfo>, settings: &impl Serialize) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for (name, table) in tables {
+        hasher.update(format!("{name} {}\n", table.blake3).as_bytes());
+    }
+    hasher.update(serde_json::to_string(settings).expect("settings are plain data").as_bytes());
+    hasher.finalize().to_hex().to_string()
 }
 
 /// A file that went into the dataset.
@@ -125,4 +194,90 @@ pub struct Statistics {
     pub n_judgments: [u64; 2],
     /// Judged queries for validation and for test.
     pub n_judged_queries: [u64; 2],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        let (split, analyser) = (Split::None, AnalyserParams::default());
+        // Weights whose digits as f32 and as f64 differ.
+        let fields = FieldWeights::new([("title", 0.1), ("body", 1e-6), ("url", 3e15)]).unwrap();
+        let info = TableInfo { rows: 3, bytes: 9, blake3: "abc".into() };
+        let tables = BTreeMap::from([("documents.parquet".to_owned(), info)]);
+        Manifest {
+            format_version: FORMAT_VERSION,
+            matchrank: "0".into(),
+            sources: Vec::new(),
+            content_hash: content_hash(&tables, &(&split, &analyser, &fields)),
+            split,
+            min_clicks: 0.3,
+            analyser,
+            fields,
+            field_lengths: vec![u64::MAX, 1, 2],
+            statistics: Statistics { n_clicks: 1e300, c_x: 1.0 / 3.0, ..Statistics::default() },
+            left_out: BTreeMap::new(),
+            tables,
+        }
+    }
+
+    #[test]
+    fn every_edit_of_a_manifest_is_found() {
+        let json = manifest().to_json();
+        assert_eq!(Manifest::from_json(json.as_bytes()).unwrap(), manifest());
+        for (from, to) in [
+            ("0.1\n", "0.2\n"),
+            ("0.1\n", "0.10000000149011612\n"),
+            ("0.1\n", "0.1 \n"),
+            ("\"n_x\": 0", "\"n_x\": 1"),
+            ("\"min_clicks\": 0.3", "\"min_clicks\": 0.4"),
+            ("\"rows\": 3", "\"rows\": 4"),
+            ("\"sources\": []", "\"sources\": [], \"new\": 1"),
+            ("\"stemmer\": \"english\"", "\"stemmer\": \"porter\""),
+        ] {
+            let edited = json.replacen(from, to, 1);
+            assert_ne!(edited, json, "{from}");
+            let message = Manifest::from_json(edited.as_bytes()).unwrap_err();
+            assert!(message.contains("its hash differs"), "{from}: {message}");
+        }
+        let hash = &json[json.len() - 67..json.len() - 3];
+        for other in ["", "0", BLANK, &hash.replace(|c: char| c.is_ascii_digit(), "7")] {
+            let message = Manifest::from_json(json.replace(hash, other).as_bytes()).unwrap_err();
+            assert!(message.contains("its hash differs"), "{other}: {message}");
+        }
+    }
+
+    #[test]
+    fn manifests_without_a_hash_load_and_their_settings_are_checked() {
+        let json = serde_json::to_string_pretty(&manifest()).unwrap();
+        assert_eq!(Manifest::from_json(json.as_bytes()).unwrap(), manifest());
+        for (from, to) in
+            [("0.1\n", "0.2\n"), ("\"abc\"", "\"abd\""), ("\"stemmer\": \"english\"", "\"stemmer\": null")]
+        {
+            let edited = json.replacen(from, to, 1);
+            assert_ne!(edited, json, "{from}");
+            assert!(
+                Manifest::from_json(edited.as_bytes()).unwrap_err().contains("its hash differs"),
+                "{from}"
+            );
+        }
+    }
+
+    /// A later program may say more, and hashes what it says.
+    #[test]
+    fn fields_of_later_programs_are_ignored() {
+        let sealed = Sealed { manifest: &manifest(), manifest_hash: BLANK };
+        let json = serde_json::to_string_pretty(&sealed).unwrap();
+        let later = json.replacen('{', "{\"later\": {\"a\": [1, 2]},", 1);
+        let later = seal(&later.replacen("\"n_x\"", "\"n_later\": 7, \"n_x\"", 1));
+        assert_eq!(Manifest::from_json(later.as_bytes()).unwrap(), manifest());
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_an_error() {
+        for json in ["", "null", "[]", "3", "{\"format_version\": -1}", "{\"format_version\": 1}"] {
+            assert!(Manifest::from_json(json.as_bytes()).is_err(), "{json}");
+        }
+    }
 }

@@ -10,23 +10,40 @@
 //! | `judgments.parquet` | one per judged pair | `split`, `query`, `document`, `grade`, `clicks` |
 //! | `vocabulary.parquet` | one per word | `term`, `document_frequency`, `collection_frequency`, `query_frequency` |
 //!
+//! | `index/` | | search indexes, which may be deleted ([`index_of`](crate::retrieval::index_of)) |
+//!
 //! A query or document is known by its row number inside the folder and by its id outside.
+//!
+//! Nothing in a folder is trusted. [`Dataset::open`] checks every table against the manifest, and the
+//! manifest against its hash. Whoever can write the folder can make all hashes right, so what is read is
+//! checked again where it is used: types, nulls, numbers of rows, row numbers, values. Every contradiction
+//! is an error.
 
+pub(crate) mod checksums;
 mod clicks;
 mod documents;
 mod held_out;
 mod manifest;
+mod opening;
+mod ownership;
+mod pairs;
+pub(crate) mod replace;
 pub(crate) mod tables;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
-use arrow_array::{Array, Float32Array, StringArray, UInt8Array, UInt32Array, UInt64Array};
+use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
 pub use clicks::Clicks;
 pub use documents::Documents;
 pub use held_out::{BinBy, HeldOut};
+pub(crate) use manifest::content_hash;
 pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};
+pub(crate) use ownership::{LOCK, foreign_file};
+pub use pairs::{Impression, Judged, Response};
 
 use crate::files;
 use crate::text::Vocabulary;
@@ -38,6 +55,8 @@ pub(crate) const RESPONSES: &str = "responses.parquet";
 pub(crate) const SKIPPED: &str = "skipped.parquet";
 pub(crate) const JUDGMENTS: &str = "judgments.parquet";
 pub(crate) const VOCABULARY: &str = "vocabulary.parquet";
+/// Folder of the search indexes.
+pub(crate) const INDEX: &str = "index";
 
 /// Which judgments: those to tune on, or those to report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,191 +93,43 @@ pub struct Query {
     pub text: String,
 }
 
-/// A training pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Response {
-    /// Row of the query.
-    pub query: u32,
-    /// Row of the document.
-    pub document: u32,
-    /// Clicks, or a grade.
-    pub response: f32,
-}
-
-/// Where a document was shown for a query.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Impression {
-    /// Row of the query.
-    pub query: u32,
-    /// Row of the document.
-    pub document: u32,
-    /// Mean position, counted from 1.
-    pub position: f32,
-}
-
-/// A judged pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
-    /// Row of the query.
-    pub query: u32,
-    /// Row of the document.
-    pub document: u32,
-    /// Grade; 1 for a held-out click.
-    pub grade: f32,
-    /// Held-out clicks behind it; 0 where a person judged.
-    pub clicks: f32,
-}
-
 impl Dataset {
-    /// Opens a dataset folder: reads its manifest and checks that every table is as `ingest` wrote it.
-    pub fn open(folder: &Path) -> Result<Self> {
-        let dataset = Self::open_unchecked(folder)?;
-        if let Some((name, problem)) = dataset.damaged_tables()?.first() {
-            let path = folder.join(name);
-            return Err(Error::format(
-                files::name_of(&path),
-                format!("{problem}; ingest again, or restore the file"),
-            ));
-        }
-        Ok(dataset)
-    }
-
-    /// The tables that are missing or changed, and what is wrong with each.
-    pub(crate) fn damaged_tables(&self) -> Result<Vec<(&str, &'static str)>> {
-        let mut damaged = Vec::new();
-        for (name, table) in &self.manifest.tables {
-            let path = self.folder.join(name);
-            if !path.is_file() {
-                damaged.push((name.as_str(), "is missing"));
-            } else if blake3::hash(&files::read_all(&path)?).to_hex().as_str() != table.blake3 {
-                damaged.push((name.as_str(), "is not as it was written: its checksum differs"));
-            }
-        }
-        Ok(damaged)
-    }
-
-    /// Opens a dataset folder without looking at its tables.
-    pub(crate) fn open_unchecked(folder: &Path) -> Result<Self> {
-        let path = folder.join(MANIFEST);
-        let name = files::name_of(&path);
-        if !path.is_file() {
-            return Err(Error::format(
-                files::name_of(folder),
-                "is not a dataset folder (no manifest.json in it); make one with `matchrank ingest`",
-            ));
-        }
-        let bytes = files::read_all(&path)?;
-        let value: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|e| Error::format(&name, format!("is not valid JSON ({e}); ingest again")))?;
-        match value["format_version"].as_u64() {
-            Some(version) if version <= u64::from(FORMAT_VERSION) && version > 0 => {}
-            Some(version) => {
-                return Err(Error::format(
-                    &name,
-                    format!(
-                        "has format version {version}, and this program reads up to {FORMAT_VERSION}; use a newer one"
-                    ),
-                ));
-            }
-            None => return Err(Error::format(&name, "has no format_version; is it a matchrank dataset?")),
-        }
-        let manifest: Manifest = serde_json::from_value(value).map_err(|e| {
-            Error::format(&name, format!("does not say what is expected ({e}); ingest again"))
-        })?;
-        manifest.fields.validate()?;
-        Ok(Self { folder: folder.to_owned(), manifest })
-    }
-
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
+    /// The batches of a table: as many rows as the manifest says, or an error.
+    fn batches(
+        &self,
+        table: &str,
+        columns: Option<&[&str]>,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let path = self.folder.join(table);
+        let name = files::name_of(&path);
+        let Some(info) = self.manifest.tables.get(table) else {
+            return Err(Error::format(name, "is not in the manifest"));
+        };
+        // Another `ingest` may have replaced the dataset since it was opened.
+        if path.metadata().map_err(|e| Error::io(&name, e))?.len() != info.bytes {
+            return Err(Error::format(name, "was replaced while the dataset was in use; start again"));
+        }
+        tables::batches(&path, columns, info.rows)
+    }
+
     /// All queries, in the order of their rows.
     pub fn queries(&self) -> Result<Vec<Query>> {
         let path = self.folder.join(QUERIES);
-        let mut queries = Vec::with_capacity(self.manifest.statistics.n_queries as usize);
-        for batch in tables::batches(&path, None)? {
+        let mut queries = Vec::new();
+        for batch in self.batches(QUERIES, None)? {
             let batch = &batch?;
-            let ids: &StringArray = tables::column(&path, batch, "id")?;
+            let ids = tables::ids(&path, batch)?;
             let texts: &StringArray = tables::column(&path, batch, "text")?;
             queries.extend(
                 (0..batch.num_rows()).map(|i| Query { id: ids.value(i).into(), text: texts.value(i).into() }),
             );
         }
         Ok(queries)
-    }
-
-    /// The training pairs.
-    pub fn responses(&self) -> Result<Vec<Response>> {
-        let path = self.folder.join(RESPONSES);
-        let mut responses = Vec::with_capacity(self.manifest.statistics.n_pairs as usize);
-        for batch in tables::batches(&path, None)? {
-            let batch = &batch?;
-            let queries: &UInt32Array = tables::column(&path, batch, "query")?;
-            let documents: &UInt32Array = tables::column(&path, batch, "document")?;
-            let values: &Float32Array = tables::column(&path, batch, "response")?;
-            responses.extend((0..batch.num_rows()).map(|i| Response {
-                query: queries.value(i),
-                document: documents.value(i),
-                response: values.value(i),
-            }));
-        }
-        Ok(responses)
-    }
-
-    /// Training pairs that were shown above a clicked document, or next below the last one, and not clicked; none
-    /// where the log has no positions.
-    pub fn skipped(&self) -> Result<Vec<Impression>> {
-        if self.manifest.tables.contains_key(SKIPPED) { self.impressions(SKIPPED) } else { Ok(Vec::new()) }
-    }
-
-    /// Training pairs with a click, where their positions are known.
-    pub fn clicked_positions(&self) -> Result<Vec<Impression>> {
-        self.impressions(RESPONSES)
-    }
-
-    fn impressions(&self, table: &str) -> Result<Vec<Impression>> {
-        let path = self.folder.join(table);
-        let mut impressions = Vec::new();
-        for batch in tables::batches(&path, Some(&["query", "document", "position"]))? {
-            let batch = &batch?;
-            let queries: &UInt32Array = tables::column(&path, batch, "query")?;
-            let documents: &UInt32Array = tables::column(&path, batch, "document")?;
-            let positions: &Float32Array = tables::column(&path, batch, "position")?;
-            impressions.extend((0..batch.num_rows()).filter(|&i| positions.is_valid(i)).map(|i| {
-                Impression {
-                    query: queries.value(i),
-                    document: documents.value(i),
-                    position: positions.value(i),
-                }
-            }));
-        }
-        Ok(impressions)
-    }
-
-    /// The judged pairs of one holdout, sorted by (query, document).
-    pub fn judgments(&self, holdout: Holdout) -> Result<Vec<Judged>> {
-        let path = self.folder.join(JUDGMENTS);
-        let mut judgments = Vec::new();
-        for batch in tables::batches(&path, None)? {
-            let batch = &batch?;
-            let splits: &UInt8Array = tables::column(&path, batch, "split")?;
-            let queries: &UInt32Array = tables::column(&path, batch, "query")?;
-            let documents: &UInt32Array = tables::column(&path, batch, "document")?;
-            let grades: &Float32Array = tables::column(&path, batch, "grade")?;
-            let clicks: &Float32Array = tables::column(&path, batch, "clicks")?;
-            judgments.extend((0..batch.num_rows()).filter(|&i| splits.value(i) == holdout as u8).map(|i| {
-                Judged {
-                    query: queries.value(i),
-                    document: documents.value(i),
-                    grade: grades.value(i),
-                    clicks: clicks.value(i),
-                }
-            }));
-        }
-        judgments.sort_unstable_by_key(|j| (j.query, j.document));
-        Ok(judgments)
     }
 
     /// The words of the documents with their frequencies.
@@ -281,7 +152,8 @@ impl Dataset {
         make: impl FnOnce(&mut dyn Iterator<Item = (&str, u32, u64)>) -> Result<Vocabulary>,
     ) -> Result<Vocabulary> {
         let path = self.folder.join(VOCABULARY);
-        let batches = tables::batches(&path, None)?.collect::<Result<Vec<_>>>()?;
+        let name = files::name_of(&path);
+        let batches = self.batches(VOCABULARY, None)?.collect::<Result<Vec<_>>>()?;
         let mut columns: Vec<(&StringArray, &UInt32Array, &UInt64Array)> = Vec::new();
         for batch in &batches {
             columns.push((
@@ -290,9 +162,16 @@ impl Dataset {
                 tables::column(&path, batch, "collection_frequency")?,
             ));
         }
-        make(&mut columns.iter().flat_map(|(terms, dfs, cfs)| {
+        if !columns.iter().flat_map(|(_, dfs, _)| dfs.values()).is_sorted_by_key(|&df| df == 0) {
+            return Err(Error::format(
+                name,
+                "has words of queries alone among the words of documents; ingest again",
+            ));
+        }
+        let vocabulary = make(&mut columns.iter().flat_map(|(terms, dfs, cfs)| {
             (0..terms.len()).map(|i| (terms.value(i), dfs.value(i), cfs.value(i)))
-        }))
+        }));
+        vocabulary.map_err(|error| Error::format(name, format!("{error}; ingest again")))
     }
 }
 

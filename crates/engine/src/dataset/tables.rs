@@ -1,20 +1,23 @@
-//! Parquet tables: written with their hash, read back whole or batch by batch.
+//! Parquet tables: written with their hash, read back batch by batch.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
 use matchrank_core::{Error, Result};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::manifest::TableInfo;
 use crate::files;
+use crate::parquet_file::ParquetFile;
+
+/// Ends every message about a damaged table.
+pub(super) const ADVICE: &str = "ingest again, or restore the file";
 
 struct Hashing {
     file: BufWriter<File>,
@@ -78,34 +81,68 @@ impl TableWriter {
     }
 }
 
-/// The batches of a table, in order, read as they are drawn: all columns, or only those named.
+/// The batches of a table of `rows` rows, in order, read as they are drawn: all columns, or only those named. A table
+/// that turns out to have more rows or fewer ends with an error.
 pub(crate) fn batches(
     path: &Path,
     columns: Option<&[&str]>,
+    rows: u64,
 ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
     let name = files::name_of(path);
-    let damaged =
-        |name: &str, e: String| Error::format(name, format!("the table is damaged ({e}); ingest again"));
-    let file = File::open(path).map_err(|e| Error::io(&name, e))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .and_then(|builder| {
-            let mask = match columns {
-                Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
-                None => ProjectionMask::all(),
-            };
-            builder.with_projection(mask).with_batch_size(1 << 14).build()
-        })
-        .map_err(|e| damaged(&name, e.to_string()))?;
-    Ok(reader.map(move |batch| batch.map_err(|e| damaged(&name, e.to_string()))))
+    let mut batches = ParquetFile::open(path, ADVICE)?.batches(columns)?;
+    let mut left = Some(rows);
+    Ok(std::iter::from_fn(move || {
+        let rest = left.take()?;
+        match batches.next() {
+            Some(Ok(batch)) => {
+                left = rest.checked_sub(batch.num_rows() as u64);
+                if left.is_some() {
+                    return Some(Ok(batch));
+                }
+            }
+            Some(Err(error)) => return Some(Err(error)),
+            None if rest == 0 => return None,
+            None => {}
+        }
+        Some(Err(Error::format(&name, format!("does not have the {rows} rows it should have; {ADVICE}"))))
+    }))
 }
 
-/// The column of a batch as the array type it must have.
+/// The column of a batch as the array type it must have, without nulls.
 pub(crate) fn column<'a, A: Array + 'static>(
     path: &Path,
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<&'a A> {
+    let column: &A = nullable_column(path, batch, name)?;
+    if column.null_count() > 0 {
+        let message = format!("the column '{name}' has rows without a value; {ADVICE}");
+        return Err(Error::format(files::name_of(path), message));
+    }
+    Ok(column)
+}
+
+/// The column of a batch as the array type it must have.
+pub(crate) fn nullable_column<'a, A: Array + 'static>(
+    path: &Path,
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a A> {
     batch.column_by_name(name).and_then(|column| column.as_any().downcast_ref()).ok_or_else(|| {
-        Error::format(files::name_of(path), format!("the column '{name}' is missing or of another type"))
+        let message = format!("the column '{name}' is missing or of another type; {ADVICE}");
+        Error::format(files::name_of(path), message)
     })
+}
+
+/// The column of ids, which are words: runs and judgments put them between blanks.
+pub(crate) fn ids<'a>(path: &Path, batch: &'a RecordBatch) -> Result<&'a StringArray> {
+    let ids: &StringArray = column(path, batch, "id")?;
+    let is_word = |id: &str| !id.is_empty() && !id.contains(|c: char| c.is_whitespace() || c < ' ');
+    match ids.iter().flatten().find(|id| !is_word(id)) {
+        Some(id) => Err(Error::format(
+            files::name_of(path),
+            format!("holds the id {id:?}, which is empty or has blanks; {ADVICE}"),
+        )),
+        None => Ok(ids),
+    }
 }

@@ -25,11 +25,11 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         counted(s.n_documents, "document"),
         counted(s.n_pairs, "pair")
     );
-    let damaged = dataset.damaged_tables()?.into_iter().map(|(name, problem)| {
+    let damaged = dataset.problems()?.into_iter().map(|problem| {
         whole(
             Severity::Error,
             "damaged-table",
-            format!("{name} {problem}"),
+            format!("{} {}", problem.file, problem.message),
             "ingest again, or restore the file",
         )
     });

@@ -43,7 +43,6 @@ pub struct Features {
 
 /// The dataset that click features stand for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Source {
     /// Hash of its content.
     pub content_hash: String,

@@ -27,6 +27,7 @@ mod reading;
 mod split;
 mod table;
 pub(crate) mod tally;
+mod target;
 mod waves;
 
 use std::collections::BTreeMap;
@@ -47,8 +48,9 @@ use listed::ListedQueries;
 use reading::Reading;
 use table::Table;
 use tally::Tally;
+use target::Target;
 
-use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split};
+use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split, content_hash};
 use crate::files;
 use crate::text::{Analyser, AnalyserParams, VocabularyParams};
 
@@ -110,6 +112,12 @@ impl Default for IngestParams {
 }
 
 impl IngestParams {
+    /// All files that are read.
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let judgments = self.judgments.iter().map(|(_, path)| path).chain(&self.responses);
+        self.clicks.iter().chain(&self.documents).chain(&self.queries).chain(judgments)
+    }
+
     fn validate(&self) -> Result<()> {
         let fail = |message: &str| Err(Error::Params(message.into()));
         if self.documents.is_empty() {
@@ -147,14 +155,9 @@ impl IngestParams {
 /// `replace`, and anything else there is never touched.
 pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn Progress) -> Result<Manifest> {
     params.validate()?;
-    check_target(out, replace)?;
     let analyser = Analyser::new(&params.analyser)?;
-    let parent = parent_of(out);
-    std::fs::create_dir_all(&parent).map_err(|e| Error::io(files::name_of(&parent), e))?;
-    let folder = tempfile::Builder::new()
-        .prefix(".matchrank-ingest-")
-        .tempdir_in(&parent)
-        .map_err(|e| Error::io(files::name_of(&parent), e))?;
+    let target = Target::prepare(out, params, replace)?;
+    let folder = target.unfinished();
 
     check_named(params)?;
     let logs =
@@ -163,7 +166,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     let mut searches = Searches::default();
     logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
 
-    let documents = folder.path().join(crate::dataset::DOCUMENTS);
+    let documents = folder.join(crate::dataset::DOCUMENTS);
     let collection = documents::read_documents(
         &params.documents,
         &params.columns,
@@ -185,7 +188,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         progress.begin("times of the clicks", None, "rows");
     }
     let split = split::decide(params.split, params.holdout, params.seed, &logs, &searches)?;
-    let aggregator = Aggregator::new(params.memory, folder.path());
+    let aggregator = Aggregator::new(params.memory, target.scratch());
     let mut reading =
         Reading { collection: &collection, listed: &listed, split: &split, aggregator: &aggregator };
     let mut tally = Tally::default();
@@ -214,23 +217,14 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
 
     progress.begin("writing", Some(aggregate::PARTITIONS as u64), "partitions");
     let written = output::write(
-        params,
-        folder.path(),
-        collection,
-        &listed,
-        aggregator,
-        &split,
-        judged,
-        &analyser,
-        &mut tally,
-        progress,
+        params, &folder, collection, &listed, aggregator, &split, judged, &analyser, &mut tally, progress,
     )?;
     let manifest = written.into_manifest(params, split, sources, tally.counts());
-    let json = serde_json::to_string_pretty(&manifest).expect("a manifest is plain data");
-    files::write_atomically(&folder.path().join(MANIFEST), |w| {
+    let json = manifest.to_json();
+    files::write_atomically(&folder.join(MANIFEST), |w| {
         w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))
     })?;
-    install(folder, out)?;
+    target.put_in_place()?;
     Ok(manifest)
 }
 
@@ -239,11 +233,9 @@ fn check_named(params: &IngestParams) -> Result<()> {
     if params.columns.is_empty() {
         return Ok(());
     }
-    let judgments = params.judgments.iter().map(|(_, path)| path).chain(&params.responses);
-    let files = params.clicks.iter().chain(&params.documents).chain(&params.queries).chain(judgments);
     let mut columns: Vec<String> = Vec::new();
     // A file that is no table, such as TREC qrels, has no columns to offer.
-    for table in files.filter_map(|path| Table::open(path).ok()) {
+    for table in params.files().filter_map(|path| Table::open(path).ok()) {
         let new: Vec<String> = table.columns().iter().filter(|c| !columns.contains(c)).cloned().collect();
         columns.extend(new);
     }
@@ -254,69 +246,6 @@ fn check_named(params: &IngestParams) -> Result<()> {
             columns.join(", ")
         ))),
         None => Ok(()),
-    }
-}
-
-fn check_target(out: &Path, replace: bool) -> Result<()> {
-    if !out.exists() {
-        return Ok(());
-    }
-    let name = files::name_of(out);
-    if out.join(MANIFEST).is_file() {
-        let ours = |name: &str| name == MANIFEST || name == "index" || name.ends_with(".parquet");
-        let entries = out.read_dir().map_err(|e| Error::io(&name, e))?;
-        let other =
-            entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).find(|n| !ours(n));
-        if let (true, Some(other)) = (replace, other) {
-            return Err(Error::format(
-                name,
-                format!("holds '{other}' beside the dataset; move it away first"),
-            ));
-        }
-        if replace {
-            return Ok(());
-        }
-        return Err(Error::format(
-            name,
-            "is a dataset already; choose another folder, or replace it with --force",
-        ));
-    }
-    let empty = out.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-    if empty {
-        Ok(())
-    } else {
-        Err(Error::format(name, "exists and is not a dataset; choose another folder"))
-    }
-}
-
-/// Moves the finished folder to its place.
-fn install(folder: tempfile::TempDir, out: &Path) -> Result<()> {
-    let io = |e| Error::io(files::name_of(out), e);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).map_err(io)?;
-    }
-    if !out.exists() {
-        return std::fs::rename(folder.keep(), out).map_err(io);
-    }
-    // The old folder goes aside first, so that there is no moment without one or the other on disk.
-    let aside = tempfile::Builder::new().prefix(".matchrank-old-").tempdir_in(parent_of(out)).map_err(io)?;
-    let old = aside.path().join("old");
-    std::fs::rename(out, &old).map_err(io)?;
-    let finished = folder.keep();
-    std::fs::rename(&finished, out).map_err(|e| {
-        // Put things back as they were.
-        let _ = std::fs::rename(&old, out);
-        let _ = std::fs::remove_dir_all(&finished);
-        io(e)
-    })
-}
-
-fn parent_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
     }
 }
 
@@ -341,13 +270,7 @@ impl output::Written {
         sources: Vec<Source>,
         left_out: BTreeMap<String, u64>,
     ) -> Manifest {
-        let mut hasher = blake3::Hasher::new();
-        for (name, table) in &self.tables {
-            hasher.update(format!("{name} {}\n", table.blake3).as_bytes());
-        }
-        let settings = serde_json::to_string(&(&split, &params.analyser, &self.fields))
-            .expect("settings are plain data");
-        hasher.update(settings.as_bytes());
+        let content_hash = content_hash(&self.tables, &(&split, &params.analyser, &self.fields));
         Manifest {
             format_version: crate::dataset::FORMAT_VERSION,
             matchrank: env!("CARGO_PKG_VERSION").to_owned(),
@@ -360,7 +283,7 @@ impl output::Written {
             statistics: self.statistics,
             left_out,
             tables: self.tables,
-            content_hash: hasher.finalize().to_hex().to_string(),
+            content_hash,
         }
     }
 }

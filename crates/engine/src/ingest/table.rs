@@ -4,23 +4,23 @@
 //! or `.zst`) and otherwise by the first bytes. A TSV file of two columns whose first line does not look
 //! like a header is read as (id, text) without a header.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use foldhash::HashSet;
 use matchrank_core::{Error, Result};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use serde_json::Value;
 
 use super::chunks::{Chunk, Chunks};
 use super::columns::is_usual_id;
 use super::waves::in_waves;
 use crate::files;
+use crate::parquet_file::ParquetFile;
+use crate::unwind::caught;
 
-const BATCH_ROWS: usize = 16_384;
+/// Ends the message about a damaged Parquet file.
+const ADVICE: &str = "write it again";
 /// Columns one read may want.
 pub(super) const MOST_COLUMNS: usize = 64;
 
@@ -117,8 +117,8 @@ impl Table {
             _ => sniff(path)?,
         };
         if format == Format::Parquet {
-            let builder = parquet_builder(path)?;
-            let columns = builder.schema().fields().iter().map(|f| f.name().clone()).collect();
+            let file = ParquetFile::open(path, ADVICE)?;
+            let columns = file.schema().fields().iter().map(|f| f.name().clone()).collect();
             return Ok(Self { path: path.to_owned(), format, columns });
         }
         let empty = || Error::parse(&name, 1, "the file is empty; a header or a first row is expected");
@@ -191,18 +191,13 @@ impl Table {
         let wave = 2 * rayon::current_num_threads();
         match self.format {
             Format::Parquet => {
-                let mut batches = self.parquet_batches(wanted)?;
+                let mut batches = ParquetFile::open(&self.path, ADVICE)?.batches(Some(wanted))?;
                 let mut row = 1;
-                let next = || match batches.next() {
-                    None => Ok(None),
-                    Some(Ok(batch)) => {
-                        let first = row;
-                        row += batch.num_rows() as u64;
-                        Ok(Some(Part::Batch(batch, first)))
-                    }
-                    Some(Err(e)) => {
-                        Err(Error::format(self.name(), format!("the Parquet data is damaged ({e})")))
-                    }
+                let next = || {
+                    let Some(batch) = batches.next().transpose()? else { return Ok(None) };
+                    let first = row;
+                    row += batch.num_rows() as u64;
+                    Ok(Some(Part::Batch(batch, first)))
                 };
                 in_waves(wave, next, work, merge)
             }
@@ -278,19 +273,6 @@ impl Table {
         }
     }
 
-    fn parquet_batches(&self, wanted: &[&str]) -> Result<ParquetRecordBatchReader> {
-        let builder = parquet_builder(&self.path)?;
-        let mask = ProjectionMask::roots(
-            builder.parquet_schema(),
-            self.columns.iter().enumerate().filter(|(_, c)| wanted.contains(&c.as_str())).map(|(i, _)| i),
-        );
-        builder
-            .with_projection(mask)
-            .with_batch_size(BATCH_ROWS)
-            .build()
-            .map_err(|e| Error::format(self.name(), e.to_string()))
-    }
-
     fn batch_rows(
         &self,
         batch: &RecordBatch,
@@ -301,7 +283,8 @@ impl Table {
         let mut texts = Vec::with_capacity(wanted.len());
         for name in wanted {
             let column = batch.column_by_name(name).expect("wanted columns were projected");
-            let text = arrow_cast::cast(column, &DataType::Utf8).map_err(|e| {
+            let text = caught(|| arrow_cast::cast(column, &DataType::Utf8).map_err(|e| e.to_string()));
+            let text = text.and_then(|text| text).map_err(|e| {
                 Error::format(
                     self.name(),
                     format!("the column '{name}' cannot be read as text or numbers: {e}"),
@@ -320,13 +303,6 @@ impl Table {
         }
         Ok(())
     }
-}
-
-fn parquet_builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
-    let file = File::open(path).map_err(|e| Error::io(files::name_of(path), e))?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| {
-        Error::format(files::name_of(path), format!("is not a readable Parquet file ({e}); write it again"))
-    })
 }
 
 /// Whether the name of a file says that it is a table.

@@ -46,6 +46,9 @@
 //! A stack is described in `stack.rs`, boosted trees in `boosted.rs`. Rankers over feature lists (`perceptron`, `slam`,
 //! `ranksvm`, `listnet`) are described in `ranker.rs`, `query-dependent` in `query_dependent.rs`.
 //!
+//! Metadata, and fields of `provenance` and `report`, that a later program adds are ignored. Parameters are not: a
+//! parameter that this program does not know would change what the model means.
+//!
 //! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
 //! through a memory map; every byte is covered by the checksum, which is verified on every load.
 
@@ -78,7 +81,6 @@ pub use query_dependent::KIND as QUERY_DEPENDENT;
 
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// Version of matchrank that trained it.
     pub version: String,

@@ -14,7 +14,6 @@ use super::container::{Reader, Writer};
 use crate::rankers::{RankerModel, RankerParams};
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Clock {
     rounds: u64,
     updates: u64,

@@ -97,6 +97,14 @@ fn a_file_of_format_version_1_keeps_its_scores() {
     assert_eq!(bm25(&fresh).bm25, model.bm25);
 }
 
+/// A later version may say more of where a model comes from.
+#[test]
+fn unknown_fields_of_provenance_are_ignored() {
+    let (model, provenance) = small();
+    let later = with_header(&saved(&model, &provenance), r#"\"seed\":7"#, r#"\"seeb\":7"#);
+    assert_eq!(loaded(&later).unwrap().1, Provenance { seed: None, ..provenance });
+}
+
 /// The same model gives the same file, on any day.
 #[test]
 fn the_bytes_are_those_of_the_fixture() {

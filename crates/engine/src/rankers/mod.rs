@@ -126,7 +126,6 @@ impl RankerReport {
 
 /// One of several ways of scaling that were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ScalingTrial {
     /// How features were scaled.
     pub scaling: ScalingKind,

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use matchrank_core::progress::Progress;
@@ -11,8 +11,11 @@ use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing,
 use tantivy::{IndexWriter, InvertedIndexReader, SegmentReader, TantivyDocument};
 
 use super::tokens::{Lines, NAME, SEPARATOR};
+use crate::dataset::checksums;
+use crate::dataset::replace::{parent_of, put_in_place};
 use crate::files;
 use crate::text::{Analyser, AnalyserParams};
+use crate::unwind::caught;
 
 /// Postings and exact lengths of every text field of a collection, in a folder or in memory.
 ///
@@ -47,7 +50,7 @@ pub(super) struct Segment {
 }
 
 const FORMAT_VERSION: u32 = 1;
-const DESCRIPTION: &str = "matchrank.json";
+pub(super) const DESCRIPTION: &str = "matchrank.json";
 /// What tantivy may hold in memory before it writes a segment.
 const MEMORY: usize = 1 << 30;
 /// Documents analysed together by all threads.
@@ -68,8 +71,9 @@ impl Index {
         Self::from_parts(&index, description, name.into())
     }
 
-    /// Indexes documents into a folder, which appears only when it is complete. An index that stood there
-    /// is replaced; anything else that stands there is an error.
+    /// Indexes documents into a folder, which appears only when it is complete, with a list of checksums. An
+    /// index that stood there is replaced in one step; anything else that stands there is an error. Several
+    /// processes may do this at a time: each has its own index, and the last one stays.
     pub fn build<D: AsRef<[S]> + Sync, S: AsRef<str>>(
         folder: &Path,
         analyser: &Analyser,
@@ -82,12 +86,8 @@ impl Index {
         if folder.exists() && !folder.join(DESCRIPTION).is_file() {
             return Err(Error::format(name, "exists and is not an index; choose another place or remove it"));
         }
-        let parent = match folder.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
         let temporary =
-            tempfile::Builder::new().prefix(".matchrank-index-").tempdir_in(parent).map_err(io)?;
+            tempfile::Builder::new().prefix(".matchrank-index-").tempdir_in(parent_of(folder)).map_err(io)?;
         let inside = temporary.path().join("index");
         std::fs::create_dir(&inside).map_err(io)?;
         let directory = MmapDirectory::open(&inside).map_err(|e| failed(&name, e.into()))?;
@@ -99,14 +99,18 @@ impl Index {
         files::write_atomically(&inside.join(DESCRIPTION), |out| {
             serde_json::to_writer_pretty(out, &description).map_err(|e| Error::io(name.clone(), e.into()))
         })?;
-        if folder.exists() {
-            std::fs::rename(folder, temporary.path().join("replaced")).map_err(io)?;
+        checksums::seal(&inside)?;
+        // Opened before others can replace it: the files stay mapped.
+        let built = Self { name: name.clone(), ..Self::open(&inside)? };
+        match put_in_place(&inside, folder) {
+            // Another process was faster.
+            Err(_) if folder.join(DESCRIPTION).is_file() => Ok(built),
+            placed => placed.map_err(io).map(|()| built),
         }
-        std::fs::rename(&inside, folder).map_err(io)?;
-        Self::open(folder)
     }
 
-    /// Opens the index of a folder; postings are mapped, not read.
+    /// Opens the index of a folder. Every file is read once to compare it with the list of checksums;
+    /// postings are then mapped.
     pub fn open(folder: &Path) -> Result<Self> {
         let name = files::name_of(folder);
         let described = folder.join(DESCRIPTION);
@@ -130,9 +134,14 @@ impl Index {
                 ),
             ));
         }
+        checksums::verify(folder)?;
         let description: Description = serde_json::from_str(&text).map_err(damaged)?;
-        let index = tantivy::Index::open_in_dir(folder).map_err(|e| failed(&name, e))?;
-        Self::from_parts(&index, description, name)
+        // Behind right checksums, crafted files may still make tantivy panic.
+        let opened = caught(|| {
+            let index = tantivy::Index::open_in_dir(folder).map_err(|e| failed(&name, e))?;
+            Self::from_parts(&index, description, name.clone())
+        });
+        opened.unwrap_or_else(|panic| Err(Error::format(&name, format!("the index is damaged ({panic})"))))
     }
 
     fn from_parts(index: &tantivy::Index, description: Description, name: String) -> Result<Self> {
@@ -145,7 +154,7 @@ impl Index {
                     format!("documents from {next} on are missing; build it again"),
                 ));
             }
-            next += segment.n_documents;
+            next = segment.first.saturating_add(segment.n_documents);
         }
         if next != description.n_documents {
             return Err(Error::format(
@@ -328,6 +337,7 @@ mod tests {
         Index::build(&folder, &analyser(), &["text"], [["one"]], &Silent).unwrap();
         let described = folder.join(DESCRIPTION);
         let whole = std::fs::read_to_string(&described).unwrap();
+        let list = std::fs::read(folder.join(checksums::LIST)).unwrap();
         for (from, to, expected) in [
             ("\"format_version\": 1", "\"format_version\": 2", "format version 2"),
             ("\"n_documents\": 1", "\"n_documents\": 5", "1 documents instead of 5"),
@@ -336,12 +346,37 @@ mod tests {
             assert!(whole.contains(from), "{whole}");
             std::fs::write(&described, whole.replace(from, to)).unwrap();
             let message = Index::open(&folder).err().unwrap().to_string();
+            assert!(message.contains(expected) || message.contains("checksum differs"), "{message}");
+            std::fs::remove_file(folder.join(checksums::LIST)).unwrap();
+            checksums::seal(&folder).unwrap();
+            let message = Index::open(&folder).err().unwrap().to_string();
             assert!(message.contains(expected), "{message}");
         }
         std::fs::write(&described, &whole).unwrap();
+        std::fs::write(folder.join(checksums::LIST), list).unwrap();
         assert!(Index::open(&folder).is_ok());
         std::fs::write(folder.join("meta.json"), "{").unwrap();
         assert!(Index::open(&folder).is_err());
+    }
+
+    /// Processes have no lock in common where the file system has none.
+    #[test]
+    fn indexes_are_built_side_by_side() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("index");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..5 {
+                        let built =
+                            Index::build(&folder, &analyser(), &["text"], [["one"], ["two"]], &Silent);
+                        assert_eq!(built.unwrap().n_documents(), 2);
+                    }
+                });
+            }
+        });
+        assert_eq!(Index::open(&folder).unwrap().n_documents(), 2);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1);
     }
 
     /// Little memory makes tantivy write several segments; documents keep their numbers.

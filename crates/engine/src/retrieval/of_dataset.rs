@@ -1,36 +1,47 @@
 //! The index of a dataset's documents, kept in the dataset folder.
+//!
+//! ```text
+//! DATASET/index/lock            locked by the process that builds an index
+//! DATASET/index/HASH/           an index, by what decides its content
+//! DATASET/index/.matchrank-*    an unfinished one
+//! ```
 
-use std::path::PathBuf;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
 
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 use super::Index;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, INDEX, LOCK};
 use crate::files;
 use crate::text::Analyser;
 
-/// The index of a dataset's documents under an analyser: opened where it lies in the dataset folder, made
-/// there otherwise, or made in memory where the folder cannot be written.
+/// The index of a dataset's documents under an analyser: opened where it lies in the dataset folder, built
+/// there otherwise, or built in memory where the folder cannot be written. A damaged one is built again.
+/// Of several processes one builds it, and the others wait.
 pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress) -> Result<Index> {
     let fields: Vec<String> = dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
     let folder = index_folder(dataset, analyser, &fields);
+    let n_documents = dataset.manifest.statistics.n_documents;
+    if let Ok(index) = usable(&folder, n_documents) {
+        return Ok(index);
+    }
+    let parent = folder.parent().expect("the index lies in the dataset");
+    let _lock = lock(parent, progress);
     if folder.exists() {
-        match Index::open(&folder) {
-            Ok(index) if u64::from(index.n_documents()) == dataset.manifest.statistics.n_documents => {
-                return Ok(index);
-            }
-            Ok(_) => progress
-                .note(&format!("{}: the index is of other documents; making it again", folder.display())),
-            Err(error) => progress.note(&format!("{error}; making the index again")),
+        match usable(&folder, n_documents) {
+            Ok(index) => return Ok(index),
+            Err(error) => progress.note(&format!("{error}; building the index again")),
         }
-        std::fs::remove_dir_all(&folder).map_err(|e| Error::io(files::name_of(&folder), e))?;
     }
     let mut failure = None;
     let documents = dataset.texts()?.map_while(|text| text.map_err(|error| failure = Some(error)).ok());
-    let parent = folder.parent().expect("the index lies in the dataset");
     let writable = std::fs::create_dir_all(parent).is_ok() && tempfile::tempfile_in(parent).is_ok();
     let index = if writable {
+        if folder.exists() && !folder.join(super::index::DESCRIPTION).is_file() {
+            std::fs::remove_dir_all(&folder).map_err(|e| Error::io(files::name_of(&folder), e))?;
+        }
         Index::build(&folder, analyser, &fields, documents, progress)?
     } else {
         progress.note(&format!("{} cannot be written; the index is kept in memory", parent.display()));
@@ -39,10 +50,34 @@ pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress)
     failure.map_or(Ok(index), Err)
 }
 
+fn usable(folder: &Path, n_documents: u64) -> Result<Index> {
+    let index = Index::open(folder)?;
+    if u64::from(index.n_documents()) != n_documents {
+        return Err(Error::format(files::name_of(folder), "the index is of other documents"));
+    }
+    Ok(index)
+}
+
+/// Waits until no other process builds an index. Without a lock, where the folder cannot be written or its
+/// file system has none, processes build side by side.
+fn lock(folder: &Path, progress: &dyn Progress) -> Option<File> {
+    std::fs::create_dir_all(folder).ok()?;
+    let file = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK)).ok()?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            progress.note(&format!("another process builds an index in {}; waiting", folder.display()));
+            file.lock().ok()?;
+        }
+        Err(TryLockError::Error(_)) => return None,
+    }
+    Some(file)
+}
+
 /// Indexes lie by what decides their content: the documents, the fields and the analyser.
 fn index_folder(dataset: &Dataset, analyser: &Analyser, fields: &[String]) -> PathBuf {
     let content = (&dataset.manifest.content_hash, fields, analyser.params());
     let json = serde_json::to_string(&content).expect("settings are plain data");
     let name = &blake3::hash(json.as_bytes()).to_hex()[..16];
-    dataset.folder().join("index").join(name)
+    dataset.folder().join(INDEX).join(name)
 }

@@ -19,6 +19,7 @@ use super::postings::Postings;
 use super::top_k::{Hit, TopK};
 use crate::matching::TextBm25;
 use crate::text::Bag;
+use crate::unwind::caught;
 
 /// Finds the k best documents of an [`Index`] for a query, by a [`TextBm25`].
 ///
@@ -123,11 +124,21 @@ impl Retriever {
         scratch.scores.resize(WINDOW as usize, 0.0);
         scratch.counts.resize(WINDOW as usize, 0.0);
         scratch.present.resize(WINDOW as usize / 64, 0);
-        for (segment, lengths) in self.index.segments.iter().zip(&self.lengths) {
-            let mut terms = self.terms(query, segment).map_err(|e| self.unreadable(e))?;
-            terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
-            self.search_segment(&mut terms, segment, lengths, &mut scratch, &mut top);
-        }
+        // A mapped file that changes after its checksum was compared may lead anywhere.
+        let searched = caught(|| {
+            for (segment, lengths) in self.index.segments.iter().zip(&self.lengths) {
+                let mut terms = self.terms(query, segment).map_err(|e| self.unreadable(e))?;
+                terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+                self.search_segment(&mut terms, segment, lengths, &mut scratch, &mut top);
+            }
+            Ok(())
+        });
+        searched.unwrap_or_else(|panic| {
+            Err(Error::format(
+                self.index.name(),
+                format!("the index is damaged ({panic}); remove its folder"),
+            ))
+        })?;
         SCRATCH.set(Some(scratch));
         Ok(top.into_hits())
     }

@@ -18,7 +18,6 @@ const POINTS: usize = 50;
 
 /// One point of the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CurvePoint {
     /// Lists seen.
     pub rounds: u64,

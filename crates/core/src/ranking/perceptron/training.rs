@@ -56,7 +56,6 @@ impl PerceptronParams {
 
 /// How training went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PerceptronReport {
     /// Every epoch that was run.
     pub epochs: Vec<EpochFigures>,
@@ -68,7 +67,6 @@ pub struct PerceptronReport {
 
 /// One pass over the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct EpochFigures {
     /// Mean of 1 - measure over the lists, by their weights, each before it was learned from.
     pub loss: f64,

@@ -86,7 +86,6 @@ impl RankSvmParams {
 
 /// How training with a path of lambdas went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PathReport {
     /// Every lambda that was tried.
     pub path: Vec<PathPoint>,

@@ -85,7 +85,6 @@ impl SlamParams {
 
 /// How training went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SlamReport {
     /// Every lambda that was tried.
     pub path: Vec<PathPoint>,

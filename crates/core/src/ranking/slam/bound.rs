@@ -20,7 +20,6 @@ use crate::data::{FeatureLists, List};
 
 /// Bound (23) for one lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct GeneralizationBound {
     /// Number of lists.
     pub n: u64,

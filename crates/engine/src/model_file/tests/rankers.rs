@@ -165,6 +165,25 @@ fn rankers_of_former_versions_keep_their_bytes_and_scores() {
     }
 }
 
+/// A later version may report more of a training.
+#[test]
+fn unknown_fields_of_reports_are_ignored() {
+    fn extend(value: &mut serde_json::Value) {
+        if let Some(fields) = value.as_object_mut() {
+            fields.values_mut().for_each(extend);
+            fields.insert("later".into(), 1.into());
+        }
+        value.as_array_mut().into_iter().flatten().for_each(extend);
+    }
+    for model in rankers() {
+        let mut report = serde_json::to_value(&model.report).unwrap();
+        report.as_object_mut().unwrap().values_mut().for_each(extend);
+        assert!(report.to_string().contains("later"));
+        let report: crate::rankers::RankerReport = serde_json::from_value(report).unwrap();
+        assert_eq!(report, model.report, "{}", model.kind());
+    }
+}
+
 #[test]
 fn every_flip_of_a_ranker_is_an_error() {
     for model in rankers() {

@@ -200,7 +200,6 @@ const HIGHEST_GRADE: f32 = 30.0;
 
 /// How growing went.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct BoostedReport {
     /// The validation figure of the first 1, 2, ... trees; empty where nothing was validated on.
     pub validation: Vec<f64>,

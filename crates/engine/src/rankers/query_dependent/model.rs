@@ -32,7 +32,6 @@ pub enum QuerySource {
 
 /// One lambda of the training, and what it gave on validation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LambdaTrial {
     /// lambda.
     pub lambda: f64,

@@ -1,0 +1,164 @@
+//! Pairs of queries and documents: training responses, impressions, judgments.
+//!
+//! Row numbers and values are checked as they are read: whoever holds a pair may index by it.
+
+use std::path::Path;
+
+use arrow_array::{Array, Float32Array, RecordBatch, UInt8Array, UInt32Array};
+use matchrank_core::{Error, Result};
+
+use super::{Dataset, Holdout, JUDGMENTS, RESPONSES, SKIPPED, tables};
+use crate::files;
+
+/// A training pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Response {
+    /// Row of the query.
+    pub query: u32,
+    /// Row of the document.
+    pub document: u32,
+    /// Clicks, or a grade.
+    pub response: f32,
+}
+
+/// Where a document was shown for a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Impression {
+    /// Row of the query.
+    pub query: u32,
+    /// Row of the document.
+    pub document: u32,
+    /// Mean position, counted from 1.
+    pub position: f32,
+}
+
+/// A judged pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// Row of the query.
+    pub query: u32,
+    /// Row of the document.
+    pub document: u32,
+    /// Grade; 1 for a held-out click.
+    pub grade: f32,
+    /// Held-out clicks behind it; 0 where a person judged.
+    pub clicks: f32,
+}
+
+impl Dataset {
+    /// The training pairs.
+    pub fn responses(&self) -> Result<Vec<Response>> {
+        let path = self.folder.join(RESPONSES);
+        let mut responses = Vec::new();
+        for batch in self.batches(RESPONSES, Some(&["query", "document", "response"]))? {
+            let batch = &batch?;
+            let (queries, documents) = self.row_numbers(&path, batch)?;
+            let values: &Float32Array = tables::column(&path, batch, "response")?;
+            check_values(&path, "response", values, |value| value >= 0.0)?;
+            responses.extend((0..batch.num_rows()).map(|i| Response {
+                query: queries.value(i),
+                document: documents.value(i),
+                response: values.value(i),
+            }));
+        }
+        Ok(responses)
+    }
+
+    /// Training pairs that were shown above a clicked document, or next below the last one, and not clicked; none
+    /// where the log has no positions.
+    pub fn skipped(&self) -> Result<Vec<Impression>> {
+        if self.manifest.tables.contains_key(SKIPPED) { self.impressions(SKIPPED) } else { Ok(Vec::new()) }
+    }
+
+    /// Training pairs with a click, where their positions are known.
+    pub fn clicked_positions(&self) -> Result<Vec<Impression>> {
+        self.impressions(RESPONSES)
+    }
+
+    fn impressions(&self, table: &str) -> Result<Vec<Impression>> {
+        let path = self.folder.join(table);
+        let mut impressions = Vec::new();
+        for batch in self.batches(table, Some(&["query", "document", "position"]))? {
+            let batch = &batch?;
+            let (queries, documents) = self.row_numbers(&path, batch)?;
+            let positions: &Float32Array = tables::nullable_column(&path, batch, "position")?;
+            check_values(&path, "position", positions, |position| position > 0.0)?;
+            impressions.extend((0..batch.num_rows()).filter(|&i| positions.is_valid(i)).map(|i| {
+                Impression {
+                    query: queries.value(i),
+                    document: documents.value(i),
+                    position: positions.value(i),
+                }
+            }));
+        }
+        Ok(impressions)
+    }
+
+    /// The judged pairs of one holdout, sorted by (query, document).
+    pub fn judgments(&self, holdout: Holdout) -> Result<Vec<Judged>> {
+        let path = self.folder.join(JUDGMENTS);
+        let mut judgments: Vec<Judged> = Vec::new();
+        for batch in self.batches(JUDGMENTS, None)? {
+            let batch = &batch?;
+            let splits: &UInt8Array = tables::column(&path, batch, "split")?;
+            let (queries, documents) = self.row_numbers(&path, batch)?;
+            let grades: &Float32Array = tables::column(&path, batch, "grade")?;
+            let clicks: &Float32Array = tables::column(&path, batch, "clicks")?;
+            check_values(&path, "grade", grades, |_| true)?;
+            check_values(&path, "clicks", clicks, |value| value >= 0.0)?;
+            if let Some(split) = splits.values().iter().find(|&&split| split > Holdout::Test as u8) {
+                return Err(impossible(&path, "split", split));
+            }
+            judgments.extend((0..batch.num_rows()).filter(|&i| splits.value(i) == holdout as u8).map(|i| {
+                Judged {
+                    query: queries.value(i),
+                    document: documents.value(i),
+                    grade: grades.value(i),
+                    clicks: clicks.value(i),
+                }
+            }));
+        }
+        judgments.sort_unstable_by_key(|j| (j.query, j.document));
+        let key = |judged: &Judged| (judged.query, judged.document);
+        if let Some(pair) = judgments.windows(2).find(|pair| key(&pair[0]) == key(&pair[1])) {
+            let Judged { query, document, .. } = pair[0];
+            let message = format!(
+                "judges document {document} of query {query} twice ({}); ingest again",
+                holdout.name()
+            );
+            return Err(Error::format(files::name_of(&path), message));
+        }
+        Ok(judgments)
+    }
+
+    /// The columns `query` and `document`, whose numbers are rows of the tables of queries and documents.
+    fn row_numbers<'b>(
+        &self,
+        path: &Path,
+        batch: &'b RecordBatch,
+    ) -> Result<(&'b UInt32Array, &'b UInt32Array)> {
+        let statistics = &self.manifest.statistics;
+        let column = |name, n_rows: u64| -> Result<&UInt32Array> {
+            let numbers: &UInt32Array = tables::column(path, batch, name)?;
+            match numbers.values().iter().find(|&&number| u64::from(number) >= n_rows) {
+                Some(number) => Err(impossible(path, name, number)),
+                None => Ok(numbers),
+            }
+        };
+        Ok((column("query", statistics.n_queries)?, column("document", statistics.n_documents)?))
+    }
+}
+
+fn check_values(path: &Path, name: &str, values: &Float32Array, fits: impl Fn(f32) -> bool) -> Result<()> {
+    match values.iter().flatten().find(|&value| !(value.is_finite() && fits(value))) {
+        Some(value) => Err(impossible(path, name, value)),
+        None => Ok(()),
+    }
+}
+
+fn impossible(path: &Path, column: &str, value: impl std::fmt::Display) -> Error {
+    Error::format(
+        files::name_of(path),
+        format!("holds {value} in the column '{column}', which is out of range; ingest again"),
+    )
+}

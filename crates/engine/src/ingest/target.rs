@@ -1,0 +1,119 @@
+//! Where `ingest` writes: a folder beside its place, which it takes when it is complete.
+
+use std::path::{Path, PathBuf};
+
+use matchrank_core::{Error, Result};
+
+use super::IngestParams;
+use crate::dataset::replace::{former_name, parent_of, put_in_place};
+use crate::dataset::{MANIFEST, foreign_file};
+use crate::files;
+
+/// Place of the dataset and the unfinished folder beside it.
+pub(super) struct Target {
+    /// Name of the place as the user gave it.
+    out: PathBuf,
+    /// The same, with links followed.
+    place: PathBuf,
+    replace: bool,
+    temporary: tempfile::TempDir,
+}
+
+impl Target {
+    /// Checks the place and makes the unfinished folder. A dataset in the place is replaced only with
+    /// `replace`, and only where nothing else lies in its folder.
+    pub(super) fn prepare(out: &Path, params: &IngestParams, replace: bool) -> Result<Self> {
+        let name = files::name_of(out);
+        // A link stays, and the folder it names is replaced.
+        let place = match out.canonicalize() {
+            Ok(place) => place,
+            Err(_) if out.is_symlink() => {
+                return Err(Error::format(name, "is a link to a folder that does not exist; make it first"));
+            }
+            Err(_) => out.to_owned(),
+        };
+        if place.exists() {
+            check_place(out, replace)?;
+            let inside = |file: &&PathBuf| file.canonicalize().is_ok_and(|file| file.starts_with(&place));
+            if let Some(input) = params.files().find(inside) {
+                return Err(Error::format(
+                    files::name_of(input),
+                    format!("lies in {name}, which is to be replaced; move it away first"),
+                ));
+            }
+        }
+        let parent = parent_of(&place);
+        let io = |e| Error::io(files::name_of(&parent), e);
+        std::fs::create_dir_all(&parent).map_err(io)?;
+        let temporary =
+            tempfile::Builder::new().prefix(".matchrank-ingest-").tempdir_in(&parent).map_err(io)?;
+        let target = Self { out: out.to_owned(), place, replace, temporary };
+        // Inside, with the permissions of any new folder: a temporary one is private.
+        std::fs::create_dir(target.unfinished()).map_err(io)?;
+        if let Ok(former) = target.place.metadata() {
+            std::fs::set_permissions(target.unfinished(), former.permissions()).map_err(io)?;
+        }
+        Ok(target)
+    }
+
+    /// The folder to write the dataset to.
+    pub(super) fn unfinished(&self) -> PathBuf {
+        self.temporary.path().join("dataset")
+    }
+
+    /// A folder for files that are not part of the dataset.
+    pub(super) fn scratch(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Puts the finished dataset in its place. A former one is whole until then, and removed afterwards.
+    pub(super) fn put_in_place(self) -> Result<()> {
+        if self.place.exists() {
+            // Reading took a while, and somebody may have put a file or a dataset there.
+            check_place(&self.out, self.replace)?;
+        }
+        let name = files::name_of(&self.out);
+        let unfinished = self.unfinished();
+        put_in_place(&unfinished, &self.place).map_err(|e| Error::io(&name, e))?;
+        // Even a file of the last moment is not removed with the former dataset.
+        if unfinished.join(MANIFEST).is_file()
+            && let Some(foreign) = foreign_file(&unfinished)?
+        {
+            let former = former_name(&self.place);
+            std::fs::rename(&unfinished, &former).map_err(|e| {
+                let _ = self.temporary.keep();
+                Error::io(files::name_of(&foreign), e)
+            })?;
+            let message = format!(
+                "was replaced; files that were put into it meanwhile are in {}",
+                files::name_of(&former)
+            );
+            return Err(Error::format(name, message));
+        }
+        Ok(())
+    }
+}
+
+fn check_place(place: &Path, replace: bool) -> Result<()> {
+    let name = files::name_of(place);
+    if !place.join(MANIFEST).is_file() {
+        let is_empty = place.read_dir().is_ok_and(|mut entries| entries.next().is_none());
+        return match is_empty {
+            true => Ok(()),
+            false => Err(Error::format(name, "exists and is not a dataset; choose another folder")),
+        };
+    }
+    if !replace {
+        return Err(Error::format(
+            name,
+            "is a dataset already; choose another folder, or replace it with --force",
+        ));
+    }
+    match foreign_file(place)? {
+        Some(foreign) => Err(Error::format(
+            files::name_of(&foreign),
+            "is no part of the dataset, which is to be replaced; move it away first",
+        )),
+        None => Ok(()),
+    }
+}
