@@ -17,11 +17,13 @@ from pathlib import Path
 import kills
 import workspace
 from checks import Program, crash, digest, error_names, leftovers, not_finite, snapshot
-from containers import seal_dataset
+from containers import seal_dataset, seal_index
 from mutate import ANY, SAID, SAME, mutate
+from readers import line
 
 #: Share of the inputs of each group of readers.
-WEIGHTS = {"models": 24, "tables": 14, "manifest": 5, "index": 8, "comparison": 8, "clicks": 8, "LETOR": 8, "judgments": 4, "runs": 3}
+WEIGHTS = {"models": 24, "tables": 14, "manifest": 6, "index": 7, "comparison": 8, "clicks": 8, "LETOR": 8, "judgments": 4,
+           "runs": 3}
 #: Ways to put something else in the place of a file, each one in a hundred.
 PLACES = ["folder", "link", "dangling link", "missing", "other name"]
 
@@ -35,7 +37,8 @@ def main():
         return replay(options.replay, program, space, work)
     started = time.time()
     failures, table = [], defaultdict(Counter)
-    jobs = [("input", options.seed, i) for i in range(options.inputs)] + [("kill", options.seed, i) for i in range(options.kills)]
+    jobs = [("input", options.seed, i) for i in range(options.inputs)]
+    jobs += [("kill", options.seed, i) for i in range(options.kills)]
     context = multiprocessing.get_context("fork")
     with context.Pool(options.jobs, initializer=begin, initargs=(program, space, work)) as pool:
         for done, (identity, row, outcome, found) in enumerate(pool.imap_unordered(attempt, jobs, chunksize=4), 1):
@@ -43,7 +46,8 @@ def main():
             table[row]["failures"] += bool(found)
             failures += [(identity, row, *failure) for failure in found]
             if done % 500 == 0:
-                print(f"{done} of {len(jobs)}, {len(failures)} failures, {time.time() - started:.0f} s", file=sys.stderr, flush=True)
+                seconds = time.time() - started
+                print(f"{done} of {len(jobs)}, {len(failures)} failures, {seconds:.0f} s", file=sys.stderr, flush=True)
     if snapshot(space.path) != space.snapshot:
         failures.append(("workspace", "all", "a shared input was changed", "", ""))
     report(table, failures, work, space)
@@ -63,7 +67,7 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time [2]")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds a command may take [60]")
     parser.add_argument("--memory", type=int, default=4096, help="MiB of address space a command may take [4096]")
-    parser.add_argument("--work", help="folder for the workspace and for what failed [a temporary one, removed where nothing failed]")
+    parser.add_argument("--work", help="folder for the workspace and what failed [a temporary one, removed if all passed]")
     parser.add_argument("--replay", metavar="ID", help="run one case again, with --work of the run that reported it")
     return parser.parse_args()
 
@@ -83,7 +87,6 @@ def prepare(program, work, seed):
             sys.exit(f"the workspace cannot be made: {' '.join(argv)}\n{end.text()}")
 
     space = workspace.make(run, work / "workspace")
-    space.references = {}
     for reader in space.readers:
         for command in reader.commands:
             folder = place(reader, space, scratch / "reference", "plain", (space.path / reader.source).read_bytes())
@@ -111,7 +114,7 @@ class Case:
         self.path, self.out, self.space, self.names, self.target = path, path / "out", space, names, target
 
     def line(self, command):
-        return workspace.line(command, **self.names)
+        return line(command, **self.names)
 
     def printed(self, end):
         """Standard output without the name of the case."""
@@ -172,8 +175,9 @@ def attack(program, space, path, seed, index):
         expectation = ANY
     case = place(reader, space, path, how, data)
     protected = reader.protected and how != "other name" and mutation not in ("edit_array", "edit_metadata", "repaired_bytes")
-    if reader.folder == "data" and reader.group in ("tables", "manifest") and how == "plain" and rng.random() < 0.5:
-        protected, mutation = not seal_dataset(path / "data"), mutation + ", sealed"
+    if reader.folder == "data" and how == "plain" and rng.random() < (0.2 if reader.group == "index" else 0.5):
+        sealed = seal_index(case.target.parent) if reader.group == "index" else seal_dataset(path / "data")
+        protected, mutation = protected and not sealed, mutation + ", sealed" * sealed
     before = {name: value for name, value in snapshot(path).items() if not name.startswith(os.fsencode(case.out))}
     end = program.run(case.line(command), path)
     code, files, out, notes = space.references[reader.name, command]
@@ -205,7 +209,8 @@ def attack(program, space, path, seed, index):
     outcome = {0: "accepted", 1: "accepted", 2: "error"}.get(end.code, "crashed")
     if found:
         (path / "command").write_text(" ".join(end.argv).encode("utf-8", "replace").decode() + "\n")
-        (path / "failure.json").write_text(json.dumps({"reader": reader.name, "mutation": mutation, "found": found, "code": end.code}, indent=1))
+        failure = {"reader": reader.name, "mutation": mutation, "found": found, "code": end.code}
+        (path / "failure.json").write_text(json.dumps(failure, indent=1))
     else:
         shutil.rmtree(path)
     identity = path.name
@@ -219,12 +224,12 @@ def rebuilt(name, reader):
 
 def report(table, failures, work, space):
     """What happened, per group of readers, and every kind of failure once."""
-    columns = ["inputs", "error", "accepted", "crashed", "failures"]
-    print(f"{'':24}" + "".join(f"{name:>10}" for name in columns))
+    columns = ["runs", "error", "accepted", "crashed", "finished", "ended", "failures"]
+    print(f"{'':30}" + "".join(f"{name:>10}" for name in columns))
     for row in sorted(table):
         counts = table[row]
-        counts["inputs"] = sum(counts[name] for name in ("error", "accepted", "crashed"))
-        print(f"{row:24}" + "".join(f"{counts[name]:>10}" for name in columns))
+        counts["runs"] = sum(counts[name] for name in columns[1:-1])
+        print(f"{row:30}" + "".join(f"{counts[name] or '':>10}" for name in columns))
     kinds = defaultdict(list)
     for identity, row, kind, detail, command in failures:
         kinds[kind if kind.startswith("panic") else f"{row}: {kind}"].append((identity, detail, command))

@@ -39,8 +39,8 @@ class Program:
         streams = [Path(folder) / "stdout", Path(folder) / "stderr"]
         with open(streams[0], "wb") as out, open(streams[1], "wb") as err:
             started = time.monotonic()
-            child = subprocess.Popen([*prefix, self.path, "--threads", "1", *argv], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                     env=environment, start_new_session=True, preexec_fn=limit)
+            child = subprocess.Popen([*prefix, self.path, "--threads", "1", *argv], cwd=folder, env=environment, stdout=out,
+                                     stderr=err, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
             over = []
 
             def late():

@@ -5,6 +5,7 @@ computed again. Python has no BLAKE3, so a plain one is here; it hashes about 0.
 """
 
 import json
+import re
 import struct
 
 IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
@@ -106,15 +107,32 @@ def zstd_bomb(prefix, byte, count):
 
 
 def seal_dataset(folder):
-    """Makes the hashes of a dataset's manifest right. Returns whether it could: a manifest may be beyond reading."""
+    """Makes the hashes in a dataset's manifest right. Returns whether that could be done."""
     path = folder / "manifest.json"
     try:
         manifest = json.loads(path.read_bytes())
         for name, info in manifest["tables"].items():
             data = (folder / name).read_bytes()
             info["blake3"], info["bytes"] = blake3(data), len(data)
-        text = json.dumps(manifest, indent=2, ensure_ascii=False)
-        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        if manifest.pop("manifest_hash", None):
+            manifest["manifest_hash"] = blake3(_compact(manifest))
+        path.write_bytes(json.dumps(manifest, indent=2, ensure_ascii=False).encode())
         return True
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def seal_index(folder):
+    """Makes the list of checksums of an index right. Returns whether there is one."""
+    path = folder / "checksums.json"
+    if not path.exists():
+        return False
+    files = {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file != path and file.is_file()}
+    path.write_text(json.dumps({name: {"bytes": len(data), "blake3": blake3(data)} for name, data in files.items()}))
+    return True
+
+
+def _compact(value):
+    """JSON without blanks, with numbers as Rust writes them."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return re.sub(r"(\d)e([+-])0*(\d)", lambda m: f"{m[1]}e{m[2].strip('+')}{m[3]}", text).encode()

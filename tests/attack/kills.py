@@ -7,15 +7,14 @@ at a random time, by SIGKILL at every rename, sync and removal (strace injects i
 
 import hashlib
 import json
-import os
 import random
 import shutil
 import signal
 from dataclasses import dataclass
-from pathlib import Path
 
-import workspace
-from checks import crash, leftovers, snapshot
+from checks import crash, leftovers
+from readers import line
+from workspace import write_json_lines
 
 CALLS = "rename,renameat,renameat2,fsync,fdatasync,unlink,unlinkat,rmdir,mkdir,mkdirat,link,linkat"
 MODES = ["kill", "strace", "strace", "interrupt", "terminate"]
@@ -37,43 +36,55 @@ class Target:
     goes_on: bool = False
 
 
-RANK = "rank --model {W}/big/bm25.model --data {W}/big/data"
-INGEST = "ingest --clicks {W}/big/log/clicks.csv --documents {W}/big/log/documents.jsonl --queries {W}/big/log/queries.tsv --text title,url " \
-         "--judgments validation={W}/big/log/validation.qrels --judgments test={W}/big/log/test.qrels --force --out {C}/data"
+B = "--data {W}/big/data"
+RANK = f"rank --model {{W}}/big/bm25.model {B}"
+INGEST = ("ingest --clicks {W}/big/log/clicks.csv --documents {W}/big/log/documents.jsonl --queries {W}/big/log/queries.tsv "
+          "--text title,url --judgments validation={W}/big/log/validation.qrels --judgments test={W}/big/log/test.qrels "
+          "--force --out {C}/data")
+SVM = "train ranksvm --letor {W}/big/train.txt --out {C}/m"
+BM25 = f"train bm25 {B} --out {{C}}/m"
+LISTS = "--letor {W}/big/train.txt --validation {W}/big/test.txt"
+GIVEN = "--set margin=0.5 --set c=0.5 --set lambda=0.001"
+SYNONYMS = "export synonyms {W}/sparse-preference.model"
+OPEN = "inspect {C}/m"
 TARGETS = [
-    Target("ingest", INGEST, INGEST + " --min-clicks 2 --ngrams 2", ["data"], "rank --model {W}/big/bm25.model --data {C}/data --out {C}/check.run"),
-    Target("train rmls", "train rmls --set d=5 --data {W}/big/data --out {C}/m", "train rmls --set d=50 --data {W}/big/data --out {C}/m", ["m"], "inspect {C}/m"),
-    Target("train sparse-preference", "train bm25 --data {W}/big/data --out {C}/m",
-           "train sparse-preference --set tuples=3000 --set margin=0.5 --set c=0.5 --set lambda=0.001 --checkpoint 0 --data {W}/big/data --out {C}/m",
-           ["m"], "inspect {C}/m", partial=True),
-    Target("train perceptron", "train ranksvm --letor {W}/big/train.txt --out {C}/m",
-           "train perceptron --letor {W}/big/train.txt --validation {W}/big/test.txt --curve {C}/curve.csv --out {C}/m", ["m", "curve.csv"], "inspect {C}/m"),
-    Target("train slam", "train ranksvm --letor {W}/big/train.txt --out {C}/m",
-           "train slam --letor {W}/big/train.txt --validation {W}/big/test.txt --out {C}/m", ["m"], "inspect {C}/m"),
-    Target("train stack", "train bm25 --data {W}/big/data --out {C}/m", "train stack --of {W}/big/bm25.model {W}/big/pls.model --data {W}/big/data --out {C}/m",
-           ["m"], "inspect {C}/m"),
-    Target("update tuples", "train sparse-preference --set tuples=300 --set margin=0.5 --set c=0.5 --set lambda=0.001 --data {W}/big/data --out {C}/m",
-           "update {C}/m --tuples {W}/big/tuples.tsv --data {W}/big/data --checkpoint 0 --out {C}/m", ["m"], "inspect {C}/m", partial=True, goes_on=True),
-    Target("update lists", "train perceptron --letor {W}/train.txt --out {C}/m", "update {C}/m --lists {W}/big/lists.jsonl --checkpoint 0 --out {C}/m", ["m"],
-           "inspect {C}/m", partial=True, goes_on=True),
+    Target("ingest", INGEST, INGEST + " --min-clicks 2 --ngrams 2", ["data"],
+           "rank --model {W}/big/bm25.model --data {C}/data --out {C}/check.run"),
+    Target("train rmls", f"train rmls --set d=5 {B} --out {{C}}/m", f"train rmls --set d=50 {B} --out {{C}}/m", ["m"], OPEN),
+    Target("train sparse-preference", BM25,
+           f"train sparse-preference --set tuples=3000 {GIVEN} --checkpoint 0 {B} --out {{C}}/m", ["m"], OPEN, partial=True),
+    Target("train perceptron", SVM, f"train perceptron {LISTS} --curve {{C}}/curve.csv --out {{C}}/m",
+           ["m", "curve.csv"], OPEN),
+    Target("train slam", SVM, f"train slam {LISTS} --out {{C}}/m", ["m"], OPEN),
+    Target("train stack", BM25, f"train stack --of {{W}}/big/bm25.model {{W}}/big/pls.model {B} --out {{C}}/m", ["m"], OPEN),
+    Target("update tuples", f"train sparse-preference --set tuples=300 {GIVEN} {B} --out {{C}}/m",
+           f"update {{C}}/m --tuples {{W}}/big/tuples.tsv {B} --checkpoint 0 --out {{C}}/m", ["m"], OPEN,
+           partial=True, goes_on=True),
+    Target("update lists", "train perceptron --letor {W}/train.txt --out {C}/m",
+           "update {C}/m --lists {W}/big/lists.jsonl --checkpoint 0 --out {C}/m", ["m"], OPEN, partial=True, goes_on=True),
     Target("rank", RANK + " --split validation --out {C}/r.run", RANK + " --out {C}/r.run", ["r.run"]),
     Target("rank, compressed", RANK + " --split validation --out {C}/r.run.gz", RANK + " --out {C}/r.run.gz", ["r.run.gz"]),
-    Target("features", "features --data {W}/big/data --of {W}/big/bm25.model --out {C}/f.txt",
-           "features --data {W}/big/data --of {W}/big/bm25.model {W}/big/pls.model --out {C}/f.txt --names {C}/names", ["f.txt", "names"]),
-    Target("export synonyms", "export synonyms {W}/sparse-preference.model --threshold 0.1 --out {C}/s", "export synonyms {W}/sparse-preference.model --threshold 0.01 --out {C}/s", ["s"]),
+    Target("features", f"features {B} --of {{W}}/big/bm25.model --out {{C}}/f.txt",
+           f"features {B} --of {{W}}/big/bm25.model {{W}}/big/pls.model --out {{C}}/f.txt --names {{C}}/names",
+           ["f.txt", "names"]),
+    Target("export synonyms", SYNONYMS + " --threshold 0.1 --out {C}/s", SYNONYMS + " --threshold 0.01 --out {C}/s", ["s"]),
     Target("export query-vectors", "export query-vectors {W}/pls.model --queries {W}/queries.tsv --out {C}/v",
            "export query-vectors {W}/big/pls.model --queries {W}/big/log/queries.tsv --out {C}/v", ["v"]),
-    Target("compare", "compare --data {W}/big/data --models bm25 --trials 1 --out {C}/c", "compare --data {W}/big/data --models bm25,pls,random-walk,pls+bm25 --trials 2 --out {C}/c",
-           ["c"], "report {C}/c --data {W}/big/data --out {C}/check.html", partial=True),
-    Target("tune", "train bm25 --data {W}/big/data --out {C}/m", "tune pls --data {W}/big/data --trials 3 --trace {C}/trace.jsonl --out {C}/m", ["m"], "inspect {C}/m"),
-    Target("report", "export synonyms {W}/sparse-preference.model --out {C}/r.html", "report {W}/comparison --data {W}/data --out {C}/r.html", ["r.html"]),
+    Target("compare", f"compare {B} --models bm25 --trials 1 --out {{C}}/c",
+           f"compare {B} --models bm25,pls,random-walk,pls+bm25 --trials 2 --out {{C}}/c", ["c"],
+           f"report {{C}}/c {B} --out {{C}}/check.html", partial=True),
+    Target("tune", BM25, f"tune pls {B} --trials 3 --trace {{C}}/trace.jsonl --out {{C}}/m", ["m"], OPEN),
+    Target("report", SYNONYMS + " --out {C}/r.html", "report {W}/comparison --data {W}/data --out {C}/r.html", ["r.html"]),
 ]
 
 
 def prepare(program, space, run):
-    """The larger dataset, and for each target what was there, what comes out, how long it takes, and how many calls it makes."""
+    """The larger dataset, and for each target what was there, what comes out, its seconds and its system calls."""
     big = space.path / "big"
-    go = lambda template: run(workspace.line(template, W=space.path, C=big))
+
+    def go(template):
+        run(words(template, space, big))
+
     go("simulate clicks --queries 1000 --documents 1500 --words 1500 --topics 10 --concepts 200 --judged 120 --out {C}/log")
     go(INGEST.replace("--force ", ""))
     go("train bm25 --data {C}/data --out {C}/bm25.model")
@@ -81,27 +92,28 @@ def prepare(program, space, run):
     for split, name in (("validation", "train"), ("test", "test")):
         go(f"features --data {{C}}/data --of {{C}}/bm25.model {{C}}/pls.model --split {split} --out {{C}}/{name}.txt")
     queries = [row.split("\t")[1] for row in (big / "log" / "queries.tsv").read_text().splitlines()]
-    (big / "tuples.tsv").write_text("".join(f"{queries[i % len(queries)]}\td{i * 7 % 1500}\td{(i * 11 + 3) % 1500}\n" for i in range(3000)))
-    lists = ({"query": f"q{i}", "documents": [{"grade": (i + j) % 3, "features": [j * 0.5, i % 7, 0.25 * j, 1]} for j in range(6)]} for i in range(4000))
-    (big / "lists.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lists))
+    tuples = (f"{queries[i % len(queries)]}\td{i * 7 % 1500}\td{(i * 11 + 3) % 1500}\n" for i in range(3000))
+    (big / "tuples.tsv").write_text("".join(tuples))
+    write_json_lines(big / "lists.jsonl", ({"query": f"q{i}", "documents": [
+        {"grade": (i + j) % 3, "features": [j * 0.5, i % 7, 0.25 * j, 1]} for j in range(6)]} for i in range(4000)))
     space.traced = bool(shutil.which("strace"))
     if not space.traced:
         print("strace is not installed; commands are not killed at their system calls", flush=True)
-    space.targets = {}
     for target in TARGETS:
         home = space.path / "kills" / target.name.replace(" ", "-").replace(",", "")
         (home / "C").mkdir(parents=True)
-        former = program.run(line(target.former, space, home / "C"), home)
+        former = program.run(words(target.former, space, home / "C"), home)
         if former.code not in (0, 1):
             raise SystemExit(f"the workspace cannot be made: {target.former}\n{former.text()}")
         shutil.copytree(home / "C", home / "after", symlinks=True)
-        end = program.run(line(target.command, space, home / "after"), home)
+        end = program.run(words(target.command, space, home / "after"), home)
         if end.code not in (0, 1):
             raise SystemExit(f"the workspace cannot be made: {target.command}\n{end.text()}")
         calls = 0
         if space.traced:
             shutil.copytree(home / "C", home / "traced", symlinks=True)
-            program.run(line(target.command, space, home / "traced"), home, prefix=["strace", "-f", "-qq", "-o", str(home / "calls"), "-e", f"trace={CALLS}"])
+            trace = ["strace", "-f", "-qq", "-o", str(home / "calls"), "-e", f"trace={CALLS}"]
+            program.run(words(target.command, space, home / "traced"), home, prefix=trace)
             calls = len((home / "calls").read_text().splitlines())
             shutil.rmtree(home / "traced")
         states = [[state(home / folder / output) for output in target.outputs] for folder in ("C", "after")]
@@ -109,8 +121,8 @@ def prepare(program, space, run):
         space.targets[target.name] = (home / "C", states, end.seconds, calls)
 
 
-def line(template, space, case):
-    return workspace.line(template, W=space.path, C=case)
+def words(template, space, case):
+    return line(template, W=space.path, C=case)
 
 
 def state(path):
@@ -141,16 +153,18 @@ def attempt(program, space, path, seed, index):
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(home, path / "C", symlinks=True)
     case = path / "C"
-    argv, prefix, stop, moment = line(target.command, space, case), (), None, ""
+    argv, prefix, stop, moment = words(target.command, space, case), (), None, ""
     if mode == "strace":
-        prefix = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={CALLS}", "-e", f"inject={CALLS}:signal=KILL:when={k}"]
+        inject = f"inject={CALLS}:signal=KILL:when={k}"
+        prefix = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={CALLS}", "-e", inject]
         moment = f"call {k} of {calls}"
     else:
         stop = (rng.random() * seconds, ENDS[mode][0] if mode in ENDS else signal.SIGKILL)
         moment = f"after {stop[0]:.3f} of {seconds:.3f} s"
     end = program.run(argv, path, stop, prefix)
     found = [] if mode not in ENDS and end.code in (-9, 137) else list(crash(end, program.memory))
-    found = [failure for failure in found if not failure[0].startswith(("signal SIGINT", "signal SIGTERM", "exit code 130", "exit code 143"))]
+    expected = ("signal SIGINT", "signal SIGTERM", "exit code 130", "exit code 143") if mode in ENDS else ()
+    found = [failure for failure in found if not failure[0].startswith(expected)]
     if mode in ENDS and end.code not in (0, *ENDS[mode][1]):
         found.append((f"exit code {end.code} after {mode}", end.text().strip()[-200:]))
     now = [state(case / output) for output in target.outputs]
@@ -162,7 +176,7 @@ def attempt(program, space, path, seed, index):
         elif end.code == 0 and mode in ENDS and has != will and not target.partial:
             found.append(("interrupted with exit code 0", f"{output} is not the new one"))
     if target.opens and (case / target.outputs[0]).exists():
-        opened = program.run(line(target.opens, space, case), path)
+        opened = program.run(words(target.opens, space, case), path)
         if opened.code not in (0, 1):
             found.append(("output does not open", opened.text().strip()[-300:]))
         found += crash(opened, program.memory)
@@ -179,7 +193,8 @@ def attempt(program, space, path, seed, index):
     details = [(kind, f"{mode} {moment}: {detail}", target.command) for kind, detail in found]
     if found:
         (path / "command").write_text(" ".join([*prefix, *argv]) + "\n")
-        (path / "failure.json").write_text(json.dumps({"target": target.name, "mode": mode, "moment": moment, "found": found}, indent=1))
+        failure = {"target": target.name, "mode": mode, "moment": moment, "found": found}
+        (path / "failure.json").write_text(json.dumps(failure, indent=1))
     else:
         shutil.rmtree(path)
-    return path.name, f"kill: {target.name}", "accepted" if end.code in (0, 1) else "crashed" if mode not in ENDS else "error", details
+    return path.name, f"kill: {target.name}", "finished" if end.code in (0, 1) else "ended", details
