@@ -17,7 +17,13 @@ mkdir -p "$out"
 # Mutants are built and thrown away by the hundred: little optimisation, no debug information.
 export CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_OPT_LEVEL=1 CARGO_PROFILE_TEST_DEBUG=0
 unset CARGO_TARGET_DIR
-mutants() { nice -n 19 cargo mutants -p matchrank-core --no-shuffle --jobs 1 --timeout "${TIMEOUT:-120}" --output "$out/$name" "$@" || [ $? -le 3 ]; }
+mutants() {
+  local code=0
+  nice -n 19 cargo mutants -p matchrank-core --no-shuffle --baseline skip --jobs 1 --timeout "${TIMEOUT:-120}" \
+    --output "$out/$name" "$@" || code=$?
+  # 2: some survived, 3: some took too long; all else is a failure of the tool.
+  [ "$code" = 0 ] || [ "$code" = 2 ] || [ "$code" = 3 ]
+}
 
 survivors=()
 for what in "$@"; do
@@ -25,13 +31,15 @@ for what in "$@"; do
   rm -rf "${out:?}/$name"
   mkdir -p "$out/$name"
   if [[ $what =~ ^[0-9]+/[0-9]+$ ]]; then
-    mutants --shard "$what" --baseline skip
+    mutants --shard "$what" -- --lib --tests
   else
     module=${what#crates/core/src/}
     module=${module%.rs}
     module=${module%/mod}
-    mutants --file "$what" --baseline skip -- --lib "${module//\//::}"
-    mutants --file "$what" --baseline skip --iterate
+    # A file without tests of its own has them beside it.
+    grep -q 'mod tests' "$what" || module=${module%/*}
+    mutants --file "$what" -- --lib "${module//\//::}"
+    mutants --file "$what" --iterate -- --lib --tests
   fi
   mapfile -t -O "${#survivors[@]}" survivors < "$out/$name/mutants.out/missed.txt"
 done

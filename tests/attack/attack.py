@@ -82,7 +82,7 @@ def prepare(program, work, seed):
     scratch.mkdir(exist_ok=True)
 
     def run(argv):
-        end = program.run([*argv, "--seed", str(seed)], scratch)
+        end = program.run([*argv, *(["--seed", str(seed)] if argv[0] == "simulate" else [])], scratch)
         if end.code != 0:
             sys.exit(f"the workspace cannot be made: {' '.join(argv)}\n{end.text()}")
 
