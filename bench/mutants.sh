@@ -19,7 +19,7 @@ export CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TES
 unset CARGO_TARGET_DIR
 mutants() {
   local code=0
-  nice -n 19 cargo mutants -p matchrank-core --no-shuffle --baseline skip --jobs 1 --timeout "${TIMEOUT:-120}" \
+  nice -n "${NICE:-19}" cargo mutants -p matchrank-core --no-shuffle --baseline skip --jobs 1 --timeout "${TIMEOUT:-120}" \
     --output "$out/$name" "$@" || code=$?
   # 2: some survived, 3: some took too long; all else is a failure of the tool.
   [ "$code" = 0 ] || [ "$code" = 2 ] || [ "$code" = 3 ]

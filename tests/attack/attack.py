@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import kills
@@ -32,7 +33,7 @@ def main():
     options = arguments()
     work = Path(options.work or tempfile.mkdtemp(prefix="matchrank-attack-")).resolve()
     program = Program(str(Path(options.program).resolve()), options.timeout, options.memory << 20)
-    space = prepare(program, work, options.seed)
+    space = prepare(replace(program, seconds=10 * program.seconds), work, options.seed)
     if options.replay:
         return replay(options.replay, program, space, work)
     started = time.time()

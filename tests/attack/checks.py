@@ -30,7 +30,7 @@ class Program:
         """Runs it in `folder`. `stop` is (seconds, signal): what to send when."""
         temporary = Path(folder) / "tmp"
         temporary.mkdir(exist_ok=True)
-        environment = {**os.environ, "TMPDIR": str(temporary), "RUST_BACKTRACE": "0"}
+        environment = {**os.environ, "TMPDIR": str(temporary), "RUST_BACKTRACE": "0", "OMP_NUM_THREADS": "1"}
 
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (self.memory, self.memory))
