@@ -14,8 +14,8 @@ command -v cargo-mutants > /dev/null || cargo install --locked cargo-mutants
 
 out=${MUTANTS_OUT:-${XDG_CACHE_HOME:-$HOME/.cache}/matchrank/mutants}
 mkdir -p "$out"
-# Mutants are built and thrown away by the hundred: little optimisation, no debug information.
-export CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_OPT_LEVEL=1 CARGO_PROFILE_TEST_DEBUG=0
+# Mutants are built and thrown away by the hundred: no optimisation, no debug information.
+export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0
 unset CARGO_TARGET_DIR
 mutants() {
   local code=0

@@ -20,6 +20,7 @@ import workspace
 from checks import Program, crash, digest, error_names, leftovers, not_finite, snapshot
 from containers import seal_dataset, seal_index
 from mutate import ANY, SAID, SAME, mutate
+from parquet import crafted
 from readers import line
 
 #: Share of the inputs of each group of readers.
@@ -174,10 +175,14 @@ def attack(program, space, path, seed, index):
         data, expectation, mutation = mutate(rng, reader.form, data)
     elif how != "link":
         expectation = ANY
+    rows = None
+    if reader.group == "tables" and how == "plain" and rng.random() < 0.35:
+        data, n = crafted(rng, Path(reader.source).name, 80)
+        expectation, mutation, rows = ANY, "crafted", {Path(reader.source).name: n}
     case = place(reader, space, path, how, data)
     protected = reader.protected and how != "other name" and mutation not in ("edit_array", "edit_metadata", "repaired_bytes")
-    if reader.folder == "data" and how == "plain" and rng.random() < (0.2 if reader.group == "index" else 0.5):
-        sealed = seal_index(case.target.parent) if reader.group == "index" else seal_dataset(path / "data")
+    if reader.folder == "data" and how == "plain" and (rows or rng.random() < (0.2 if reader.group == "index" else 0.5)):
+        sealed = seal_index(case.target.parent) if reader.group == "index" else seal_dataset(path / "data", rows)
         protected, mutation = protected and not sealed, mutation + ", sealed" * sealed
     before = {name: value for name, value in snapshot(path).items() if not name.startswith(os.fsencode(case.out))}
     end = program.run(case.line(command), path)
@@ -187,13 +192,13 @@ def attack(program, space, path, seed, index):
         found += error_names(end, {case.target.name if how != "other name" else "bad", reader.folder or case.target.name})
         results = digest(case.out)
         printed = case.printed(end)
-        same = end.code == code and results == files and (files or reader.group == "comparison" or printed == out)
+        same = end.code == code and results == files and (files or reader.changes_input or printed == out)
         # What doctor prints is about the file, not made from it.
         said = bool(end.notes() - notes) or end.code == 1 and code == 0 or command.startswith("doctor")
         if end.code in (0, 1) and not same and not said:
             if protected or expectation == SAME:
                 found.append(("silent change", f"{mutation}: the result differs, exit code {end.code}, no note"))
-        if expectation == SAID and end.code == 0 and not said and printed == out and reader.group != "comparison":
+        if expectation == SAID and end.code == 0 and not said and printed == out and not reader.changes_input:
             found.append(("silently skipped", mutation))
         bad = not_finite(case.out)
         if bad and end.code == 0:

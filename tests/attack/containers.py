@@ -106,14 +106,15 @@ def zstd_bomb(prefix, byte, count):
     return b"".join(out)
 
 
-def seal_dataset(folder):
-    """Makes the hashes in a dataset's manifest right. Returns whether that could be done."""
+def seal_dataset(folder, rows=None):
+    """Makes the hashes in a dataset's manifest right, and the `rows` of tables. Returns whether that could be done."""
     path = folder / "manifest.json"
     try:
         manifest = json.loads(path.read_bytes())
         for name, info in manifest["tables"].items():
             data = (folder / name).read_bytes()
             info["blake3"], info["bytes"] = blake3(data), len(data)
+            info["rows"] = (rows or {}).get(name, info["rows"])
         if manifest.pop("manifest_hash", None):
             manifest["manifest_hash"] = blake3(_compact(manifest))
         path.write_bytes(json.dumps(manifest, indent=2, ensure_ascii=False).encode())

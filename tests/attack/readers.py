@@ -20,7 +20,7 @@ MATCHING = {
     "pls": "pls --set d=4",
     "lsi-dt": "lsi-dt --set d=4",
     "lsi-qd": "lsi-qd --set d=4",
-    "ssi": "ssi --set d=2 --set iterations=2",
+    "ssi": "ssi --set d=2 --set iterations=1 --set tuples=200",
     "svdfeature": "svdfeature --set d=2",
     "bltm": "bltm --set topics=3",
     "random-walk": "random-walk",
@@ -200,7 +200,7 @@ def dataset(path, why):
         "train random-walk --data {data} --out {out}/m",
         "train sparse-preference --set tuples=50 --budget 1 --data {data} --out {out}/m",
         "train bltm --set topics=3 --data {data} --out {out}/m",
-        "train ssi --set d=2 --set iterations=2 --data {data} --out {out}/m",
+        "train ssi --set d=2 --set iterations=1 --set tuples=200 --data {data} --out {out}/m",
         "eval --data {data} --run {W}/pls.run --by clicks",
         "doctor {data}"]
     for table in sorted(path.glob("data/*.parquet")):
