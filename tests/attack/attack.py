@@ -2,11 +2,8 @@
 """Attacks the program with bad inputs and kills. See README.md."""
 
 import argparse
-import json
 import multiprocessing
-import os
 import pickle
-import random
 import shutil
 import sys
 import tempfile
@@ -15,19 +12,10 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
+import inputs
 import kills
 import workspace
-from checks import Program, crash, digest, error_names, leftovers, not_finite, snapshot
-from containers import seal_dataset, seal_index
-from mutate import ANY, SAID, SAME, mutate
-from parquet import crafted
-from readers import line
-
-#: Share of the inputs of each group of readers.
-WEIGHTS = {"models": 24, "tables": 14, "manifest": 6, "index": 7, "comparison": 8, "clicks": 8, "LETOR": 8, "judgments": 4,
-           "runs": 3}
-#: Ways to put something else in the place of a file, each one in a hundred.
-PLACES = ["folder", "link", "dangling link", "missing", "other name"]
+from checks import Program, digest, snapshot
 
 
 def main():
@@ -52,7 +40,7 @@ def main():
                 print(f"{done} of {len(jobs)}, {len(failures)} failures, {seconds:.0f} s", file=sys.stderr, flush=True)
     if snapshot(space.path) != space.snapshot:
         failures.append(("workspace", "all", "a shared input was changed", "", ""))
-    report(table, failures, work, space)
+    report(table, failures, work)
     failed = len({identity for identity, *_ in failures})
     if not failed and not options.work:
         shutil.rmtree(work)
@@ -91,12 +79,12 @@ def prepare(program, work, seed):
     space = workspace.make(run, work / "workspace")
     for reader in space.readers:
         for command in reader.commands:
-            folder = place(reader, space, scratch / "reference", "plain", (space.path / reader.source).read_bytes())
-            end = program.run(folder.line(command), folder.path)
+            case = inputs.place(reader, space, scratch / "reference", "plain", (space.path / reader.source).read_bytes())
+            end = program.run(case.line(command), case.path)
             if end.code not in (0, 1):
                 print(f"skipped, as it fails on the sound file: {command}\n  {end.text().strip()[:300]}", file=sys.stderr)
             else:
-                space.references[reader.name, command] = (end.code, digest(folder.out), folder.printed(end), end.notes())
+                space.references[reader.name, command] = (end.code, digest(case.out), case.printed(end), end.notes())
     space.readers = [reader for reader in space.readers if usable(reader, space)]
     kills.prepare(program, space, run)
     space.snapshot = snapshot(space.path)
@@ -109,47 +97,6 @@ def usable(reader, space):
     return reader.commands
 
 
-class Case:
-    """The folder of one input: the mutated file in its place, and an empty folder for results."""
-
-    def __init__(self, path, space, names, target):
-        self.path, self.out, self.space, self.names, self.target = path, path / "out", space, names, target
-
-    def line(self, command):
-        return line(command, **self.names)
-
-    def printed(self, end):
-        """Standard output without the name of the case."""
-        return end.out.replace(os.fsencode(self.path), b"CASE")
-
-
-def place(reader, space, path, how, data):
-    """Lays the mutated file out."""
-    if path.exists():
-        shutil.rmtree(path)
-    (path / "out").mkdir(parents=True)
-    names = {"W": str(space.path), "out": str(path / "out"), "data": str(path / "data"), "comparison": str(path / "comparison")}
-    if reader.folder:
-        shutil.copytree(space.path / reader.folder, path / reader.folder, symlinks=True)
-        target = path / reader.source
-        target.unlink()
-    else:
-        (path / "in").mkdir()
-        name = Path(reader.source).name
-        target = path / "in" / (name if how != "other name" else "bad\udcff\udcfe" + name)
-    names["in"] = str(target)
-    if how == "folder":
-        target.mkdir()
-    elif how == "dangling link":
-        target.symlink_to("nowhere")
-    elif how == "link":
-        (path / "real").write_bytes(data)
-        target.symlink_to(path / "real")
-    elif how != "missing":
-        target.write_bytes(data)
-    return Case(path, space, names, target)
-
-
 def begin(program, space, work):
     global CONTEXT
     CONTEXT = program, space, work
@@ -158,78 +105,11 @@ def begin(program, space, work):
 def attempt(job):
     kind, seed, index = job
     program, space, work = CONTEXT
-    if kind == "kill":
-        return kills.attempt(program, space, work / "cases" / f"k{seed}-{index}", seed, index)
-    return attack(program, space, work / "cases" / f"i{seed}-{index}", seed, index)
+    identity = f"{kind[0]}{seed}-{index}"
+    return (kills if kind == "kill" else inputs).attempt(program, space, work / "cases" / identity, seed, index)
 
 
-def attack(program, space, path, seed, index):
-    """One bad input: made, given to a command, judged."""
-    rng = random.Random(f"{seed}:{index}")
-    groups = space.groups()
-    reader = rng.choice(groups[rng.choices(list(groups), [WEIGHTS.get(name, 2) for name in groups])[0]])
-    command = rng.choice(reader.commands)
-    how = rng.choice(PLACES) if rng.random() < 0.05 else "plain"
-    data, expectation, mutation = (space.path / reader.source).read_bytes(), SAME, how
-    if how == "plain":
-        data, expectation, mutation = mutate(rng, reader.form, data)
-    elif how != "link":
-        expectation = ANY
-    rows = None
-    if reader.group == "tables" and how == "plain" and rng.random() < 0.35:
-        data, n = crafted(rng, Path(reader.source).name, 80)
-        expectation, mutation, rows = ANY, "crafted", {Path(reader.source).name: n}
-    case = place(reader, space, path, how, data)
-    protected = reader.protected and how != "other name" and mutation not in ("edit_array", "edit_metadata", "repaired_bytes")
-    if reader.folder == "data" and how == "plain" and (rows or rng.random() < (0.2 if reader.group == "index" else 0.5)):
-        sealed = seal_index(case.target.parent) if reader.group == "index" else seal_dataset(path / "data", rows)
-        protected, mutation = protected and not sealed, mutation + ", sealed" * sealed
-    before = {name: value for name, value in snapshot(path).items() if not name.startswith(os.fsencode(case.out))}
-    end = program.run(case.line(command), path)
-    code, files, out, notes = space.references[reader.name, command]
-    found = list(crash(end, program.memory))
-    if not end.late and end.code in (0, 1, 2) and not found:
-        found += error_names(end, {case.target.name if how != "other name" else "bad", reader.folder or case.target.name})
-        results = digest(case.out)
-        printed = case.printed(end)
-        same = end.code == code and results == files and (files or reader.changes_input or printed == out)
-        # What doctor prints is about the file, not made from it.
-        said = bool(end.notes() - notes) or end.code == 1 and code == 0 or command.startswith("doctor")
-        if end.code in (0, 1) and not same and not said:
-            if protected or expectation == SAME:
-                found.append(("silent change", f"{mutation}: the result differs, exit code {end.code}, no note"))
-        if expectation == SAID and end.code == 0 and not said and printed == out and not reader.changes_input:
-            found.append(("silently skipped", mutation))
-        bad = not_finite(case.out)
-        if bad and end.code == 0:
-            found.append(("score is not finite", bad))
-        if end.code == 2 and results and reader.group != "comparison":
-            found.append(("an error left a result", str(sorted(results))))
-    if not end.late and end.code >= 0:
-        left = leftovers(path)
-        if left:
-            found.append(("temporary file left", left[0][len(str(path)):]))
-        after = snapshot(path)
-        changed = [name for name in before if after.get(name) != before[name] and not rebuilt(name, reader)]
-        if changed and not reader.changes_input:
-            found.append(("input changed", os.fsdecode(changed[0])[len(str(path)):]))
-    outcome = {0: "accepted", 1: "accepted", 2: "error"}.get(end.code, "crashed")
-    if found:
-        (path / "command").write_text(" ".join(end.argv).encode("utf-8", "replace").decode() + "\n")
-        failure = {"reader": reader.name, "mutation": mutation, "found": found, "code": end.code}
-        (path / "failure.json").write_text(json.dumps(failure, indent=1))
-    else:
-        shutil.rmtree(path)
-    identity = path.name
-    return identity, reader.group, outcome, [(kind, f"{reader.name}, {mutation}: {detail}", command) for kind, detail in found]
-
-
-def rebuilt(name, reader):
-    """The index belongs to the program, which makes a damaged one again."""
-    return b"/data/index" in name or name.endswith((b"/stdout", b"/stderr"))
-
-
-def report(table, failures, work, space):
+def report(table, failures, work):
     """What happened, per group of readers, and every kind of failure once."""
     columns = ["runs", "error", "accepted", "crashed", "finished", "ended", "failures"]
     print(f"{'':30}" + "".join(f"{name:>10}" for name in columns))

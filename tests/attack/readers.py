@@ -70,8 +70,8 @@ class Reader:
 def readers(path, queries):
     """Every reader, for the workspace at `path`."""
     rows = [row.split() for row in (path / "test.qrels").read_text().splitlines()]
-    query, _, document, _ = min(rows)
-    text = dict(queries)[query]
+    log = (path / "log" / "clicks.csv").read_text()
+    query, text, document = min((row[0], text, row[2]) for row in rows if f",{(text := dict(queries)[row[0]])}," in log)
     why, why_list = f"--query '{text}' --document {document}", f"{L} --query {query} --document {document}"
     return [*logs(), *judgments(), *lists(why_list), *models(text, why, why_list), *dataset(path, why), *comparison(path)]
 
