@@ -168,7 +168,8 @@ def models(text, why, why_list):
             commands += ["export synonyms {in} --threshold 0.01 --out {out}/s",
                          f"update {{in}} --tuples {{W}}/tuples.tsv {D} --out {{out}}/m"]
         if kind not in ("combination", "stack"):
-            commands += [f"train {way} --of {{in}} {{W}}/{other}.model {D} --out {{out}}/m" for way in ("combination", "stack")]
+            commands += [f"train {way} --of {{in}} {{W}}/{other}.model {D} --out {{out}}/m"
+                         for way in ("combination", "stack --set ranker=listnet")]
         if kind == "rmls":
             commands.append(f"train rmls --start {{in}} {D} --out {{out}}/m")
         yield Reader(f"{kind}.model", "models", f"{kind}.model", "model", commands, protected=True)
