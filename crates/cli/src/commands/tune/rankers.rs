@@ -1,6 +1,6 @@
 //! `tune RANKER --letor`: the parameters of a ranker that are best on validation lists.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use matchrank_core::data::FeatureLists;
