@@ -254,7 +254,7 @@ fn errors_of_usage_exit_with_2() {
         let error = folder.error(&format!("{base} {flags}"));
         assert!(error.contains(message), "{flags}: {error}");
     }
-    assert!(folder.error("--run good.run").contains("<--qrels <FILE>|--letor <FILE>|--data <DATASET>>"));
+    assert!(folder.error("--run good.run").contains("<--qrels <FILE>|--letor <FILE>...|--data <DATASET>>"));
     assert!(folder.error("--qrels test.qrels").contains("--run <FILE>..."));
     assert!(folder.error("--qrels test.qrels --run none.run").contains("none.run: No such file"));
 }

@@ -1,6 +1,10 @@
 //! Boosted trees: metadata `params` and `report` (JSON) and `trees`, the text that LightGBM reads and writes. Of the
 //! parameters that the first version did not know, those that are not LightGBM's defaults.
+//!
+//! The text names every feature. Where there are more than [`MOST_NAMED`], it has the features that trees split, whose
+//! columns are in `columns` (JSON, ascending), and `n_features` is the number of all.
 
+use matchrank_core::data::HIGHEST_FEATURE;
 use matchrank_core::ranking::trees::Trees;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
@@ -8,11 +12,22 @@ use serde_json::Value;
 use super::container::{Reader, Writer};
 use crate::rankers::boosted::{BoostedModel, BoostedParams, Objective};
 
+/// Features that a text names.
+const MOST_NAMED: usize = 100_000;
+
 pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a BoostedModel) -> Result<()> {
     file.put("kind", model.objective.name());
     file.put_json("params", &stored(&model.params))?;
     file.put_json("report", &model.report)?;
-    file.put("trees", model.trees.lightgbm_text(model.objective.lightgbm()));
+    let objective = model.objective.lightgbm();
+    if model.trees.n_features() > MOST_NAMED {
+        let (compact, columns) = model.trees.compacted();
+        file.put_json("columns", &columns)?;
+        file.put_json("n_features", &model.trees.n_features())?;
+        file.put("trees", compact.lightgbm_text(objective));
+    } else {
+        file.put("trees", model.trees.lightgbm_text(objective));
+    }
     Ok(())
 }
 
@@ -33,7 +48,18 @@ pub(super) fn get(file: &Reader<'_>) -> Result<BoostedModel> {
     let objective = objective.ok_or_else(|| Error::Params(format!("{kind} is no kind of boosted trees")))?;
     let params: BoostedParams = file.json("params")?;
     params.validate()?;
-    let trees = Trees::parse_lightgbm("its trees", file.metadata("trees")?)
+    let mut trees = Trees::parse_lightgbm("its trees", file.metadata("trees")?)
         .map_err(|error| Error::Params(error.to_string()))?;
+    if file.has_metadata("columns") {
+        let (columns, n_features): (Vec<u32>, usize) = (file.json("columns")?, file.json("n_features")?);
+        let fits = columns.len() == trees.n_features()
+            && columns.is_sorted_by(|a, b| a < b)
+            && columns.last().is_none_or(|&last| (last as usize) < n_features)
+            && n_features <= HIGHEST_FEATURE as usize;
+        if !fits {
+            return Err(Error::Shape("has trees that do not fit their columns".into()));
+        }
+        trees = trees.renumbered(&columns, n_features);
+    }
     Ok(BoostedModel { objective, params, trees, report: file.json("report")? })
 }

@@ -41,20 +41,15 @@ impl Trees {
     /// The text of a LightGBM model with these trees, as far as scoring goes: LightGBM reads it, and
     /// [`Self::parse_lightgbm`] gives the same trees again.
     pub fn lightgbm_text(&self, objective: &str) -> String {
-        let (mut names, mut infos) = (String::new(), String::new());
-        for (i, gain) in self.gains().into_iter().enumerate() {
-            let space = if i == 0 { "" } else { " " };
-            let _ = write!(names, "{space}Column_{i}");
-            // LightGBM writes `none` for features that cannot be split.
-            let _ = write!(infos, "{space}{}", if gain == 0.0 { "none" } else { "[-1e308:1e308]" });
-        }
+        let names: Vec<String> = (0..self.n_features).map(|i| format!("Column_{i}")).collect();
+        let infos = vec!["[-1e308:1e308]"; self.n_features].join(" ");
         let trees: Vec<String> = self.trees.iter().enumerate().map(|(i, tree)| text(i, tree)).collect();
         let sizes: Vec<String> = trees.iter().map(|tree| tree.len().to_string()).collect();
         format!(
             "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx={}\n\
              objective={objective}\nfeature_names={}\nfeature_infos={infos}\ntree_sizes={}\n\n{}end of trees\n",
             self.n_features.saturating_sub(1),
-            names,
+            names.join(" "),
             sizes.join(" "),
             trees.concat()
         )

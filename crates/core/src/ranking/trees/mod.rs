@@ -127,6 +127,24 @@ impl Trees {
         }
     }
 
+    /// The same trees over the features that they split, and the numbers of these features, ascending.
+    pub fn compacted(&self) -> (Self, Vec<u32>) {
+        let mut columns: Vec<u32> =
+            self.trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.feature).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let mut compact = self.clone();
+        for node in compact.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
+            node.feature = columns.partition_point(|&column| column < node.feature) as u32;
+        }
+        // LightGBM's text has one feature at least.
+        if columns.is_empty() {
+            columns.push(0);
+        }
+        compact.n_features = columns.len();
+        (compact, columns)
+    }
+
     /// The same trees over other columns: feature `i` becomes `columns[i]` of `n_features`.
     ///
     /// # Panics

@@ -47,6 +47,17 @@ fn the_bytes_are_those_of_the_fixture_before_and_after_loading() {
     assert_eq!(model.trees.value(&[0.0, 0.5, 0.0]), 1.0);
 }
 
+/// The header of a file has room for the names of some features, not for those of millions.
+#[test]
+fn trees_over_ten_million_features_are_saved_and_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("far.model");
+    let far = BoostedModel { trees: trees(2).trees.renumbered(&[7, 9_999_999], 10_000_000), ..trees(2) };
+    save_boosted(&path, &far, &small().1).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() < 10_000);
+    assert_eq!(load_boosted(&path).unwrap().0, far);
+}
+
 #[test]
 fn parameters_that_are_not_the_defaults_are_kept() {
     let mut model = trees(3);
