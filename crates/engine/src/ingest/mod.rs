@@ -49,7 +49,7 @@ use table::Table;
 use tally::Tally;
 
 use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split};
-use crate::files;
+use crate::files::{self, TemporaryFolder};
 use crate::text::{Analyser, AnalyserParams, VocabularyParams};
 
 /// Everything `ingest` takes.
@@ -147,14 +147,13 @@ impl IngestParams {
 /// `replace`, and anything else there is never touched.
 pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn Progress) -> Result<Manifest> {
     params.validate()?;
+    // The folder that a link leads to is replaced, never the link.
+    let out = &files::followed(out)?;
     check_target(out, replace)?;
     let analyser = Analyser::new(&params.analyser)?;
-    let parent = parent_of(out);
+    let parent = files::parent_of(out);
     std::fs::create_dir_all(&parent).map_err(|e| Error::io(files::name_of(&parent), e))?;
-    let folder = tempfile::Builder::new()
-        .prefix(".matchrank-ingest-")
-        .tempdir_in(&parent)
-        .map_err(|e| Error::io(files::name_of(&parent), e))?;
+    let folder = TemporaryFolder::beside(out)?;
 
     check_named(params)?;
     let logs =
@@ -290,18 +289,13 @@ fn check_target(out: &Path, replace: bool) -> Result<()> {
 }
 
 /// Moves the finished folder to its place.
-fn install(folder: tempfile::TempDir, out: &Path) -> Result<()> {
+fn install(folder: TemporaryFolder, out: &Path) -> Result<()> {
     let io = |e| Error::io(files::name_of(out), e);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).map_err(io)?;
-    }
     if !out.exists() {
         return std::fs::rename(folder.keep(), out).map_err(io);
     }
     // The old folder goes aside first, so that there is no moment without one or the other on disk.
-    let aside = tempfile::Builder::new().prefix(".matchrank-old-").tempdir_in(parent_of(out)).map_err(io)?;
+    let aside = TemporaryFolder::beside(out)?;
     let old = aside.path().join("old");
     std::fs::rename(out, &old).map_err(io)?;
     let finished = folder.keep();
@@ -311,13 +305,6 @@ fn install(folder: tempfile::TempDir, out: &Path) -> Result<()> {
         let _ = std::fs::remove_dir_all(&finished);
         io(e)
     })
-}
-
-fn parent_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 /// Reads files of queries (id, text) as `ingest` does: texts normalised, ids unique.

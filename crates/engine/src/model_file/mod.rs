@@ -46,8 +46,8 @@
 //! A stack is described in `stack.rs`, boosted trees in `boosted.rs`. Rankers over feature lists (`perceptron`, `slam`,
 //! `ranksvm`, `listnet`) are described in `ranker.rs`, `query-dependent` in `query_dependent.rs`.
 //!
-//! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
-//! through a memory map; every byte is covered by the checksum, which is verified on every load.
+//! The same model gives the same bytes. Files are written under a temporary name and renamed; every byte is covered by
+//! the checksum, which is verified on every load.
 
 mod bltm;
 mod bm25;

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use matchrank_core::progress::Progress;
@@ -11,7 +11,7 @@ use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing,
 use tantivy::{IndexWriter, InvertedIndexReader, SegmentReader, TantivyDocument};
 
 use super::tokens::{Lines, NAME, SEPARATOR};
-use crate::files;
+use crate::files::{self, TemporaryFolder};
 use crate::text::{Analyser, AnalyserParams};
 
 /// Postings and exact lengths of every text field of a collection, in a folder or in memory.
@@ -82,12 +82,7 @@ impl Index {
         if folder.exists() && !folder.join(DESCRIPTION).is_file() {
             return Err(Error::format(name, "exists and is not an index; choose another place or remove it"));
         }
-        let parent = match folder.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let temporary =
-            tempfile::Builder::new().prefix(".matchrank-index-").tempdir_in(parent).map_err(io)?;
+        let temporary = TemporaryFolder::beside(folder)?;
         let inside = temporary.path().join("index");
         std::fs::create_dir(&inside).map_err(io)?;
         let directory = MmapDirectory::open(&inside).map_err(|e| failed(&name, e.into()))?;
