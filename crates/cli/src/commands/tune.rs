@@ -6,9 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::files;
 use matchrank_engine::matching::MatchingModel;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::training::Recipe;
 use matchrank_engine::training::settings::plain;
 use matchrank_engine::tuning::{Axis, Search, Space, Strategy, Trial, Tuned, Tuner};
@@ -83,9 +83,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     Recipe::new(&args.model, &args.settings)?;
     ensure!(args.trials > 0, "--trials must be at least 1");
-    for path in args.out.iter().chain(&args.trace) {
-        files::check_writable(path)?;
-    }
+    check_outputs([&args.data], args.out.iter().chain(&args.trace))?;
     let dataset = Dataset::open(&args.data)?;
     let ranked = args.candidates.map(Ranked::from);
     let Some(validation) = Validation::ranking(ranked, &dataset, global.seed, &terminal)? else {

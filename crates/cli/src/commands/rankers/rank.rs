@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
-use matchrank_engine::ranking::Ranking;
+use matchrank_engine::ranking::{Ranking, check_finite};
 
 use super::{note_unknown_features, query_dependent, read_lists};
 use crate::terminal::Terminal;
@@ -18,6 +18,7 @@ pub(crate) fn rank_lists(
     top: usize,
     terminal: &Terminal,
 ) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
+    let path = model;
     let (lists, scores, kind) = if model_file::kind(model)? == model_file::QUERY_DEPENDENT {
         let lists = read_lists(letor, terminal)?;
         let model = query_dependent::load(model, query_features, &lists)?;
@@ -40,11 +41,10 @@ pub(crate) fn rank_lists(
         let scores = model.score_all(&lists);
         (lists, scores, model.kind())
     };
-    ensure!(
-        scores.iter().all(|score| score.is_finite()),
-        "{}: some scores are no finite numbers",
-        letor.display()
-    );
+    for list in lists.iter() {
+        let scores = scores[list.rows()].iter().map(|&score| score as f32);
+        check_finite(list.query(), scores).with_context(|| path.display().to_string())?;
+    }
     let rankings = lists.iter().map(|list| {
         let mut documents: Vec<(String, f32)> =
             list.rows().map(|row| (lists.document(row).to_owned(), scores[row] as f32)).collect();

@@ -9,6 +9,7 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::boosted::Objective;
 use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
@@ -189,7 +190,8 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         Model::Mart(args) => return boosted::train(Objective::Mart, args, global),
         Model::Lambdamart(args) => return boosted::train(Objective::LambdaMart, args, global),
     };
-    files::check_writable(&args.out)?;
+    let inputs = [&args.letor].into_iter().chain(&args.validation).chain(&args.query_weights);
+    check_outputs(inputs, [&args.out].into_iter().chain(&curve))?;
     let mut params = params_of(kind, &args.settings)?;
     if args.validation.is_none()
         && kind != "perceptron"
@@ -233,7 +235,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
             let data: serde_json::Map<String, Value> =
                 counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
             let summary = json!({
-                "model": kind, "file": args.out, "data": data, "validation_measure": measure,
+                "model": kind, "file": files::name_of(&args.out), "data": data, "validation_measure": measure,
                 "scaling": to_json(&model.ranker.scaling.kind()), "scalings": to_json(&model.scalings),
                 "params": to_json(&model.params), "report": to_json(&model.report),
                 "seconds": started.elapsed().as_secs_f64(),
