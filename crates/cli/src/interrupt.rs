@@ -1,27 +1,95 @@
-//! Ctrl-C, and a request to end: what was learned is saved first.
+//! Signals that ask the program to end: Ctrl-C (SIGINT), SIGTERM, and SIGHUP unless it is ignored, as under nohup.
+//!
+//! A command ends at once: its temporary files are removed, what it was to replace stays as it was, and the exit code is
+//! 128 + the signal: 130 or 143. A command that can end well, with what it has, [`listen`]s: the first signal is only
+//! remembered, the second ends it. Its exit code is the same.
 
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use matchrank_engine::files;
 
 use crate::terminal::say;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
-static LISTEN: Once = Once::new();
+/// The signal that came first; 0 for none.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+static LISTENING: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C (or a request of the system to end) is only remembered, once; the second ends the
-/// program. Where the system offers no such thing, nothing changes.
+/// From now on the first signal is only remembered, for [`asked`].
 pub(crate) fn listen() {
-    LISTEN.call_once(|| {
-        let _ = ctrlc::set_handler(|| {
-            if ASKED.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-            say("\ninterrupted: what is under way is finished first; once more ends it now");
-        });
-    });
+    LISTENING.store(true, Ordering::SeqCst);
 }
 
-/// Whether Ctrl-C was pressed.
+/// Whether a signal asked the program to end.
 pub(crate) fn asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+    SIGNAL.load(Ordering::SeqCst) != 0
+}
+
+/// The exit code after a signal, however the command ended.
+pub(crate) fn exit_code() -> Option<u8> {
+    match SIGNAL.load(Ordering::SeqCst) {
+        0 => None,
+        signal => Some(code(signal) as u8),
+    }
+}
+
+fn code(signal: i32) -> i32 {
+    128 + signal
+}
+
+fn received(signal: i32) {
+    let is_first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    if is_first && LISTENING.load(Ordering::SeqCst) {
+        say("\ninterrupted: what is under way is finished first; once more ends it now");
+        return;
+    }
+    files::remove_own_temporaries();
+    end(code(signal));
+}
+
+/// Waits for signals on a thread of its own. Called before any other thread starts: threads take over which signals go
+/// past them.
+#[cfg(unix)]
+pub(crate) fn watch() {
+    use nix::sys::signal::{SigSet, Signal};
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGTERM);
+    if !is_ignored(nix::libc::SIGHUP) {
+        signals.add(Signal::SIGHUP);
+    }
+    if signals.thread_block().is_ok() {
+        std::thread::spawn(move || {
+            while let Ok(signal) = signals.wait() {
+                received(signal as i32);
+            }
+        });
+    }
+}
+
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: asks how a signal is handled, and changes nothing; zeros are a valid `sigaction`.
+    unsafe {
+        let mut handled: nix::libc::sigaction = std::mem::zeroed();
+        nix::libc::sigaction(signal, std::ptr::null(), &mut handled) == 0
+            && handled.sa_sigaction == nix::libc::SIG_IGN
+    }
+}
+
+/// Ends at once, without the destructors of libraries whose threads are still at work.
+#[cfg(unix)]
+fn end(code: i32) -> ! {
+    // SAFETY: ends the process, and needs nothing of it.
+    unsafe { nix::libc::_exit(code) }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn watch() {
+    // Where the system offers no such thing, Ctrl-C does what it always does.
+    let _ = ctrlc::set_handler(|| received(2));
+}
+
+#[cfg(not(unix))]
+fn end(code: i32) -> ! {
+    std::process::exit(code)
 }

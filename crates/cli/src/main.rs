@@ -31,6 +31,9 @@ pub(crate) struct Global {
     /// Seed of everything random; the same seed gives the same result for any number of threads
     #[arg(long, global = true, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
+    /// Bytes that a compressed file may expand to, as in 20G; by default 200 times its size, and at least 256M
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    max_size: Option<u64>,
     /// Print results and errors only: no progress, no notes
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
@@ -59,7 +62,9 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
-Exit codes: 0 done; 1 ran, and found problems; 2 bad input or usage.
+Exit codes: 0 done; 1 ran, and found problems; 2 bad input or usage; 130 interrupted (Ctrl-C), 143 terminated \
+(SIGTERM), 129 hung up (SIGHUP). An interrupted command leaves the files it was to replace as they were; `compare`, \
+`tune`, `update` and `train sparse-preference` keep what they have done, and say where.
 
 Examples:
   matchrank demo                                   the whole story on simulated data
@@ -75,16 +80,28 @@ pub(crate) enum Outcome {
 }
 
 fn main() -> ExitCode {
+    interrupt::watch();
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
-    match run(cli) {
-        Ok(Outcome::Clean) => ExitCode::SUCCESS,
-        Ok(Outcome::Problems) => ExitCode::from(1),
-        Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
+    let code = match run(cli) {
+        Ok(Outcome::Clean) => 0,
+        Ok(Outcome::Problems) => 1,
+        Err(error) if terminal::is_broken_pipe(&error) => 0,
         Err(error) => {
             terminal::print_error(&error);
-            ExitCode::from(2)
+            2
         }
-    }
+    };
+    ExitCode::from(interrupt::exit_code().unwrap_or(code))
+}
+
+/// A number of bytes, with K, M, G or T for powers of 1,024.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let units = ["", "K", "M", "G", "T"];
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = text[digits.len()..].trim().trim_end_matches(['B', 'b']).trim_end_matches('i').to_uppercase();
+    let power = units.iter().position(|&known| known == unit);
+    let size = digits.parse::<u64>().ok().zip(power).and_then(|(n, power)| n.checked_mul(1 << (10 * power)));
+    size.filter(|&size| size > 0).ok_or_else(|| "expected a number of bytes, as in 500M or 20G".to_owned())
 }
 
 /// Prints what is wrong with the arguments, or the help that was asked for, and ends.
@@ -99,6 +116,9 @@ fn refuse(error: &clap::Error) -> ! {
 }
 
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    if let Some(bytes) = cli.global.max_size {
+        matchrank_engine::files::allow_expansion_to(bytes);
+    }
     rayon::ThreadPoolBuilder::new().num_threads(cli.global.threads.into()).build_global()?;
     match cli.command {
         Command::Demo(args) => commands::demo::run(args, &cli.global),

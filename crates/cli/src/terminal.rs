@@ -2,6 +2,9 @@
 //! everything else to standard error.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
+mod escape;
+mod lines;
+
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -10,27 +13,36 @@ use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use matchrank_core::progress::Progress;
 pub(crate) use matchrank_engine::doctor::thousands as human;
+use matchrank_engine::files::ExpandsTooFar;
 pub(crate) use matchrank_engine::memory::peak as peak_memory;
 use serde_json::Value;
+
+pub(crate) use self::escape::escaped;
+use self::lines::Lines;
 
 /// Work that takes less shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Draws progress on standard error when it is a terminal and `--quiet` is absent; prints notes unless
+/// Shows progress on standard error unless `--quiet`, as a bar on a terminal and as lines elsewhere; prints notes unless
 /// `--quiet`.
 pub(crate) struct Terminal {
     bar: Arc<Mutex<Option<ProgressBar>>>,
+    lines: Arc<Mutex<Lines>>,
+    started: Instant,
     draw: bool,
     quiet: bool,
 }
 
 impl Terminal {
     pub(crate) fn new(quiet: bool) -> Self {
-        let (bar, draw) = (Arc::default(), !quiet && std::io::stderr().is_terminal());
+        let (bar, lines, started) = (Arc::default(), Arc::default(), Instant::now());
+        let draw = !quiet && std::io::stderr().is_terminal();
         if draw {
             show_in_time(Arc::downgrade(&bar));
+        } else if !quiet {
+            say_in_time(Arc::downgrade(&lines), started);
         }
-        Self { bar, draw, quiet }
+        Self { bar, lines, started, draw, quiet }
     }
 
     /// Says on standard error what was done, in which time and with how much memory.
@@ -56,6 +68,7 @@ impl Terminal {
         if let Some(bar) = self.bar.lock().expect("no panic while a bar is drawn").take() {
             bar.finish_and_clear();
         }
+        self.lines.lock().expect("no panic while a line is made").end();
     }
 }
 
@@ -69,7 +82,8 @@ impl Progress for Terminal {
     fn begin(&self, stage: &str, total: Option<u64>, unit: &str) {
         self.finish();
         if !self.draw {
-            return;
+            let mut lines = self.lines.lock().expect("no panic while a line is made");
+            return lines.begin(self.started.elapsed(), stage, total, unit);
         }
         let (bar, template) = match total {
             Some(n) => (
@@ -93,15 +107,15 @@ impl Progress for Terminal {
         bar.set_style(style.with_key("rate", rate));
         // Shown once it is worth showing.
         bar.set_draw_target(ProgressDrawTarget::hidden());
-        bar.set_message(stage.to_owned());
+        bar.set_message(escaped(stage).into_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.lock().expect("no panic while a bar is drawn") = Some(bar);
     }
 
     fn advance(&self, n: u64) {
-        if self.draw
-            && let Some(bar) = self.bar.lock().expect("no panic while a bar is drawn").as_ref()
-        {
+        if !self.draw {
+            self.lines.lock().expect("no panic while a line is made").advance(n);
+        } else if let Some(bar) = self.bar.lock().expect("no panic while a bar is drawn").as_ref() {
             bar.inc(n);
         }
     }
@@ -133,13 +147,28 @@ fn show_in_time(bar: Weak<Mutex<Option<ProgressBar>>>) {
     });
 }
 
-/// A line to standard error. That nobody reads it is no reason to stop.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+/// Says how far long work is; ends with the terminal.
+fn say_in_time(lines: Weak<Mutex<Lines>>, started: Instant) {
+    std::thread::spawn(move || {
+        while let Some(lines) = lines.upgrade() {
+            if let Some(line) = lines.lock().expect("no panic while a line is made").due(started.elapsed()) {
+                say(&line);
+            }
+            drop(lines);
+            std::thread::sleep(PATIENCE);
+        }
+    });
 }
 
-/// Writes a result to standard output; a closed pipe is an error that [`is_broken_pipe`] recognises.
+/// A line to standard error, control characters escaped. That nobody reads it is no reason to stop.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(line));
+}
+
+/// Writes a result to standard output, control characters escaped; a closed pipe is an error that [`is_broken_pipe`]
+/// recognises.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let text = &*escaped(text);
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -158,12 +187,20 @@ pub(crate) fn print_error(error: &anyhow::Error) {
             text = format!("{text}: {cause}");
         }
     }
+    if error.chain().any(expands_too_far) {
+        text += "; if the file is to be trusted, --max-size allows more, as in --max-size 20G";
+    }
     say(&format!("error: {text}"));
 }
 
 /// Prints advice below an error.
 pub(crate) fn print_hint(text: &str) {
     say(&format!("hint: {text}"));
+}
+
+fn expands_too_far(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let error = cause.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
+    error.is_some_and(|error| error.is::<ExpandsTooFar>())
 }
 
 /// Whether the reader of our output went away, as `head` does.
@@ -182,6 +219,19 @@ pub(crate) enum Format {
     Json,
     /// For spreadsheets
     Csv,
+}
+
+impl Format {
+    /// A count: with separated thousands for people, plain for programs.
+    pub(crate) fn count(self, n: u64) -> String {
+        if self == Self::Table { human(n) } else { n.to_string() }
+    }
+
+    /// A number with a fixed number of decimals, as [`figure`] for people, without separators for programs.
+    pub(crate) fn figure(self, value: f64, decimals: usize) -> String {
+        let text = figure(value, decimals);
+        if self == Self::Table { text } else { text.replace(',', "") }
+    }
 }
 
 /// Prints the data of a result: as JSON, or as CSV of two columns, the name of a figure and its value. The names
@@ -215,17 +265,16 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> Value {
 }
 
 /// Rows under a header, as a table for people or as CSV. The first column is aligned left, columns whose
-/// cells are all numbers right; CSV has numbers without separators.
+/// cells are all numbers right. Cells of CSV are as they are given: [`Format::count`] and [`Format::figure`] write numbers
+/// without separators.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> String {
     let numeric = |cell: &String| {
         let cell = cell.replace([',', '%', ' '], "");
         cell.is_empty() || cell.parse::<f64>().is_ok()
     };
     if format == Format::Csv {
-        let plain = |cell: &String| if numeric(cell) { cell.replace(',', "") } else { cell.clone() };
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(plain).collect()).collect();
         let quote = |cell: &str| {
-            if cell.contains([',', '"', '\n']) {
+            if cell.contains([',', '"', '\n', '\r']) {
                 format!("\"{}\"", cell.replace('"', "\"\""))
             } else {
                 cell.to_owned()
@@ -244,7 +293,7 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> 
             table.column_mut(column).expect("the header has it").set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.add_rows(rows);
+    table.add_rows(rows.iter().map(|row| row.iter().map(|cell| escaped(cell).into_owned())));
     table.to_string()
 }
 
@@ -258,5 +307,25 @@ pub(crate) fn figure(value: f64, decimals: usize) -> String {
         format!("{sign}{whole}")
     } else {
         format!("{sign}{whole}.{fraction}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_csv_are_as_they_are_and_numbers_plain() {
+        let count =
+            |format: Format| vec![format.count(1_234_567), format.figure(-1234.5, 2), "1,000".to_owned()];
+        let csv = table(&["n", "x", "id"], vec![count(Format::Csv)], Format::Csv);
+        assert_eq!(csv, "n,x,id\n1234567,-1234.50,\"1,000\"");
+        assert_eq!(count(Format::Table), ["1,234,567", "-1,234.50", "1,000"]);
+    }
+
+    #[test]
+    fn tables_do_not_command_the_terminal() {
+        let text = table(&["id"], vec![vec!["d\x1b[2J".to_owned()]], Format::Table);
+        assert!(text.contains("d\\u001b[2J") && !text.contains('\x1b'), "{text}");
     }
 }

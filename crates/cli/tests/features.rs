@@ -169,7 +169,7 @@ fn the_best_documents_of_the_models_are_lists_too() {
     assert!(
         folder
             .refused("features --data data --of pls.model --out same.txt --names same.txt")
-            .contains("must be different files")
+            .contains("is to be written twice")
     );
 }
 

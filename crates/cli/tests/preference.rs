@@ -236,7 +236,7 @@ fn a_stream_is_saved_while_it_lasts_and_ctrl_c_ends_it() {
     let output = child.wait_with_output().unwrap();
     drop(stream);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert_eq!(output.status.code(), Some(130), "{out}\n{err}");
     assert!(err.contains("interrupted; what was learned is saved"), "{err}");
     assert_eq!(steps("live.model"), 250);
     folder.write("same.tsv", tuples(200, 250));

@@ -397,7 +397,8 @@ fn a_stream_of_lists_is_saved_while_it_lasts() {
     let output = child.wait_with_output().unwrap();
     drop(stream);
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && err.contains("interrupted; what was learned is saved"), "{err}");
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(err.contains("interrupted; what was learned is saved"), "{err}");
     folder.write("same.jsonl", (0..9).map(|q| line(q, 1.0)).collect::<String>());
     folder.text("update p.model --lists same.jsonl --out same.model");
     let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();

@@ -6,12 +6,13 @@
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
 //! | [`features`] | queries and documents as sparse vectors of words and clicks |
-//! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name |
+//! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name; locks |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
 //! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
 //! | [`matching`] | matching models over text: core's models with the words they were trained on |
 //! | [`memory`] | how much memory the process has held |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
+//! | [`outputs`] | checks of output paths before any work |
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`report`] | a comparison as one self-contained HTML page |
@@ -33,6 +34,7 @@ mod lines;
 pub mod matching;
 pub mod memory;
 pub mod model_file;
+pub mod outputs;
 mod parquet_file;
 pub mod rankers;
 pub mod ranking;

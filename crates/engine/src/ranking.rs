@@ -30,6 +30,9 @@ pub fn rank_collection(
     let matcher = bind(model, dataset, None, progress)?;
     let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
     let hits = matcher.top(&texts, top, progress)?;
+    for (query, hits) in queries.iter().zip(&hits) {
+        check_finite(&query.id, hits.iter().map(|hit| hit.score))?;
+    }
     let silent = queries.iter().zip(&hits).filter(|(_, hits)| hits.is_empty());
     note(silent.map(|(query, _)| query.id.as_str()), "no document with a score", progress);
     let ids = dataset.document_ids()?;
@@ -90,6 +93,9 @@ pub fn rank_candidates(
                 ((query.id.clone(), ranking), is_silent)
             })
             .collect();
+        for ((query, ranking), _) in &ranked {
+            check_finite(query, ranking.iter().map(|(_, score)| *score))?;
+        }
         silent.extend(
             batch.iter().zip(&ranked).filter(|(_, (_, silent))| *silent).map(|((query, _), _)| query),
         );
@@ -98,6 +104,16 @@ pub fn rank_candidates(
     let silent = silent.iter().map(|query| query.id.as_str());
     note(silent, "no score for any candidate; theirs are all 0, in the order of their ids", progress);
     Ok(rankings)
+}
+
+/// Returns an error if a score of a query is no finite number.
+pub fn check_finite(query: &str, mut scores: impl Iterator<Item = f32>) -> Result<()> {
+    match scores.find(|score| !score.is_finite()) {
+        Some(score) => Err(Error::Diverged(format!(
+            "a score of query {query} is {score}: the numbers of the model are too large for the data; train it again"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The judged documents of every query, as candidates.
@@ -129,5 +145,19 @@ fn note<'a>(queries: impl Iterator<Item = &'a str>, what: &str, progress: &dyn P
         0 => {}
         1 => progress.note(&format!("1 query has {what}: {named}")),
         n => progress.note(&format!("{n} queries have {what}: {named}{more}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_that_are_no_numbers_are_errors() {
+        assert!(check_finite("q", [0.0, -1e30, f32::MAX].into_iter()).is_ok());
+        for wrong in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+            let error = check_finite("q7", [1.0, wrong].into_iter()).unwrap_err().to_string();
+            assert!(error.contains("a score of query q7 is"), "{error}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use matchrank_core::measure::significance::Test;
 use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, PlannedRanker, Rankers};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
+use matchrank_engine::outputs::check_output_folder;
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput};
 use matchrank_engine::tuning::Strategy;
 use matchrank_engine::validation::Ranked;
@@ -186,6 +187,7 @@ pub(crate) enum Format {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
+    check_output_folder(&args.out)?;
     interrupt::listen();
     let (comparison, n_asked) = match &args.data {
         Some(data) => {

@@ -7,6 +7,7 @@ use clap::{Subcommand, ValueEnum};
 use matchrank_engine::matching::{
     MatchingModel, PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, word_pairs, write_pairs,
 };
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
 
 use crate::commands::rankers;
@@ -98,6 +99,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
     ensure!(args.threshold >= 0.0, "--threshold must be 0 or more");
     let terminal = Terminal::new(global.quiet);
+    check_outputs([&args.model], [&args.out])?;
     // Read before anything is written: it may be the same file.
     let before = args.diff.as_deref().map(|path| {
         let bytes = files::read_all(path)?;

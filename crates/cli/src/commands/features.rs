@@ -11,6 +11,7 @@ use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::matching::{Columns, MatchingModel};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::columns::{join_columns, list_columns};
 use matchrank_engine::validation::Ranked;
 use matchrank_engine::{Error, files};
@@ -89,13 +90,9 @@ enum Documents {
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    files::check_writable(&args.out)?;
-    args.names.as_deref().map(files::check_writable).transpose()?;
+    let inputs = [&args.data].into_iter().chain(&args.of).chain(&args.letor).chain(&args.queries);
+    check_outputs(inputs, [&args.out].into_iter().chain(&args.names))?;
     ensure!(args.depth != Some(0), "--depth 0 leaves no document; give at least 1");
-    ensure!(
-        args.names.as_ref() != Some(&args.out) && !args.letor.contains(&args.out),
-        "--out, --names and --letor must be different files"
-    );
     let dataset = Dataset::open(&args.data)?;
     let parts = named_models(&args.of, &dataset, &terminal)?;
     if let Some((name, _)) = parts.iter().find(|(_, model)| model.has_stack()) {
@@ -149,7 +146,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     terminal.finish();
     match args.format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
-            "queries": lists.n_queries(), "documents": lists.n_rows(), "columns": names, "file": args.out,
+            "queries": lists.n_queries(), "documents": lists.n_rows(), "columns": names, "file": files::name_of(&args.out),
             "seconds": started.elapsed().as_secs_f64(),
         }))?)?,
         format => {

@@ -6,7 +6,7 @@ use matchrank_engine::dataset::{Holdout, Manifest, Split};
 use matchrank_engine::ingest::{IngestParams, Named, Role, SplitBy, ingest};
 use matchrank_engine::text::{AnalyserParams, VocabularyParams};
 
-use crate::terminal::{self, Format, Terminal, figure, human, table};
+use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
 /// Turn click logs, documents and judgments into a dataset folder
@@ -185,33 +185,33 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
         .map(|(name, w)| if w == 1.0 { name.into() } else { format!("{name} x {w}") })
         .collect();
     let rows = vec![
-        ("queries", "all, held-out ones included", human(s.n_queries)),
-        ("documents", "all, unclicked ones included", human(s.n_documents)),
-        ("words", "of queries and documents", human(s.n_words)),
-        ("n_x", "queries with a training response", human(s.n_x)),
-        ("n_y", "documents with a training response", human(s.n_y)),
-        ("pairs", "query and document with a training response", human(s.n_pairs)),
-        ("responses", "sum of clicks or grades", figure(s.n_clicks, 1)),
-        ("n~y", "documents per query", figure(s.documents_per_query, 2)),
-        ("n~x", "queries per document", figure(s.queries_per_document, 2)),
-        ("d_x", "query features: words + n_y", human(s.d_x)),
-        ("d_y", "document features: words + n_x", human(s.d_y)),
-        ("c_x", "nonzero features of a query", figure(s.c_x, 2)),
-        ("c_y", "nonzero features of a document", figure(s.c_y, 2)),
-        ("N_x", "queries per query feature", figure(s.n_per_x_feature, 2)),
-        ("N_y", "documents per document feature", figure(s.n_per_y_feature, 2)),
+        ("queries", "all, held-out ones included", format.count(s.n_queries)),
+        ("documents", "all, unclicked ones included", format.count(s.n_documents)),
+        ("words", "of queries and documents", format.count(s.n_words)),
+        ("n_x", "queries with a training response", format.count(s.n_x)),
+        ("n_y", "documents with a training response", format.count(s.n_y)),
+        ("pairs", "query and document with a training response", format.count(s.n_pairs)),
+        ("responses", "sum of clicks or grades", format.figure(s.n_clicks, 1)),
+        ("n~y", "documents per query", format.figure(s.documents_per_query, 2)),
+        ("n~x", "queries per document", format.figure(s.queries_per_document, 2)),
+        ("d_x", "query features: words + n_y", format.count(s.d_x)),
+        ("d_y", "document features: words + n_x", format.count(s.d_y)),
+        ("c_x", "nonzero features of a query", format.figure(s.c_x, 2)),
+        ("c_y", "nonzero features of a document", format.figure(s.c_y, 2)),
+        ("N_x", "queries per query feature", format.figure(s.n_per_x_feature, 2)),
+        ("N_y", "documents per document feature", format.figure(s.n_per_y_feature, 2)),
         (
             "validation",
             "judged queries / pairs",
-            format!("{} / {}", human(s.n_judged_queries[0]), human(s.n_judgments[0])),
+            format!("{} / {}", format.count(s.n_judged_queries[0]), format.count(s.n_judgments[0])),
         ),
         (
             "test",
             "judged queries / pairs",
-            format!("{} / {}", human(s.n_judged_queries[1]), human(s.n_judgments[1])),
+            format!("{} / {}", format.count(s.n_judged_queries[1]), format.count(s.n_judgments[1])),
         ),
         ("split", "", split),
-        ("minimum clicks", "of a training pair", figure(manifest.min_clicks, 0)),
+        ("minimum clicks", "of a training pair", format.figure(manifest.min_clicks, 0)),
         ("text fields", "", fields.join(", ")),
         ("analysis", "", analysis),
     ];

@@ -5,12 +5,13 @@ use anyhow::bail;
 use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
-use matchrank_engine::files;
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::model_file;
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::ranking::{
     Candidates, Ranking, judged_candidates, rank_candidates, rank_collection, write_run,
 };
+use matchrank_engine::{Error, files};
 use serde_json::json;
 
 use crate::commands::rankers;
@@ -88,9 +89,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     if args.top == Some(0) {
         bail!("--top 0 ranks nothing; give at least 1");
     }
-    files::check_writable(&args.out)?;
+    let named = args.candidates.iter().filter(|path| path.as_os_str() != "judged");
+    let inputs = [&args.model].into_iter().chain(&args.data).chain(&args.letor).chain(&args.query_features);
+    check_outputs(inputs.chain(&args.queries).chain(named), [&args.out])?;
     let (rankings, kind) = match &args.data {
-        Some(data) => rank_documents(&args, data, &terminal)?,
+        Some(data) => rank_documents(&args, data, &terminal).map_err(|error| of_model(error, &args.model))?,
         None => {
             let features = args.query_features.as_deref();
             rankers::rank::rank_lists(&args.model, &args.letor, features, args.top, &terminal)?
@@ -107,7 +110,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     match args.format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
             "queries": rankings.len(), "documents": n_ranked, "queries_without_a_document": n_empty,
-            "file": args.out, "seconds": seconds,
+            "file": files::name_of(&args.out), "seconds": seconds,
         }))?)?,
         Format::Csv => terminal::print(&format!(
             "queries,documents,queries_without_a_document,seconds\n{},{n_ranked},{n_empty},{seconds:.3}",
@@ -161,6 +164,14 @@ fn rank_documents(
         }
     };
     Ok((rankings, model.kind()))
+}
+
+/// Names the model's file where its numbers are what is wrong.
+fn of_model(error: anyhow::Error, model: &Path) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(Error::Diverged(_)) => error.context(model.display().to_string()),
+        _ => error,
+    }
 }
 
 /// The judged queries of a holdout; none at all is an error that says how to get some.

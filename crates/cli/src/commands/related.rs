@@ -9,7 +9,7 @@ use matchrank_engine::model_file;
 use serde_json::json;
 
 use super::export::preference;
-use crate::terminal::{self, Format, Terminal, human, table, to_json};
+use crate::terminal::{self, Format, Terminal, table, to_json};
 use crate::{Global, Outcome};
 
 /// List the document words that a model finds nearest to a query word
@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 
 pub(crate) fn text(related: Vec<RelatedWord>, format: Format) -> String {
     let rows = related.into_iter().map(|related| {
-        vec![related.word, format!("{:.4}", related.cosine), human(related.n_documents.into())]
+        vec![related.word, format!("{:.4}", related.cosine), format.count(related.n_documents.into())]
     });
     table(&["document word", "cosine", "documents"], rows.collect(), format)
 }
@@ -129,7 +129,7 @@ fn print_weighted(
         }
         format => {
             let rows = related.into_iter().map(|related| {
-                vec![related.word, format!("{:.4}", related.weight), human(related.n_documents.into())]
+                vec![related.word, format!("{:.4}", related.weight), format.count(related.n_documents.into())]
             });
             terminal::print(&table(&[found, weight, "documents"], rows.collect(), format))?;
         }

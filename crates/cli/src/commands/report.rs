@@ -1,9 +1,10 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
 use matchrank_engine::comparison::Comparison;
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::report::{self, ReportParams};
 
 use crate::terminal::{self, Terminal};
@@ -56,12 +57,24 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             folder.display()
         );
     }
-    let dataset = folder.map(|folder| Dataset::open(&folder)).transpose()?;
+    let dataset = folder.as_deref().map(Dataset::open).transpose()?;
     let out = args.out.unwrap_or_else(|| args.comparison.join("report.html"));
+    check_outputs(comparison_files(&args.comparison).iter().chain(&folder), [&out])?;
     let params = ReportParams { baseline: args.baseline, open: args.open, explain: args.explain };
     let bytes = report::write(&args.comparison, dataset.as_ref(), &out, &params, &terminal)?;
     terminal.finish();
     terminal::print(&format!("{} ({:.1} MB)", out.display(), bytes as f64 / 1e6))?;
     terminal.done("report", started);
     Ok(Outcome::Clean)
+}
+
+/// The files that `compare` wrote, in its folder and those inside.
+fn comparison_files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        |folder: &Path| folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let (folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+        Vec::into_iter(entries(folder)).partition(|path: &PathBuf| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| Vec::into_iter(entries(folder))));
+    files.retain(|path| path.extension().is_none_or(|ending| ending != "html"));
+    files
 }

@@ -212,7 +212,7 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
             format!("{:.3}", method.error),
             of_paper(|paper| paper.1),
             format!("{:.2}%", 100.0 * method.density),
-            human(method.nnz as u64),
+            format.count(method.nnz as u64),
             format!("{:.1}", method.seconds),
         ]
     });
@@ -229,7 +229,7 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
         let rows = found.curves.iter().map(|point| {
             vec![
                 point.method.to_owned(),
-                human(point.iterations as u64),
+                format.count(point.iterations as u64),
                 format!("{:.4}", point.error),
                 format!("{:.2}%", 100.0 * point.density),
             ]

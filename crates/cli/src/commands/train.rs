@@ -14,9 +14,9 @@ use matchrank_core::matching::RmlsParams;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureParams;
-use matchrank_engine::files;
 use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, Stack, StackParams};
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::training::{Recipe, train_rmls};
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
 use serde_json::Value;
@@ -31,8 +31,8 @@ use crate::{Global, Outcome};
 /// Train a model on a dataset, or a ranker on feature lists
 ///
 /// Models are measured on the validation judgments of the dataset, if it has any (held-out clicks are
-/// such); test judgments are not looked at. Rankers (perceptron, slam, ranksvm, listnet) learn from LETOR files and
-/// are measured on those of --validation.
+/// such); test judgments are not looked at. Rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart,
+/// query-dependent) learn from LETOR files and are measured on those of --validation.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Model::OfLists(model) => return rankers::train::run(model, global),
         Model::OfDataset(model) => model,
     };
-    files::check_writable(&model.place().out)?;
+    check_outputs(model.inputs(), model.outputs())?;
     let mut outcome = Outcome::Clean;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded) = match model {
@@ -101,9 +101,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         DatasetModel::Bltm(common) => recipe("bltm", common, seed, &terminal)?,
         DatasetModel::RandomWalk(common) => recipe("random-walk", common, seed, &terminal)?,
         DatasetModel::SparsePreference(args) => {
-            let (trained, dataset) = preference::run(&args, global, &terminal)?;
+            let preference::Finished { trained, dataset, place } = preference::run(&args, global, &terminal)?;
             outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
-            (args.common.place, MatchingModel::Preference(Box::new(trained.model)), dataset, true)
+            let Some(out) = place else { return Ok(outcome) };
+            let place = Place { out, ..args.common.place };
+            (place, MatchingModel::Preference(Box::new(trained.model)), dataset, true)
         }
         DatasetModel::Combination { place, of, weight, candidates } => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
@@ -134,6 +136,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     };
     model_file::save(&place.out, &model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
+    preference::remove_checkpoint(&model, &place.out);
     terminal.finish();
     summary::print(&model, &dataset, &place, &terminal, started)?;
     Ok(outcome)

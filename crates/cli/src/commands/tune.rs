@@ -8,9 +8,9 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::files;
 use matchrank_engine::matching::MatchingModel;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
 use matchrank_engine::training::Recipe;
 use matchrank_engine::training::settings::plain;
@@ -111,9 +111,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     ensure!(args.trials > 0, "--trials must be at least 1");
-    for path in args.out.iter().chain(&args.trace) {
-        files::check_writable(path)?;
-    }
+    let inputs = args.data.iter().chain(&args.letor).chain(&args.validation).chain(&args.query_features);
+    check_outputs(inputs, args.out.iter().chain(&args.trace))?;
     let Some(data) = &args.data else { return rankers::run(&args, global, &terminal, started) };
     ensure!(
         args.validation.is_empty()

@@ -5,14 +5,16 @@ use anyhow::bail;
 use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::files;
 use matchrank_engine::matching::{MatchingModel, PreferenceModel};
 use matchrank_engine::model_file;
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::training::preference::update_preference;
 use serde_json::json;
 
 use super::rankers;
 use super::train::preference::{course, save, tuple_file};
-use crate::terminal::{self, Format, Terminal, figure, human, table, to_json};
+use crate::terminal::{self, Format, Terminal, table, to_json};
 use crate::{Global, Outcome};
 
 /// Go on with the training of a sparse-preference model or a perceptron
@@ -21,7 +23,7 @@ use crate::{Global, Outcome};
 /// worse document`, documents by id with --data, else by text; or JSON as in `help train sparse-preference`.
 /// Lines that cannot be used are left out, counted and reported (exit code 1 where some are no tuples at all).
 ///
-/// The model is saved while the stream lasts, and at its end; Ctrl-C saves it and ends. A model that was
+/// The model is saved while the stream lasts, and at its end; Ctrl-C saves it and ends, with exit code 130. A model that was
 /// refitted goes on refitting: its weights change, and no new pairs of words come.
 ///
 /// A perceptron learns from feature lists, one a line, as they come, and ranks with the mean of all its weights so
@@ -91,6 +93,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 
 fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Outcome> {
     let started = Instant::now();
+    // The model may be the file that is written.
+    check_outputs([tuples].into_iter().chain(args.data.as_deref()), [&args.out])?;
     let tuples = tuple_file(tuples, args.text || args.data.is_none())?;
     let (model, provenance) = model_file::load(&args.model)?;
     let MatchingModel::Preference(model) = model else {
@@ -117,7 +121,7 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
         Format::Json => {
             let summary = json!({
                 "model": "sparse-preference",
-                "file": args.out,
+                "file": files::name_of(&args.out),
                 "learned": learned,
                 "within_margin": violations,
                 "steps": clock.steps,
@@ -133,14 +137,18 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
         format => {
             let row = |name: &str, value: String| vec![name.to_owned(), value];
             let mut rows = vec![
-                row("tuples learned from", human(learned)),
-                row("of which within the margin", human(violations)),
-                row("tuples in all", human(clock.steps)),
-                row("weights", human(model.w.nnz() as u64)),
-                row("density", format!("{} %", figure(100.0 * model.density(), 4))),
+                row("tuples learned from", format.count(learned)),
+                row("of which within the margin", format.count(violations)),
+                row("tuples in all", format.count(clock.steps)),
+                row("weights", format.count(model.w.nnz() as u64)),
+                row("density", format!("{} %", format.figure(100.0 * model.density(), 4))),
             ];
             rows.extend(
-                model.report.left_out.iter().map(|(why, n)| row(&format!("left out: {why}"), human(*n))),
+                model
+                    .report
+                    .left_out
+                    .iter()
+                    .map(|(why, n)| row(&format!("left out: {why}"), format.count(*n))),
             );
             terminal::print(&table(&["", "value"], rows, format))?;
             terminal.done(&format!("wrote {}", args.out.display()), started);

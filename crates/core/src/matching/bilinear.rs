@@ -31,6 +31,9 @@ use serde::Serialize;
 use crate::matching::{Factor, SparseRow, dot};
 use crate::{Error, Result};
 
+/// The largest weight of a latent column, and the largest bias: singular values of click counts are far below it.
+const LARGEST_WEIGHT: f32 = 1e15;
+
 /// Queries and documents mapped into one latent space, where dot products are scores.
 pub trait Mapping: Sync {
     /// Latent dimension.
@@ -132,8 +135,8 @@ impl Bilinear {
                 weights.map_or(String::new(), |w| format!(", and there are {} weights", w.len()))
             )));
         }
-        if weights.iter().flatten().any(|weight| !weight.is_finite()) {
-            return Err(Error::Shape("a weight of a latent column is not finite".into()));
+        if !weights.iter().flatten().all(|weight| weight.abs() <= LARGEST_WEIGHT) {
+            return Err(Error::Shape("a weight of a latent column is not finite, or beyond 1e15".into()));
         }
         Ok(Self { lx, ly, weights, identity: 0, biases: None })
     }
@@ -162,8 +165,8 @@ impl Bilinear {
                 self.ly.n_features()
             )));
         }
-        if !x.iter().chain(y).chain([global]).all(|bias| bias.is_finite()) {
-            return Err(Error::Shape("a bias is not finite".into()));
+        if !x.iter().chain(y).chain([global]).all(|bias| bias.abs() <= LARGEST_WEIGHT) {
+            return Err(Error::Shape("a bias is not finite, or beyond 1e15".into()));
         }
         Ok(Self { biases: Some(biases), ..self })
     }

@@ -7,6 +7,9 @@ use rayon::prelude::*;
 use crate::matching::SparseRow;
 use crate::{Error, Result};
 
+/// The largest number of a row. Rows that are learned are far below it; scores of larger ones would overflow.
+const LARGEST: f32 = 1e10;
+
 /// A matrix L with a row l_u of `d` numbers for every feature u.
 ///
 /// `l_u = rows[row[u]]`. A feature with the row [`Factor::NONE`] is zero and takes no room: about half of
@@ -94,9 +97,9 @@ impl Factor {
             Rows::Dense(values) => values,
             Rows::Sparse(rows) => &rows.values,
         };
-        let finite = |part: &[f32]| part.iter().filter(|value| value.is_finite()).count() == part.len();
+        let finite = |part: &[f32]| part.iter().filter(|value| value.abs() <= LARGEST).count() == part.len();
         if !values.par_chunks(1 << 16).all(finite) {
-            return wrong("a value that is not finite");
+            return wrong("a value that is not finite, or beyond 1e10, with which scores overflow");
         }
         Ok(Self { d, row, rows })
     }
@@ -208,7 +211,9 @@ mod tests {
         assert!(Factor::new(0, vec![], Rows::Dense(vec![])).is_err());
         assert!(Factor::new(2, vec![0], Rows::Dense(vec![1.0])).is_err());
         assert!(Factor::new(2, vec![1], Rows::Dense(vec![1.0; 2])).is_err());
-        assert!(Factor::new(2, vec![0], Rows::Dense(vec![1.0, f32::NAN])).is_err());
+        for wrong in [f32::NAN, f32::INFINITY, 1e38, -2e10] {
+            assert!(Factor::new(2, vec![0], Rows::Dense(vec![1.0, wrong])).is_err());
+        }
         let sparse = |offsets: &[u64], columns: &[u16]| {
             let values = vec![1.0; columns.len()];
             let rows = SparseRows { offsets: offsets.to_vec(), columns: columns.to_vec(), values };

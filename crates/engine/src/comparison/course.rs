@@ -50,6 +50,8 @@ impl Course<'_> {
         mut make: impl FnMut(&str, M, &Entries) -> Result<Option<Entry>>,
     ) -> Result<Comparison> {
         let Self { plan, folder, seed, stop, progress } = *self;
+        make_folder(folder)?;
+        let _lock = files::Lock::of(folder)?;
         for part in ["results", "models", "runs", "traces"] {
             make_folder(&folder.join(part))?;
         }

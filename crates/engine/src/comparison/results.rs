@@ -39,7 +39,8 @@ pub struct Comparison {
 pub struct DataSummary {
     /// Name of its folder.
     pub name: String,
-    /// Where it was.
+    /// Where it was, as text: a name that is no UTF-8 is written as near to it as text can be.
+    #[serde(serialize_with = "lossily")]
     pub folder: Option<PathBuf>,
     /// BLAKE3 of its content.
     pub content_hash: String,
@@ -262,6 +263,10 @@ impl Comparison {
     pub fn model(folder: &Path, name: &str) -> PathBuf {
         folder.join("models").join(format!("{}.model", file_name(name)))
     }
+}
+
+fn lossily<S: serde::Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }
 
 /// The name of a model as part of a file's name.

@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::parent_of;
+
 /// Moves the folder `new` to `place`, on the same file system. A folder that stood at `place` is at `new`
 /// afterwards.
 pub(crate) fn put_in_place(new: &Path, place: &Path) -> io::Result<()> {
@@ -18,14 +20,6 @@ pub(crate) fn put_in_place(new: &Path, place: &Path) -> io::Result<()> {
         std::fs::rename(new, place)?;
     }
     sync(&parent_of(place))
-}
-
-/// Folder that a path lies in.
-pub(crate) fn parent_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use matchrank_core::{Error, Result};
 
 use super::IngestParams;
-use crate::dataset::replace::{former_name, parent_of, put_in_place};
+use crate::dataset::replace::{former_name, put_in_place};
 use crate::dataset::{MANIFEST, foreign_file};
-use crate::files;
+use crate::files::{self, TemporaryFolder};
 
 /// Place of the dataset and the unfinished folder beside it.
 pub(super) struct Target {
@@ -16,7 +16,7 @@ pub(super) struct Target {
     /// The same, with links followed.
     place: PathBuf,
     replace: bool,
-    temporary: tempfile::TempDir,
+    temporary: TemporaryFolder,
 }
 
 impl Target {
@@ -42,11 +42,10 @@ impl Target {
                 ));
             }
         }
-        let parent = parent_of(&place);
+        let parent = files::parent_of(&place);
         let io = |e| Error::io(files::name_of(&parent), e);
         std::fs::create_dir_all(&parent).map_err(io)?;
-        let temporary =
-            tempfile::Builder::new().prefix(".matchrank-ingest-").tempdir_in(&parent).map_err(io)?;
+        let temporary = TemporaryFolder::beside(&place)?;
         let target = Self { out: out.to_owned(), place, replace, temporary };
         // Inside, with the permissions of any new folder: a temporary one is private.
         std::fs::create_dir(target.unfinished()).map_err(io)?;

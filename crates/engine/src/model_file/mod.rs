@@ -49,8 +49,8 @@
 //! Metadata, and fields of `provenance` and `report`, that a later program adds are ignored. Parameters are not: a
 //! parameter that this program does not know would change what the model means.
 //!
-//! The same model gives the same bytes. Files are written under a temporary name and renamed, and read
-//! through a memory map; every byte is covered by the checksum, which is verified on every load.
+//! The same model gives the same bytes. Files are written under a temporary name and renamed; every byte is covered by
+//! the checksum, which is verified on every load.
 
 mod bltm;
 mod bm25;

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::container::{Reader, Writer};
 use crate::rankers::{RankerModel, RankerParams};
 
+/// The largest weight, scaling included.
+const LARGEST_WEIGHT: f64 = 1e30;
+
 #[derive(Serialize, Deserialize)]
 struct Clock {
     rounds: u64,
@@ -64,6 +67,12 @@ pub(super) fn get(file: &Reader<'_>) -> Result<RankerModel> {
     let finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
     if !finite(&weights) || !finite(&factors) {
         return Err(Error::Params("has weights that are no finite numbers".into()));
+    }
+    // Without factors features are taken as they are, or scaled within each list.
+    let factors_or_one = factors.iter().copied().chain(std::iter::repeat(1.0));
+    let mut scaled = weights.iter().zip(factors_or_one).map(|(weight, factor)| weight * factor);
+    if let Some(weight) = scaled.find(|weight| weight.abs() > LARGEST_WEIGHT) {
+        return Err(Error::Params(format!("has a weight of {weight:e}, with which scores overflow")));
     }
     let state = match params {
         RankerParams::Perceptron(_) => {

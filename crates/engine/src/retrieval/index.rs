@@ -12,8 +12,8 @@ use tantivy::{IndexWriter, InvertedIndexReader, SegmentReader, TantivyDocument};
 
 use super::tokens::{Lines, NAME, SEPARATOR};
 use crate::dataset::checksums;
-use crate::dataset::replace::{parent_of, put_in_place};
-use crate::files;
+use crate::dataset::replace::put_in_place;
+use crate::files::{self, TemporaryFolder};
 use crate::text::{Analyser, AnalyserParams};
 use crate::unwind::caught;
 
@@ -86,8 +86,7 @@ impl Index {
         if folder.exists() && !folder.join(DESCRIPTION).is_file() {
             return Err(Error::format(name, "exists and is not an index; choose another place or remove it"));
         }
-        let temporary =
-            tempfile::Builder::new().prefix(".matchrank-index-").tempdir_in(parent_of(folder)).map_err(io)?;
+        let temporary = TemporaryFolder::beside(folder)?;
         let inside = temporary.path().join("index");
         std::fs::create_dir(&inside).map_err(io)?;
         let directory = MmapDirectory::open(&inside).map_err(|e| failed(&name, e.into()))?;

@@ -6,6 +6,7 @@ use anyhow::{bail, ensure};
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::matching::{LatentModel, MatchingModel};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
 
 use crate::terminal::{Terminal, human};
@@ -29,7 +30,8 @@ pub(crate) struct QueryVectors {
 
 pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
-    files::check_writable(&args.out)?;
+    let inputs = [&args.model].into_iter().chain(&args.queries).chain(&args.data);
+    check_outputs(inputs, [&args.out])?;
     let (model, _) = model_file::load(&args.model)?;
     let Some(latent) = latent(&model) else {
         bail!(

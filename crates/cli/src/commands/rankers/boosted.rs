@@ -6,6 +6,7 @@ use std::time::Instant;
 use matchrank_core::progress::Progress;
 use matchrank_engine::files;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::boosted::{BoostedModel, BoostedParams, Objective, train_boosted};
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ pub(crate) struct Args {
 pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    files::check_writable(&args.out)?;
+    check_outputs(args.lists.files().chain(args.weights.files()), [&args.out])?;
     let params: BoostedParams = params_from(&args.settings)?;
     params.validate()?;
     let (mut train, validation) = args.lists.read(&terminal)?;
@@ -75,7 +76,7 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
     match args.format {
         Format::Json => {
             let summary = json!({
-                "model": kind, "file": args.out, "data": data, "validation_measure": measure,
+                "model": kind, "file": files::name_of(&args.out), "data": data, "validation_measure": measure,
                 "params": to_json(&model.params), "trees": model.trees.len(), "report": to_json(&model.report),
                 "seconds": started.elapsed().as_secs_f64(),
             });

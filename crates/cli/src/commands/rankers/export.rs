@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::elasticsearch::{check, linear_model, some_lists};
 use matchrank_engine::{Error, files, model_file};
 
@@ -32,6 +33,7 @@ pub(crate) struct Elasticsearch {
 pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outcome> {
     use matchrank_core::progress::Progress;
     let terminal = Terminal::new(global.quiet);
+    check_outputs([&args.model].into_iter().chain(&args.features).chain(&args.letor), [&args.out])?;
     let (model, _) = model_file::load_ranker(&args.model)?;
     let n = model.ranker.weights.len();
     let features: Vec<String> = match &args.features {

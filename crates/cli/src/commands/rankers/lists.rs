@@ -25,6 +25,11 @@ pub(crate) struct TrainingLists {
 }
 
 impl TrainingLists {
+    /// All files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.letor.iter().chain(&self.validation)
+    }
+
     /// Whether there are lists to choose by.
     pub(crate) fn has_validation(&self) -> bool {
         !self.validation.is_empty()

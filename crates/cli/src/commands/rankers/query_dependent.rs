@@ -10,6 +10,7 @@ use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{Neighbourhood, QueryDependentParams};
 use matchrank_engine::files;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::query_dependent::{
     QueryColumns, QueryDependentModel, QueryInput, QuerySource, QueryTable, Served, in_words,
     train_query_dependent,
@@ -99,7 +100,7 @@ pub(crate) fn read_table(path: &Path) -> anyhow::Result<QueryTable> {
 pub(crate) fn train(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    files::check_writable(&args.out)?;
+    check_outputs(args.lists.files().chain(&args.query_features), [&args.out])?;
     let weights = args.weights.to_possible_value().expect("no weights are hidden");
     if args.settings.iter().any(|(name, _)| name == "weights") {
         bail!("--set weights: use --weights {}", weights.get_name());
@@ -133,7 +134,7 @@ pub(crate) fn train(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let data: serde_json::Map<String, Value> =
                 counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
             let summary = json!({
-                "model": model_file::QUERY_DEPENDENT, "file": args.out, "data": data, "validation_measure": measure,
+                "model": model_file::QUERY_DEPENDENT, "file": files::name_of(&args.out), "data": data, "validation_measure": measure,
                 "scaling": to_json(&model.scaling().kind()), "params": to_json(model.learner().params()),
                 "query_features": to_json(model.source()), "lambda": model.lambda(), "trials": to_json(&model.trials()),
                 "seconds": started.elapsed().as_secs_f64(),

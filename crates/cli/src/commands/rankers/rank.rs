@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
-use matchrank_engine::ranking::Ranking;
+use matchrank_engine::ranking::{Ranking, check_finite};
 
-use super::{names_of, note_unknown_features, query_dependent, read_lists, refuse_repeated_documents};
+use super::{note_unknown_features, query_dependent, read_lists, refuse_repeated_documents};
 use crate::terminal::Terminal;
 
 /// The rankings of all lists, whole or cut to the `top` documents, and the kind of the model. Documents of equal score stand by id.
@@ -18,6 +18,7 @@ pub(crate) fn rank_lists(
     top: Option<usize>,
     terminal: &Terminal,
 ) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
+    let path = model;
     let (lists, scores, kind) = if model_file::kind(model)? == model_file::QUERY_DEPENDENT {
         let lists = read_lists(letor, terminal)?;
         lists.require_complete(model_file::QUERY_DEPENDENT)?;
@@ -43,11 +44,10 @@ pub(crate) fn rank_lists(
         (lists, scores, model.kind())
     };
     refuse_repeated_documents(&lists)?;
-    ensure!(
-        scores.iter().all(|score| score.is_finite()),
-        "{}: some scores are no finite numbers",
-        names_of(letor)
-    );
+    for list in lists.iter() {
+        let scores = scores[list.rows()].iter().map(|&score| score as f32);
+        check_finite(list.query(), scores).with_context(|| path.display().to_string())?;
+    }
     let rankings = lists.iter().map(|list| {
         let mut documents: Vec<(String, f32)> =
             list.rows().map(|row| (lists.document(row).to_owned(), scores[row] as f32)).collect();

@@ -57,7 +57,7 @@ pub(super) fn course(model: &RankerModel, measure: &str, format: Format) -> Stri
                 vec![
                     epoch.to_string(),
                     loss,
-                    human(figures.updates),
+                    format.count(figures.updates),
                     figure(figures.validation),
                     kept.to_owned(),
                 ]

@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::Subcommand;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::boosted::Objective;
 use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 use matchrank_engine::{Error, files};
@@ -203,7 +204,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         Model::Mart(args) => return boosted::train(Objective::Mart, args, global),
         Model::Lambdamart(args) => return boosted::train(Objective::LambdaMart, args, global),
     };
-    files::check_writable(&args.out)?;
+    check_outputs(args.lists.files().chain(args.weights.files()), [&args.out].into_iter().chain(&curve))?;
     let mut params = params_of(kind, &args.settings)?;
     if !args.lists.has_validation()
         && kind != "perceptron"
@@ -244,7 +245,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
             let data: serde_json::Map<String, Value> =
                 counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
             let summary = json!({
-                "model": kind, "file": args.out, "data": data, "validation_measure": measure,
+                "model": kind, "file": files::name_of(&args.out), "data": data, "validation_measure": measure,
                 "scaling": to_json(&model.ranker.scaling.kind()), "scalings": to_json(&model.scalings),
                 "params": to_json(&model.params), "report": to_json(&model.report),
                 "seconds": started.elapsed().as_secs_f64(),

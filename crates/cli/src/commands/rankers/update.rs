@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use matchrank_core::progress::Progress;
+use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::RankerModel;
 use matchrank_engine::rankers::online::{Learner, Streamed, learn_stream};
 use matchrank_engine::{files, model_file};
 use serde_json::json;
 
-use crate::terminal::{self, Format, Terminal, human, table};
+use crate::terminal::{self, Format, Terminal, table};
 use crate::{Outcome, interrupt};
 
 pub(crate) fn run(
@@ -22,7 +23,8 @@ pub(crate) fn run(
     terminal: &Terminal,
 ) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    files::check_writable(out)?;
+    // The model may be the file that is written.
+    check_outputs([lists], [out])?;
     let (model, provenance) = model_file::load_ranker(model)?;
     if resume && model.stream.is_none() {
         terminal.note("the model has not learned from a stream yet, so it learns from all lines");
@@ -44,18 +46,18 @@ pub(crate) fn run(
     let mean = if learned > 0 { loss / learned as f64 } else { 0.0 };
     match format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
-            "model": "perceptron", "file": out, "learned": learned, "left_out": left_out, "skipped": skipped, "stream_lines": lines, "mean_loss": mean,
+            "model": "perceptron", "file": files::name_of(out), "learned": learned, "left_out": left_out, "skipped": skipped, "stream_lines": lines, "mean_loss": mean,
             "lists": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss, "interrupted": interrupted,
             "seconds": started.elapsed().as_secs_f64(),
         }))?)?,
         format => {
             let rows = [
-                ("lists learned from", human(learned)),
-                ("left out", human(left_out)),
-                ("learned from before, skipped", human(skipped)),
+                ("lists learned from", format.count(learned)),
+                ("left out", format.count(left_out)),
+                ("learned from before, skipped", format.count(skipped)),
                 ("mean loss, before learning", format!("{mean:.4}")),
-                ("lists in all", human(state.rounds)),
-                ("of which changed the weights", human(state.updates)),
+                ("lists in all", format.count(state.rounds)),
+                ("of which changed the weights", format.count(state.updates)),
             ];
             let rows = rows.map(|(name, value)| vec![name.to_owned(), value]).to_vec();
             terminal::print(&table(&["", "value"], rows, format))?;

@@ -26,6 +26,11 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
+    /// The files that were given.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.query_weights.iter().chain(&self.document_weights)
+    }
+
     /// A weight for each query, where a file has some.
     pub(crate) fn of_queries(
         &self,

@@ -280,6 +280,30 @@ impl DatasetModel {
     }
 }
 
+impl DatasetModel {
+    /// What is read, beside the parameters.
+    pub(crate) fn inputs(&self) -> Vec<&PathBuf> {
+        let mut inputs = vec![&self.place().data];
+        match self {
+            Self::Rmls { start, .. } => inputs.extend(start),
+            Self::SparsePreference(args) => inputs.extend(&args.tuples),
+            Self::Combination { of, .. } => inputs.extend(of),
+            Self::Stack { of, ranker_of, .. } => inputs.extend(of.iter().chain(ranker_of)),
+            _ => {}
+        }
+        inputs
+    }
+
+    /// What is written.
+    pub(crate) fn outputs(&self) -> Vec<&PathBuf> {
+        let mut outputs = vec![&self.place().out];
+        if let Self::SparsePreference(args) = self {
+            outputs.extend(&args.curve);
+        }
+        outputs
+    }
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Candidates {
     Judged,

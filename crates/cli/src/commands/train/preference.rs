@@ -26,22 +26,46 @@ pub(super) struct Args {
     pub(super) common: Common,
     /// Learn from this file of tuples, in place of the responses of the dataset; `-` is standard input
     #[arg(long, value_name = "FILE")]
-    tuples: Option<PathBuf>,
+    pub(super) tuples: Option<PathBuf>,
     /// Documents in tab-separated lines of --tuples are texts, not ids
     #[arg(long, requires = "tuples")]
     text: bool,
     /// Leave this share of the weights, the largest, in place of shrinking by lambda
     #[arg(long, value_name = "SHARE")]
     density: Option<f64>,
-    /// Seconds from one saving to the next while training goes on
+    /// Seconds from one saving to the next while training goes on: to --out, or to a file beside it where --out is there
+    /// already, which only a training that comes to its end replaces
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint: u64,
     /// Write the learning curve to this CSV file
     #[arg(long, value_name = "FILE")]
-    curve: Option<PathBuf>,
+    pub(super) curve: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(Trained, Dataset)> {
+/// A training that came to its end, or was interrupted.
+pub(super) struct Finished {
+    pub(super) trained: Trained,
+    pub(super) dataset: Dataset,
+    /// Where the model goes; none where nothing was learned before the interruption.
+    pub(super) place: Option<PathBuf>,
+}
+
+/// The file of a training that has not come to its end, beside one that is there already.
+fn checkpoint_beside(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".checkpoint");
+    name.into()
+}
+
+/// Removes the checkpoint of a training that has come to its end.
+pub(super) fn remove_checkpoint(model: &MatchingModel, out: &Path) {
+    if matches!(model, MatchingModel::Preference(model) if !model.report.interrupted) {
+        // One that cannot be removed does no harm.
+        let _ = std::fs::remove_file(checkpoint_beside(out));
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<Finished> {
     let Args { common: Common { place, settings }, tuples, text, density, checkpoint, curve } = args;
     let (settings, words): (PreferenceSettings, WordParams) = params_of_two(settings)?;
     settings.validate()?;
@@ -52,19 +76,30 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     let tuples = tuples.as_deref().map(|path| tuple_file(path, *text)).transpose()?;
     let dataset = Dataset::open(&place.data)?;
     let origin = Provenance::of_dataset(&dataset, Some(global.seed));
-    let save = |model: &PreferenceModel| save(&place.out, model, &origin);
+    // A model that is there is replaced by a finished one only.
+    let under_way = if place.out.is_file() { checkpoint_beside(&place.out) } else { place.out.clone() };
+    let save = |model: &PreferenceModel| save(&under_way, model, &origin);
     let course = course(*density, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
     let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal)?;
     if let Some(path) = curve {
         write_curve(path, &trained.model)?;
     }
-    if trained.model.report.interrupted {
+    let out = place.out.display();
+    let kept = if under_way == place.out { String::new() } else { format!("; {out} is left as it was") };
+    // Whoever wrote the tuples may have been interrupted too, and the stream then ends before it is stopped.
+    let place = if !(trained.model.report.interrupted || interrupt::asked()) {
+        Some(place.out.clone())
+    } else if trained.model.state.clock.all_steps == 0 {
+        terminal.note(&format!("interrupted before anything was learned, so no model is written{kept}"));
+        None
+    } else {
         terminal.note(&format!(
-            "interrupted; what was learned is saved, and `matchrank update {} --tuples FILE` goes on from it",
-            place.out.display()
+            "interrupted{kept}; what was learned is saved, and `matchrank update {} --tuples FILE` goes on from it",
+            under_way.display()
         ));
-    }
-    Ok((trained, dataset))
+        Some(under_way)
+    };
+    Ok(Finished { trained, dataset, place })
 }
 
 /// A training that Ctrl-C ends.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::FeatureStatistics;
+use matchrank_engine::files;
 use matchrank_engine::matching::{
     BltmModel, Combination, Inputs, LatentModel, MatchingModel, PreferenceModel,
 };
@@ -23,7 +24,8 @@ pub(super) fn print(
     match place.format {
         Format::Json | Format::Csv => {
             let seconds = started.elapsed().as_secs_f64();
-            let mut summary = json!({ "model": model.kind(), "file": place.out, "seconds": seconds });
+            let mut summary =
+                json!({ "model": model.kind(), "file": files::name_of(&place.out), "seconds": seconds });
             summary["peak_memory"] = json!(peak_memory());
             for (key, value) in details(model, dataset) {
                 summary[key] = value;

@@ -9,6 +9,9 @@ use super::workers::SHARDS;
 use super::{Phase, PreferenceParams};
 use crate::{Error, Result};
 
+/// The largest entry of a row. Weights that are learned are far below it; scores of larger ones would overflow.
+const LARGEST: f32 = 1e10;
+
 /// A [`Learner`] as plain arrays, for a file: learning goes on from it exactly as if it had not stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
@@ -163,8 +166,10 @@ impl Learner {
                 return Err(broken("its offsets do not ascend".into()));
             };
             let sums = if averaged { &state.sums[range] } else { &[] };
-            if numbers.iter().chain(sums).any(|number| !number.is_finite()) {
-                return Err(broken(format!("row {i} has an entry that is no number")));
+            if !(numbers.iter().all(|number| number.abs() <= LARGEST)
+                && sums.iter().all(|sum| sum.is_finite()))
+            {
+                return Err(broken(format!("row {i} has an entry that is no number, or beyond {LARGEST:e}")));
             }
             let entries = entries(*n_columns, (kind, capacity as usize), columns, numbers, sums)
                 .ok_or_else(|| broken(format!("row {i} does not fit its memory")))?;

@@ -12,6 +12,11 @@ const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 const MISSING_FROM: u8 = 2;
 
+/// Features that trees may know: every row is put together with all of them.
+const MOST_FEATURES: usize = 10_000_000;
+/// The largest score that trees may sum up to, well within single precision.
+const LARGEST_SCORE: f64 = 1e30;
+
 impl Trees {
     /// Reads the text of a LightGBM model of one number a row, such as those of its objectives `lambdarank` and
     /// `regression`. Splits by categories and linear leaves are refused. `name` is what errors call the text.
@@ -21,19 +26,41 @@ impl Trees {
         if head.start.trim() != "tree" {
             return Err(Error::format(name, "this is not a model of LightGBM: its first line is not `tree`"));
         }
-        let n_features = 1 + head.one::<usize>(name, "max_feature_idx")?;
+        let last: usize = head.one(name, "max_feature_idx")?;
+        if last >= MOST_FEATURES {
+            return Err(Error::parse(
+                name,
+                head.line,
+                format!(
+                    "`max_feature_idx={last}`: there are features beyond the {MOST_FEATURES} that trees may know"
+                ),
+            ));
+        }
+        let n_features = last + 1;
         if head.one::<usize>(name, "num_tree_per_iteration")? != 1 {
             return Err(Error::format(name, "the model has several numbers a row; one is expected"));
         }
         if head.fields.contains_key("average_output") {
             return Err(Error::format(name, "the model is a random forest; boosted trees are expected"));
         }
-        let mut trees = Vec::new();
+        let (mut trees, mut largest) = (Vec::new(), 0.0);
         for section in sections {
             if section.start == "end of trees" {
                 return Ok(Self { n_features, trees });
             }
-            trees.push(tree(name, &section, n_features)?);
+            let tree = tree(name, &section, n_features)?;
+            largest += tree.leaves.iter().fold(0.0, |most: f64, leaf| most.max(leaf.abs()));
+            // NaN, too, is not below.
+            if !(largest <= LARGEST_SCORE && tree.leaves.iter().all(|leaf| leaf.is_finite())) {
+                return Err(Error::parse(
+                    name,
+                    section.line,
+                    format!(
+                        "the leaves of this tree and those before sum up to more than {LARGEST_SCORE:e}, or to no number"
+                    ),
+                ));
+            }
+            trees.push(tree);
         }
         Err(Error::format(name, "the text ends before `end of trees`: it was cut off"))
     }

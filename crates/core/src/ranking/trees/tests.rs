@@ -67,4 +67,19 @@ fn broken_texts_are_errors() {
     assert!(error(&number("split_feature")).contains("splits feature 99 of 4"));
     assert!(error(&number("num_cat")).contains("categories"));
     assert!(error(&text.replacen("\nthreshold=", "\nthreshold=x", 1)).starts_with("model.txt:"));
+    // A number of features that no memory has, or that does not fit a number.
+    for last in ["18446744073709551615", "9223372036854775808", "4000000000", "10000000"] {
+        let crafted = text.replacen("max_feature_idx=3", &format!("max_feature_idx={last}"), 1);
+        assert!(error(&crafted).contains("beyond the 10000000"), "{}", error(&crafted));
+    }
+    // Leaves whose sum is no finite score.
+    for leaf in ["1e308", "-1e308", "inf", "nan", "2e30"] {
+        let crafted = text.replacen("\nleaf_value=", &format!("\nleaf_value={leaf} "), 1);
+        let (start, rest) = crafted.split_once("\nleaf_value=").unwrap();
+        // One value more than there are leaves: the last goes.
+        let (values, end) = rest.split_once('\n').unwrap();
+        let values = values.rsplit_once(' ').unwrap().0;
+        let crafted = format!("{start}\nleaf_value={values}\n{end}");
+        assert!(error(&crafted).contains("sum up to more than 1e30, or to no number"), "{}", error(&crafted));
+    }
 }

@@ -225,3 +225,28 @@ fn rankers_that_contradict_themselves_are_refused() {
     let error = from_bytes("x", &bytes_of(&models[2])).unwrap_err().to_string();
     assert!(error.contains("with --letor"), "{error}");
 }
+
+/// Weights that are finite, and whose scores are not.
+#[test]
+fn weights_that_overflow_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.model");
+    for model in rankers() {
+        for crafted in [1e308, -1e308, 1e31] {
+            let mut model = model.clone();
+            model.ranker.weights[0] = crafted;
+            save_ranker(&path, &model, &Provenance::default()).unwrap();
+            let scaled = model.ranker.scaling.factors().first().map_or(crafted, |factor| crafted * factor);
+            match load_ranker(&path) {
+                Err(error) => {
+                    let error = error.to_string();
+                    assert!(
+                        error.contains("x.model: has a weight of") && error.contains("overflow"),
+                        "{error}"
+                    );
+                }
+                Ok(_) => assert!(scaled.abs() <= 1e30),
+            }
+        }
+    }
+}

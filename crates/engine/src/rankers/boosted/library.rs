@@ -1,10 +1,12 @@
 //! LightGBM's library, through its C functions: found at run time, so that nothing needs it to build or to rank.
 
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
 
 use libloading::Symbol;
+use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 /// Names the library, where it is not found by itself.
@@ -13,21 +15,25 @@ pub const VARIABLE: &str = "MATCHRANK_LIGHTGBM";
 /// The loaded library.
 pub(super) struct Library {
     library: libloading::Library,
+    /// Where it was found.
+    path: PathBuf,
 }
 
 impl Library {
-    /// The library that [`VARIABLE`] names; else the system's; else that of the Python package `lightgbm`.
+    /// The library that [`VARIABLE`] names; else the system's; else that of the Python package `lightgbm`, where that is
+    /// installed. The current folder is never searched.
     pub(super) fn load() -> Result<Self> {
-        if let Some(path) = std::env::var_os(VARIABLE) {
-            let path = PathBuf::from(path);
-            return Self::open(&path).map_err(|e| {
-                Error::format(
-                    path.display().to_string(),
-                    format!("is no library of LightGBM ({VARIABLE}): {e}"),
-                )
-            });
+        if let Some(named) = std::env::var_os(VARIABLE) {
+            let path = PathBuf::from(named);
+            let wrong = |why: &str| {
+                let message = format!("is no library of LightGBM ({VARIABLE}): {why}");
+                Error::format(path.display().to_string(), message)
+            };
+            let place = path.canonicalize().map_err(|e| wrong(&e.to_string()))?;
+            return Self::open(&place).map_err(|e| wrong(&e.to_string()));
         }
         let file = libloading::library_filename("_lightgbm");
+        // A name without a folder is searched for where the system keeps its libraries.
         let installed =
             [Some(PathBuf::from(&file)), of_python().map(|folder| folder.join("lib").join(&file))];
         installed.into_iter().flatten().find_map(|path| Self::open(&path).ok()).ok_or_else(|| {
@@ -38,13 +44,32 @@ impl Library {
         })
     }
 
-    fn open(path: &std::path::Path) -> Result<Self, libloading::Error> {
+    fn open(path: &Path) -> Result<Self, libloading::Error> {
         // SAFETY: LightGBM's library does nothing when it is loaded; another would do what it likes, and has been
-        // named by the user.
+        // named by the user or installed on the system.
         let library = unsafe { libloading::Library::new(path)? };
-        let library = Self { library };
+        let library = Self { library, path: path.to_owned() };
         library.function::<unsafe extern "C" fn() -> *const c_char>(b"LGBM_GetLastError\0")?;
         Ok(library)
+    }
+
+    /// Says which library was loaded, once in a process.
+    pub(super) fn note(&self, progress: &dyn Progress) {
+        static SAID: Once = Once::new();
+        SAID.call_once(|| {
+            progress.note(&format!("trees are grown by LightGBM's library {}", self.path().display()))
+        });
+    }
+
+    /// The file that was loaded: of a name alone, the one that the system found.
+    fn path(&self) -> PathBuf {
+        let maps =
+            if self.path.is_absolute() { None } else { std::fs::read_to_string("/proc/self/maps").ok() };
+        let found = maps.iter().flat_map(|maps| maps.lines()).find_map(|line| {
+            let path = Path::new(&line[line.find('/')?..]);
+            (path.file_name() == self.path.file_name()).then(|| path.to_owned())
+        });
+        found.unwrap_or_else(|| self.path.clone())
     }
 
     fn function<T>(&self, name: &[u8]) -> Result<Symbol<'_, T>, libloading::Error> {
@@ -67,12 +92,22 @@ impl Library {
     }
 }
 
-/// The folder of the Python package, if there is one.
+/// Prints where the package is installed: for all users, in a virtual environment, or for this user.
+const FIND_PACKAGE: &str = "\
+import site, sys
+from importlib.machinery import PathFinder
+path = sys.path + [site.getusersitepackages()]
+print(PathFinder.find_spec('lightgbm', path).submodule_search_locations[0])";
+
+/// The folder of the installed Python package, if there is one. Python is isolated (`-I`), so that neither the current
+/// folder nor PYTHONPATH is searched, and is itself taken from absolute folders of PATH only.
 fn of_python() -> Option<PathBuf> {
-    let code = "import importlib.util as u; print(u.find_spec('lightgbm').submodule_search_locations[0])";
-    ["python3", "python"].into_iter().find_map(|python| {
-        let found = Command::new(python).args(["-c", code]).output().ok()?;
-        let folder = String::from_utf8(found.stdout).ok()?;
-        found.status.success().then(|| PathBuf::from(folder.trim()))
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH")?).filter(|f| f.is_absolute()).collect();
+    ["python3", "python"].into_iter().find_map(|name| {
+        let python = folders.iter().map(|folder| folder.join(name)).find(|python| python.is_file())?;
+        let found = Command::new(python).args(["-I", "-c", FIND_PACKAGE]).output().ok()?;
+        let folder = PathBuf::from(String::from_utf8(found.stdout).ok()?.trim_end_matches(['\r', '\n']));
+        (found.status.success() && folder.is_absolute()).then_some(folder)
     })
 }

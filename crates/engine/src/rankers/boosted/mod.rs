@@ -257,6 +257,7 @@ pub(crate) fn grow(
 ) -> Result<(Trees, Vec<f64>)> {
     params.validate()?;
     let library = Library::load()?;
+    library.note(progress);
     if objective == Objective::LambdaMart {
         let odd = train.labels().iter().find(|grade| grade.fract() != 0.0 || **grade > HIGHEST_GRADE);
         if let Some(grade) = odd {

@@ -1,0 +1,94 @@
+//! Progress as lines, for logs: where standard error is no terminal and the work takes long.
+
+use std::time::Duration;
+
+use super::human;
+
+/// Work that takes less says nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// From one line to the next.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// The stage that is under way, and when it was last spoken of. Times count from the start of the command.
+#[derive(Default)]
+pub(super) struct Lines {
+    stage: Option<Stage>,
+    said: Option<Duration>,
+}
+
+struct Stage {
+    name: String,
+    total: Option<u64>,
+    unit: String,
+    begun: Duration,
+    done: u64,
+}
+
+impl Lines {
+    pub(super) fn begin(&mut self, now: Duration, name: &str, total: Option<u64>, unit: &str) {
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        self.stage = Some(Stage { name, total, unit, begun: now, done: 0 });
+    }
+
+    pub(super) fn advance(&mut self, n: u64) {
+        if let Some(stage) = &mut self.stage {
+            stage.done += n;
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        self.stage = None;
+    }
+
+    /// The line that is due now, if one is.
+    pub(super) fn due(&mut self, now: Duration) -> Option<String> {
+        let stage = self.stage.as_ref()?;
+        if now < PATIENCE || self.said.is_some_and(|said| now < said + INTERVAL) {
+            return None;
+        }
+        self.said = Some(now);
+        Some(stage.line(now - stage.begun))
+    }
+}
+
+impl Stage {
+    fn line(&self, elapsed: Duration) -> String {
+        let Self { name, total, unit, done, .. } = self;
+        let seconds = elapsed.as_secs();
+        let mut line = format!("{name}: {seconds} s");
+        if *done > 0 || total.is_some() {
+            let of = total.map_or(String::new(), |total| format!(" of {}", human(total)));
+            line += &format!(", {}{of} {unit}", human(*done));
+        }
+        if let Some(total) = total.filter(|&total| *done > 0 && *done <= total) {
+            let left = elapsed.as_secs_f64() * (total - done) as f64 / *done as f64;
+            line += &format!(", about {} s left", left.ceil() as u64);
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_every_ten_seconds_after_a_minute() {
+        let mut lines = Lines::default();
+        let at = Duration::from_secs;
+        lines.begin(at(2), "growing trees", Some(1000), "trees");
+        lines.advance(100);
+        assert_eq!(lines.due(at(59)), None);
+        let said = lines.due(at(62)).unwrap();
+        assert_eq!(said, "growing trees: 60 s, 100 of 1,000 trees, about 540 s left");
+        assert_eq!(lines.due(at(71)), None);
+        lines.advance(900);
+        assert_eq!(lines.due(at(72)).unwrap(), "growing trees: 70 s, 1,000 of 1,000 trees, about 0 s left");
+        // A new stage of work that has taken a minute is spoken of when its turn comes, not a minute later.
+        lines.begin(at(75), "ranking", None, "queries");
+        assert_eq!(lines.due(at(80)), None);
+        assert_eq!(lines.due(at(82)).unwrap(), "ranking: 7 s");
+        lines.end();
+        assert_eq!(lines.due(at(200)), None);
+    }
+}
