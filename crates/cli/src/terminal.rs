@@ -160,9 +160,10 @@ fn say_in_time(lines: Weak<Mutex<Lines>>, started: Instant) {
     });
 }
 
-/// A line to standard error, control characters escaped. That nobody reads it is no reason to stop.
+/// A line to standard error, control characters escaped and long ones shortened. That nobody reads it is no reason to
+/// stop.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", escaped(line));
+    let _ = writeln!(std::io::stderr().lock(), "{}", escape::shortened(&escaped(line)));
 }
 
 /// Writes a result to standard output, control characters escaped; a closed pipe is an error that [`is_broken_pipe`]

@@ -5,7 +5,7 @@ pub(crate) mod tables;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
@@ -298,6 +298,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = args.plan.as_deref().map_or_else(|| Ok(Plan::default()), Plan::read)?;
     for name in args.models.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         plan.add(name).context("--models")?;
+    }
+    if let Some(path) = args.plan.as_ref().filter(|_| plan.models.is_empty()) {
+        bail!("{}: no model is named", path.display());
     }
     plan.trials = args.trials.unwrap_or(plan.trials);
     plan.seconds = args.seconds.or(plan.seconds);

@@ -20,6 +20,18 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Leaves out the middle of a message that repeats a long line of the data.
+pub(super) fn shortened(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 4000;
+    if text.len() <= LONGEST {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(LONGEST / 2);
+    let tail = text.ceil_char_boundary(text.len() - LONGEST / 4);
+    let left_out = text[head..tail].chars().count();
+    Cow::Owned(format!("{} ... ({left_out} characters left out) ... {}", &text[..head], &text[tail..]))
+}
+
 /// Whether a terminal may take a character for more than itself: C0, DEL, C1, and marks that turn the direction.
 fn commands(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -28,6 +40,16 @@ fn commands(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_messages_lose_their_middle() {
+        assert!(matches!(shortened("short"), Cow::Borrowed("short")));
+        let long = format!("file:1: `{}` is no number; give one", "\u{e9}".repeat(1 << 20));
+        let short = shortened(&long);
+        assert!(short.len() < 4100, "{}", short.len());
+        assert!(short.starts_with("file:1: `") && short.ends_with("` is no number; give one"));
+        assert!(short.contains("characters left out"));
+    }
 
     #[test]
     fn control_characters_are_shown_and_everything_else_stays() {

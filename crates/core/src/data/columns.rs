@@ -82,21 +82,32 @@ pub(crate) fn count(line: &[u8]) -> usize {
     line.split(|&b| is_space(b)).filter(|c| !c.is_empty()).count()
 }
 
-/// Refuses a piece of a file that is not UTF-8, naming the line.
-pub(crate) fn check_utf8(file: &str, chunk: Chunk<'_>) -> Result<()> {
-    match std::str::from_utf8(chunk.bytes) {
-        Ok(_) => Ok(()),
-        Err(e) => {
-            let before = &chunk.bytes[..e.valid_up_to()];
-            let line = chunk.line + memchr::memchr_iter(b'\n', before).count() as u64;
-            let message = "the line is not UTF-8; convert the file, for example with \
-                           `iconv -f latin1 -t utf-8`";
-            Err(Error::parse(file, line, message))
-        }
-    }
+const NOT_UTF8: &str = "the line is not UTF-8; convert the file, for example with `iconv -f latin1 -t utf-8`";
+pub(crate) const CARRIAGE_RETURN: &str = "a carriage return stands within the line; lines end in LF or CRLF: convert \
+                                          files that end them with CR alone (`tr '\\r' '\\n'`)";
+pub(crate) const ZERO_BYTE: &str = "there is a zero byte in the line; the file is damaged, or it is UTF-16: copy it \
+                                    again, or convert it to UTF-8";
+
+/// Returns an error that names the first line of a piece that is not text: not UTF-8, with a zero byte, or with a
+/// carriage return before the end of the line. Blank bytes separate columns, so such lines would be misread in silence.
+pub(crate) fn check_text(file: &str, chunk: Chunk<'_>) -> Result<()> {
+    let bytes = chunk.bytes;
+    let Some((at, message)) = not_text(bytes) else { return Ok(()) };
+    let line = chunk.line + memchr::memchr_iter(b'\n', &bytes[..at]).count() as u64;
+    Err(Error::parse(file, line, message))
 }
 
-/// A column as text. The file was checked by [`check_utf8`], and columns end at ASCII bytes.
+/// Place of the first byte that is no text, and the reason.
+pub(crate) fn not_text(bytes: &[u8]) -> Option<(usize, &'static str)> {
+    let not_utf8 = std::str::from_utf8(bytes).err().map(|e| (e.valid_up_to(), NOT_UTF8));
+    let zero = memchr::memchr(0, bytes).map(|at| (at, ZERO_BYTE));
+    let within =
+        |at: &usize| bytes[*at..].iter().find(|byte| **byte != b'\r').is_some_and(|byte| *byte != b'\n');
+    let carriage_return = memchr::memchr_iter(b'\r', bytes).find(within).map(|at| (at, CARRIAGE_RETURN));
+    [not_utf8, zero, carriage_return].into_iter().flatten().min_by_key(|(at, _)| *at)
+}
+
+/// A column as text. The file was checked by [`check_text`], and columns end at ASCII bytes.
 pub(crate) fn text(column: &[u8]) -> &str {
     std::str::from_utf8(column).expect("the file was checked to be UTF-8")
 }
@@ -132,6 +143,22 @@ mod tests {
                 Ok(columns) => prop_assert_eq!(&columns[..], &words[..]),
                 Err(n) => { prop_assert_eq!(n, words.len()); prop_assert_ne!(n, 3) }
             }
+        }
+    }
+
+    #[test]
+    fn lines_that_are_no_text_are_named() {
+        let check = |bytes: &[u8]| check_text("f", Chunk { line: 5, bytes }).map_err(|e| e.to_string());
+        for fine in [&b"a b\r\nc d\r\r\n"[..], b"a\n\nb", b"a\r", b""] {
+            assert_eq!(check(fine), Ok(()));
+        }
+        for (bytes, line, message) in [
+            (&b"a b\r\n\0\0\nc"[..], 6, "zero byte"),
+            (b"a\tb\rc\td\r", 5, "carriage return"),
+            (b"a\n\n\xff\n\0", 7, "not UTF-8"),
+        ] {
+            let error = check(bytes).unwrap_err();
+            assert!(error.starts_with(&format!("f:{line}: ")) && error.contains(message), "{error}");
         }
     }
 

@@ -180,7 +180,7 @@ pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Qrels<'a>> {
     let parts: Vec<Result<Vec<Judgment<'a>>>> = number(columns::chunks(bytes))
         .into_par_iter()
         .map(|chunk| {
-            columns::check_utf8(file, chunk)?;
+            columns::check_text(file, chunk)?;
             let mut judgments = Vec::with_capacity(chunk.bytes.len() / 24);
             for (line, text) in columns::lines(chunk) {
                 judgments.extend(parse_line(file, line, text)?);

@@ -54,8 +54,8 @@ pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Run<'a>> {
         for piece in &mut part.pieces {
             piece.1.line += line;
         }
-        if let Some(bad) = part.not_utf8 {
-            columns::check_utf8(file, Chunk { line, bytes: bad })?;
+        if let Some(bad) = part.not_text {
+            columns::check_text(file, Chunk { line, bytes: bad })?;
         }
         found.append(&mut part.pieces);
         line += part.n_lines;
@@ -71,12 +71,12 @@ pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Run<'a>> {
 struct Index<'a> {
     pieces: Vec<(&'a str, Chunk<'a>)>,
     n_lines: u64,
-    not_utf8: Option<&'a [u8]>,
+    not_text: Option<&'a [u8]>,
 }
 
 fn index<'a>(bytes: &'a [u8]) -> Index<'a> {
-    if std::str::from_utf8(bytes).is_err() {
-        return Index { pieces: Vec::new(), n_lines: 0, not_utf8: Some(bytes) };
+    if columns::not_text(bytes).is_some() {
+        return Index { pieces: Vec::new(), n_lines: 0, not_text: Some(bytes) };
     }
     let mut pieces: Vec<(&'a str, Chunk<'a>)> = Vec::new();
     let mut query: &'a [u8] = b"";
@@ -103,7 +103,7 @@ fn index<'a>(bytes: &'a [u8]) -> Index<'a> {
         line += 1;
     }
     close(query, start, bytes.len(), start_line);
-    Index { pieces, n_lines: line, not_utf8: None }
+    Index { pieces, n_lines: line, not_text: None }
 }
 
 /// Brings the stretches of the same query together, in file order.

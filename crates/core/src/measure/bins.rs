@@ -81,7 +81,7 @@ impl<'a> Bins<'a> {
 /// Parses a bin file. `file` names it in errors.
 pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Bins<'a>> {
     let whole = columns::Chunk { line: 1, bytes: columns::without_mark(bytes) };
-    columns::check_utf8(file, whole)?;
+    columns::check_text(file, whole)?;
     let mut pairs = Vec::new();
     let mut first_line: HashMap<&str, (u64, &str), FixedState> = HashMap::default();
     for (line, text) in columns::lines(whole) {

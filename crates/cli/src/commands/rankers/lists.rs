@@ -35,6 +35,16 @@ impl TrainingLists {
         !self.validation.is_empty()
     }
 
+    /// Names the files in an error about lists that does not name one.
+    pub(crate) fn blamed(&self, error: Error) -> anyhow::Error {
+        match error {
+            Error::Params(message) | Error::Shape(message) => {
+                anyhow::anyhow!("{}: {message}", names_of(&self.letor))
+            }
+            other => other.into(),
+        }
+    }
+
     /// Reads the training lists, and the validation lists if there are any.
     pub(crate) fn read(
         &self,
@@ -49,6 +59,11 @@ impl TrainingLists {
             return Ok((train, None));
         }
         let validation = read_lists(&self.validation, progress)?;
+        anyhow::ensure!(
+            validation.labels().iter().any(|&grade| grade > 0.0),
+            "{}: no document of the validation lists has a grade above 0",
+            names_of(&self.validation)
+        );
         note_unknown_features(&validation, train.n_features(), &self.validation, progress);
         Ok((train, Some(validation)))
     }

@@ -82,6 +82,7 @@ impl FeatureNames {
         let bytes = files::read_all(path)?;
         let text =
             std::str::from_utf8(&bytes).with_context(|| format!("{}: is not UTF-8", path.display()))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Ok(Self(text.lines().map(|line| line.trim().to_owned()).collect()))
     }
 

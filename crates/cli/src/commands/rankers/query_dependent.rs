@@ -123,7 +123,8 @@ pub(crate) fn train(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let columns = args.query_columns.unwrap_or_default();
     let input = file.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
     let validation = validation.map(|lists| (lists, args.lists.measure));
-    let model = train_query_dependent(&params, scaling, lists, input, validation, &terminal)?;
+    let model = train_query_dependent(&params, scaling, lists, input, validation, &terminal)
+        .map_err(|error| args.lists.blamed(error))?;
     let data = counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
     model_file::save_query_dependent(&args.out, &model, &Provenance { data, ..Provenance::default() })?;
     terminal.finish();

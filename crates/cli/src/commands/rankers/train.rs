@@ -224,7 +224,8 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     let validation = validation.map(|lists| (lists, measure));
     let scalings = args.scaling.kinds();
     let model =
-        train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)?;
+        train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)
+            .map_err(|error| args.lists.blamed(error))?;
     let provenance = Provenance {
         seed: matches!(kind, "perceptron" | "slam").then_some(global.seed),
         data: counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect(),

@@ -7,12 +7,12 @@ use anyhow::{Context, ensure};
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::WordParams;
-use matchrank_engine::files;
 use matchrank_engine::matching::{MatchingModel, PreferenceModel};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::preference::{
     Checkpoint, Course, PreferenceSettings, Trained, TupleFile, train_preference,
 };
+use matchrank_engine::{Error, files};
 
 use super::Common;
 use super::settings::params_of_two;
@@ -73,14 +73,20 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
         density.is_none_or(|density| density > 0.0 && density <= 1.0),
         "--density must be above 0 and at most 1"
     );
-    let tuples = tuples.as_deref().map(|path| tuple_file(path, *text)).transpose()?;
+    let file = tuples.as_deref();
+    let tuples = file.map(|path| tuple_file(path, *text)).transpose()?;
     let dataset = Dataset::open(&place.data)?;
     let origin = Provenance::of_dataset(&dataset, Some(global.seed));
     // A model that is there is replaced by a finished one only.
     let under_way = if place.out.is_file() { checkpoint_beside(&place.out) } else { place.out.clone() };
     let save = |model: &PreferenceModel| save(&under_way, model, &origin);
     let course = course(*density, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
-    let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal)?;
+    let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal).map_err(
+        |error| match (file, error) {
+            (Some(file), Error::Params(message)) => Error::format(files::name_of(file), message),
+            (_, error) => error,
+        },
+    )?;
     if let Some(path) = curve {
         write_curve(path, &trained.model)?;
     }

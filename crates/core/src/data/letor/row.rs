@@ -1,6 +1,7 @@
 //! The grammar of one line.
 
 use crate::data::HIGHEST_FEATURE;
+use crate::data::columns::{CARRIAGE_RETURN, ZERO_BYTE};
 
 /// Names of missing values beside NaN.
 const MISSING: [&[u8]; 2] = [b"NULL", b"NA"];
@@ -58,10 +59,6 @@ pub fn parse_row<'a>(
     let document = comment.and_then(docid).map(|id| text(id, "docid")).transpose()?;
     Ok(Some(Row { label, query, document }))
 }
-
-const CARRIAGE_RETURN: &str = "a carriage return stands within the line; lines end in LF or CRLF: convert files that end \
-                               them with CR alone (`tr '\\r' '\\n'`)";
-const ZERO_BYTE: &str = "there is a zero byte in the line; the file is damaged, or it is UTF-16: copy it again, or convert it to UTF-8";
 
 /// The line without its end.
 fn trim_end(line: &[u8]) -> &[u8] {
