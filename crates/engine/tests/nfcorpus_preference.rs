@@ -4,7 +4,7 @@
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Silent;
 use matchrank_engine::matching::{Combination, MatchingModel, TextBm25};
-use matchrank_engine::training::preference::{Course, PreferenceSettings, train_preference};
+use matchrank_engine::training::preference::{Course, PreferenceSettings, TRIAL_TUPLES, train_preference};
 use matchrank_engine::validation::Validation;
 
 mod nfcorpus_data;
@@ -15,7 +15,8 @@ fn pairs_of_words_beat_bm25() {
     let Some(corpus) = nfcorpus_data::ingested() else { return };
     let (dataset, ndcg) = (&corpus.dataset, |model: &MatchingModel| corpus.ndcg(model));
 
-    let course = Course { density: None, seed: 1, stop: &|| false, checkpoint: None };
+    let course =
+        Course { density: None, trial_tuples: TRIAL_TUPLES, seed: 1, stop: &|| false, checkpoint: None };
     let settings = PreferenceSettings::default();
     let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent).unwrap();
     let preference = MatchingModel::Preference(Box::new(trained.model));

@@ -107,7 +107,7 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
     let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
     let before = model.state.clock;
     let save = |model: &PreferenceModel| save(&args.out, model, &provenance);
-    let course = course(None, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
+    let course = course(None, 0, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
     let trained = update_preference(&model, dataset.as_ref(), &tuples, &course, terminal)?;
     let model = trained.model;
     save(&model)?;

@@ -96,7 +96,7 @@ fn preference(dataset: &Dataset) -> MatchingModel {
         lambda: Choice::Given(1e-5),
         ..Default::default()
     };
-    let course = Course { density: None, seed: 1, stop: &|| false, checkpoint: None };
+    let course = Course { density: None, trial_tuples: 0, seed: 1, stop: &|| false, checkpoint: None };
     let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent).unwrap();
     MatchingModel::Preference(Box::new(trained.model))
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::preference::{Choice, Course, PreferenceSettings, train_preference};
+use super::preference::{Choice, Course, PreferenceSettings, TRIAL_TUPLES, train_preference};
 use super::settings::{params_from, params_of_two};
 use super::{
     SsiSettings, SvdFeatureSettings, plain, train_bltm, train_lsi_dt, train_lsi_qd, train_pls, train_rmls,
@@ -171,7 +171,13 @@ impl Recipe {
                 return Ok(MatchingModel::Bltm(Box::new(model)));
             }
             Self::SparsePreference(settings, words) => {
-                let course = Course { density: None, seed, stop: &|| false, checkpoint: None };
+                let course = Course {
+                    density: None,
+                    trial_tuples: TRIAL_TUPLES,
+                    seed,
+                    stop: &|| false,
+                    checkpoint: None,
+                };
                 let trained = train_preference(settings, words, dataset, None, &course, progress)?;
                 return Ok(MatchingModel::Preference(Box::new(trained.model)));
             }

@@ -191,7 +191,6 @@ pub(crate) enum DatasetModel {
     ///   variant=refit        what is learned: identity (nothing), diagonal (words with themselves), dense (all
     ///                        pairs), sparse (few pairs), refit (few pairs, then their weights once more)
     ///   tuples=1000000       tuples to draw
-    ///   trial_tuples=1000000 tuples at most whose shares trials of auto learn from; 0: no trials
     ///   judged=0.2           share of them whose worse document was judged lower, or skipped above a click,
     ///                        where there is one
     ///   margin=auto          learn from tuples whose scores are less apart than this
@@ -206,7 +205,7 @@ pub(crate) enum DatasetModel {
     ///   idf=smooth           how frequent words are held back: none, smooth, plain, bm25
     ///
     /// auto: chosen by NDCG@10 on the validation judgments, after trials of fixed size (2.4 times
-    /// trial_tuples in all); every trial is printed and kept in the model. Without judgments
+    /// --trial-tuples in all); every trial is printed and kept in the model. Without judgments
     /// margin=0.3, c=2, lambda=0.000001.
     #[command(verbatim_doc_comment)]
     SparsePreference(preference::Args),

@@ -10,7 +10,7 @@ use matchrank_engine::features::WordParams;
 use matchrank_engine::matching::{MatchingModel, PreferenceModel};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::training::preference::{
-    Checkpoint, Course, PreferenceSettings, Trained, TupleFile, train_preference,
+    Checkpoint, Course, PreferenceSettings, TRIAL_TUPLES, Trained, TupleFile, train_preference,
 };
 use matchrank_engine::{Error, files};
 
@@ -33,6 +33,9 @@ pub(super) struct Args {
     /// Leave this share of the weights, the largest, in place of shrinking by lambda
     #[arg(long, value_name = "SHARE")]
     density: Option<f64>,
+    /// Tuples at most whose shares the trials for margin, c and lambda learn from; 0: no trials
+    #[arg(long, value_name = "N", default_value_t = TRIAL_TUPLES)]
+    trial_tuples: u64,
     /// Seconds from one saving to the next while training goes on: to --out, or to a file beside it where --out is there
     /// already, which only a training that comes to its end replaces
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -66,7 +69,8 @@ pub(super) fn remove_checkpoint(model: &MatchingModel, out: &Path) {
 }
 
 pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<Finished> {
-    let Args { common: Common { place, settings }, tuples, text, density, checkpoint, curve } = args;
+    let Args { common: Common { place, settings }, tuples, text, density, trial_tuples, checkpoint, curve } =
+        args;
     let (settings, words): (PreferenceSettings, WordParams) = params_of_two(settings)?;
     settings.validate()?;
     ensure!(
@@ -80,7 +84,8 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     // A model that is there is replaced by a finished one only.
     let under_way = if place.out.is_file() { checkpoint_beside(&place.out) } else { place.out.clone() };
     let save = |model: &PreferenceModel| save(&under_way, model, &origin);
-    let course = course(*density, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
+    let course =
+        course(*density, *trial_tuples, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
     let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal).map_err(
         |error| match (file, error) {
             (Some(file), Error::Params(message)) => Error::format(files::name_of(file), message),
@@ -109,9 +114,14 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
 }
 
 /// A training that Ctrl-C ends.
-pub(crate) fn course(density: Option<f64>, seed: u64, checkpoint: Option<Checkpoint<'_>>) -> Course<'_> {
+pub(crate) fn course(
+    density: Option<f64>,
+    trial_tuples: u64,
+    seed: u64,
+    checkpoint: Option<Checkpoint<'_>>,
+) -> Course<'_> {
     interrupt::listen();
-    Course { density, seed, stop: &interrupt::asked, checkpoint }
+    Course { density, trial_tuples, seed, stop: &interrupt::asked, checkpoint }
 }
 
 /// A file of tuples that exists.

@@ -5,7 +5,7 @@
 //! the largest wins, since it leaves the fewest weights.
 //!
 //! **The rule counts tuples and never looks at a clock**, so the same seed chooses the same parameters on any
-//! machine under any load. Let m be the number of tuples, at most `trial_tuples` of the settings:
+//! machine under any load. Let m be the number of tuples, at most [`Course::trial_tuples`](super::Course::trial_tuples):
 //!
 //! | stage | candidates | tuples each |
 //! |---|---|---|
@@ -63,7 +63,7 @@ impl Training<'_> {
         }
         let why_not = match (self.judge, source.n_tuples()) {
             (None, _) => "there are no validation judgments to choose parameters by",
-            _ if settings.trial_tuples == 0 => "no tuples are allowed for trials (trial_tuples = 0)",
+            _ if self.course.trial_tuples == 0 => "no tuples are allowed for trials",
             _ if !source.is_repeatable() => "a stream cannot be read a second time to choose parameters",
             _ => "",
         };
@@ -96,7 +96,8 @@ impl Search<'_, '_> {
         let progress = self.training.progress;
         let settings = &self.training.settings;
         let n = self.n_tuples()?;
-        let trial = |divisor: u64| trial_tuples(n, settings.trial_tuples, divisor);
+        let at_most = self.training.course.trial_tuples;
+        let trial = |divisor: u64| trial_tuples(n, at_most, divisor);
         let margins = settings.margin.given().map_or(MARGINS.to_vec(), |margin| vec![margin]);
         let cs = settings.c.given().map_or(CS.to_vec(), |c| vec![c]);
         let mut candidates: Vec<PreferenceParams> = margins

@@ -43,10 +43,16 @@ const POINTS: u64 = 10;
 /// Steps from one point to the next where nobody knows how many there will be.
 const STREAM_POINTS: u64 = 100_000;
 
+/// Usual value of [`Course::trial_tuples`].
+pub const TRIAL_TUPLES: u64 = 1_000_000;
+
 /// How a training is run, beside what is learned.
 pub struct Course<'a> {
     /// Share of the entries of W to leave; takes the place of lambda.
     pub density: Option<f64>,
+    /// Tuples at most whose shares the trials of `auto` learn from, 2.4 times as many in all; 0: nothing is tried.
+    /// Every trial is kept in the model's report. Usually [`TRIAL_TUPLES`].
+    pub trial_tuples: u64,
     /// Seed of the tuples that are drawn.
     pub seed: u64,
     /// Asked often; ends the training when it says so, and what was learned is kept.
@@ -99,7 +105,7 @@ pub fn train_preference(
 /// Goes on with a model from a file of tuples, exactly as if its training had not stopped.
 ///
 /// Documents that lines name by id are those of `dataset`. `course` says when to stop and to save; its
-/// density and seed are those of the training, and not asked for.
+/// density, trial tuples and seed are those of the training, and not asked for.
 pub fn update_preference(
     model: &PreferenceModel,
     dataset: Option<&Dataset>,

@@ -67,9 +67,6 @@ pub struct PreferenceSettings {
     pub variant: Variant,
     /// Tuples to draw from a dataset. Default: 1,000,000.
     pub tuples: u64,
-    /// Tuples at most whose shares the trials of `auto` learn from: 2.4 times as many in all. 0: nothing is tried.
-    /// Default: 1,000,000.
-    pub trial_tuples: u64,
     /// Share of the tuples whose worse document was judged lower, or skipped above a click, where there is one;
     /// the others have one that has no response. Default: 0.2.
     pub judged: f64,
@@ -95,7 +92,6 @@ impl Default for PreferenceSettings {
         Self {
             variant: Variant::Refit,
             tuples: 1_000_000,
-            trial_tuples: 1_000_000,
             judged: 0.2,
             margin: Choice::Auto,
             c: Choice::Auto,

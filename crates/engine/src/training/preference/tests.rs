@@ -52,7 +52,7 @@ fn checkerboard(judged: bool) -> (tempfile::TempDir, Dataset) {
 }
 
 fn course() -> Course<'static> {
-    Course { density: None, seed: 1, stop: &|| false, checkpoint: None }
+    Course { density: None, trial_tuples: TRIAL_TUPLES, seed: 1, stop: &|| false, checkpoint: None }
 }
 
 fn given(variant: Variant) -> PreferenceSettings {
@@ -142,7 +142,7 @@ fn parameters_are_those_of_the_best_trial() {
     assert!(model.report.trials.iter().all(|trial| (trial.margin, trial.lambda) == (0.7, 0.0)));
     assert_eq!((model.state.params.margin, model.state.params.lambda), (0.7, 0.0));
     // Without tuples for trials nothing is tried, without judgments nothing can be.
-    let model = train(&PreferenceSettings { trial_tuples: 0, ..settings }, &dataset, &course());
+    let model = train(&settings, &dataset, &Course { trial_tuples: 0, ..course() });
     assert!(model.report.trials.is_empty());
     let (_other, silent) = checkerboard(false);
     let model = train(&settings, &silent, &course());
@@ -155,8 +155,8 @@ fn parameters_are_those_of_the_best_trial() {
 fn trials_are_counted_not_timed() {
     let (_folder, dataset) = checkerboard(true);
     let sizes = |tuples: u64, trial_tuples: u64| -> Vec<(u64, usize)> {
-        let settings = PreferenceSettings { tuples, trial_tuples, ..Default::default() };
-        let trials = train(&settings, &dataset, &course()).report.trials;
+        let settings = PreferenceSettings { tuples, ..Default::default() };
+        let trials = train(&settings, &dataset, &Course { trial_tuples, ..course() }).report.trials;
         trials.chunk_by(|a, b| a.tuples == b.tuples).map(|rung| (rung[0].tuples, rung.len())).collect()
     };
     // A 32nd of 320,000 would be fewer than 20,000.
