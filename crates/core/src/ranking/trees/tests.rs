@@ -29,6 +29,7 @@ fn values_are_those_of_lightgbm() {
             let one_by_one: f64 = (0..trees.len()).map(|tree| trees.value_of(tree, &row)).sum();
             assert_eq!(value, one_by_one);
         }
+        assert_eq!(trees.gains().len(), case.gains.len());
         for (gain, expected) in trees.gains().iter().zip(&case.gains) {
             assert!((gain - expected).abs() <= 1e-4 * expected.abs(), "{}: {gain} {expected}", case.name);
         }
@@ -51,4 +52,17 @@ fn broken_texts_are_errors() {
     assert!(error(&number("split_feature")).contains("splits feature 99 of 4"));
     assert!(error(&number("num_cat")).contains("categories"));
     assert!(error(&text.replacen("\nthreshold=", "\nthreshold=x", 1)).starts_with("model.txt:"));
+}
+
+#[test]
+fn the_first_trees_are_a_ranker_of_their_own() {
+    let case = &golden()[0];
+    let trees = Trees::parse_lightgbm("golden", &case.text).unwrap();
+    assert!(trees.len() > 1 && !trees.is_empty());
+    let row = [0.25, -1.0, 3.0, 0.0];
+    for n in 0..=trees.len() {
+        let cut = trees.clone().truncated(n);
+        assert_eq!((cut.len(), cut.is_empty()), (n, n == 0));
+        assert_eq!(cut.value(&row), (0..n).map(|tree| trees.value_of(tree, &row)).sum::<f64>());
+    }
 }
