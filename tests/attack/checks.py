@@ -151,12 +151,12 @@ def snapshot(folder):
 
 
 def leftovers(*folders):
-    """Temporary files of the program."""
+    """Temporary files of the program; the lock of a comparison stays."""
     found = []
     for folder in folders:
         for root, inner, files in os.walk(os.fsencode(folder)):
             for name in (*inner, *files):
-                if name.startswith((b".matchrank-", b".tmp")):
+                if name.startswith((b".matchrank-", b".tmp")) and name != b".matchrank-lock":
                     found.append(os.fsdecode(os.path.join(root, name)))
     return found
 

@@ -29,6 +29,7 @@ fn values_are_those_of_lightgbm() {
             let one_by_one: f64 = (0..trees.len()).map(|tree| trees.value_of(tree, &row)).sum();
             assert_eq!(value, one_by_one);
         }
+        assert_eq!(trees.gains().len(), case.gains.len());
         for (gain, expected) in trees.gains().iter().zip(&case.gains) {
             assert!((gain - expected).abs() <= 1e-4 * expected.abs(), "{}: {gain} {expected}", case.name);
         }
@@ -81,5 +82,18 @@ fn broken_texts_are_errors() {
         let values = values.rsplit_once(' ').unwrap().0;
         let crafted = format!("{start}\nleaf_value={values}\n{end}");
         assert!(error(&crafted).contains("sum up to more than 1e30, or to no number"), "{}", error(&crafted));
+    }
+}
+
+#[test]
+fn the_first_trees_are_a_ranker_of_their_own() {
+    let case = &golden()[0];
+    let trees = Trees::parse_lightgbm("golden", &case.text).unwrap();
+    assert!(trees.len() > 1 && !trees.is_empty());
+    let row = [0.25, -1.0, 3.0, 0.0];
+    for n in 0..=trees.len() {
+        let cut = trees.clone().truncated(n);
+        assert_eq!((cut.len(), cut.is_empty()), (n, n == 0));
+        assert_eq!(cut.value(&row), (0..n).map(|tree| trees.value_of(tree, &row)).sum::<f64>());
     }
 }
