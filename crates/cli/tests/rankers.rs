@@ -496,7 +496,7 @@ fn lists_are_read_from_several_files_wherever_they_are_read() {
         "explain --model r.model --query 47 --document q47d2 --format json --letor",
     ] {
         let both = ["test.txt", "t1.txt t2.txt"].map(|files| folder.json(&format!("{command} {files}")));
-        if let [Some(one), Some(two)] = both.each_ref().map(|found| found.get("importance")) {
+        if let [Some(one), Some(two)] = both.each_ref().map(|found| found.get("permutation")) {
             assert_eq!(one["features"], two["features"]);
         } else {
             assert_eq!(both[0], both[1], "{command}");

@@ -206,7 +206,7 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
         };
         vec![
             method.name.to_owned(),
-            human(method.tuples as u64),
+            format.count(method.tuples as u64),
             format!("{:.3}", method.map),
             of_paper(|paper| paper.0),
             format!("{:.3}", method.error),

@@ -13,7 +13,7 @@ mod writing;
 use std::path::{Path, PathBuf};
 
 pub use lock::Lock;
-pub use reading::{ExpandsTooFar, allow_expansion_to, damaged, open, read_all};
+pub use reading::{ExpandsTooFar, allow_expansion_to, damaged, open, open_bounded, read_all};
 pub(crate) use temporary::TemporaryFolder;
 pub use temporary::remove_own as remove_own_temporaries;
 pub use writing::{check_writable, followed, write_atomically};

@@ -115,27 +115,50 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     Ok(begin(path)?.reader)
 }
 
-/// Reads a whole file, decompressing gzip and zstd; `-` is standard input. A compressed file that expands further than
-/// any usual data is an error ([`ExpandsTooFar`]).
+/// Opens a file whose content will be kept in memory. A compressed file that expands further than any usual data is an
+/// error ([`ExpandsTooFar`]).
+pub fn open_bounded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
+    let Opened { reader, is_compressed, taken } = begin(path)?;
+    if !is_compressed {
+        return Ok(reader);
+    }
+    let length = length_of(path);
+    Ok(Box::new(BufReader::with_capacity(BUFFER, Bounded { reader, length, taken, expanded: 0 })))
+}
+
+/// A compressed file that may expand to a limit.
+struct Bounded {
+    reader: Box<dyn BufRead + Send>,
+    /// Bytes of the file; none of a stream, whose bytes are counted as they come.
+    length: Option<u64>,
+    taken: Arc<AtomicU64>,
+    expanded: u64,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        self.expanded += n as u64;
+        let limit = ExpandsTooFar::limit(self.length.unwrap_or_else(|| self.taken.load(Ordering::Relaxed)));
+        if self.expanded > limit { Err(std::io::Error::other(ExpandsTooFar { limit })) } else { Ok(n) }
+    }
+}
+
+/// Bytes of a file; none of standard input, pipes and devices.
+fn length_of(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-")).map(|m| m.len())
+}
+
+/// Reads a whole file, decompressing gzip and zstd as [`open_bounded`] does; `-` is standard input.
 pub fn read_all(path: &Path) -> Result<Vec<u8>> {
-    let io = |e| damaged(path, e);
-    let Opened { mut reader, is_compressed, taken } = begin(path)?;
-    let length =
-        std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-")).map(|m| m.len());
-    if let Some(length) = length.filter(|&length| !is_compressed && length > 2 * PIECE as u64) {
+    if let Some(length) = length_of(path).filter(|&length| length > 2 * PIECE as u64)
+        && !begin(path)?.is_compressed
+    {
         return read_in_pieces(path, length);
     }
     let mut bytes = Vec::new();
-    loop {
-        let n = reader.by_ref().take(8 * PIECE as u64).read_to_end(&mut bytes).map_err(io)?;
-        if n == 0 {
-            return Ok(bytes);
-        }
-        let limit = ExpandsTooFar::limit(length.unwrap_or_else(|| taken.load(Ordering::Relaxed)));
-        if is_compressed && bytes.len() as u64 > limit {
-            return Err(Error::io(name_of(path), std::io::Error::other(ExpandsTooFar { limit })));
-        }
-    }
+    open_bounded(path)?.read_to_end(&mut bytes).map_err(|e| damaged(path, e))?;
+    Ok(bytes)
 }
 
 /// Reads a large plain file on all threads.

@@ -25,13 +25,8 @@ impl Target {
     pub(super) fn prepare(out: &Path, params: &IngestParams, replace: bool) -> Result<Self> {
         let name = files::name_of(out);
         // A link stays, and the folder it names is replaced.
-        let place = match out.canonicalize() {
-            Ok(place) => place,
-            Err(_) if out.is_symlink() => {
-                return Err(Error::format(name, "is a link to a folder that does not exist; make it first"));
-            }
-            Err(_) => out.to_owned(),
-        };
+        let followed = files::followed(out)?;
+        let place = followed.canonicalize().unwrap_or(followed);
         if place.exists() {
             check_place(out, replace)?;
             let inside = |file: &&PathBuf| file.canonicalize().is_ok_and(|file| file.starts_with(&place));

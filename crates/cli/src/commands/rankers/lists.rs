@@ -73,7 +73,7 @@ impl TrainingLists {
 /// one to the start of the next.
 pub(crate) fn read_lists(paths: &[PathBuf], progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
     let source = |path: &PathBuf| -> anyhow::Result<letor::Source<'_>> {
-        let (content, name) = (Box::new(files::open(path)?), files::name_of(path));
+        let (content, name) = (Box::new(files::open_bounded(path)?), files::name_of(path));
         let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
         let length = std::fs::metadata(path).ok().map(|found| found.len()).filter(|_| !is_compressed);
         Ok(letor::Source { name, content, length })
