@@ -21,7 +21,7 @@ fn is_installed(folder: &Folder) -> bool {
 /// Lists of `n` documents that feature 1 orders; feature 4 belongs to the query.
 fn lists(queries: std::ops::Range<usize>, n: usize) -> String {
     let row = |q: usize, d: usize| {
-        let (grade, noise) = (usize::from(d % 3 == 0), (q * 7 + d * 13) % 5);
+        let (grade, noise) = (usize::from(d.is_multiple_of(3)), (q * 7 + d * 13) % 5);
         format!("{grade} qid:{q} 1:{} 2:{noise} 4:{} # docid = q{q}d{d}\n", 10 * grade + noise, 1 + q % 3)
     };
     queries.flat_map(|q| (0..n).map(move |d| row(q, d))).collect()
