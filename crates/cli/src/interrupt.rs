@@ -1,4 +1,5 @@
-//! Signals that ask the program to end: Ctrl-C (SIGINT), SIGTERM, and SIGHUP unless it is ignored, as under nohup.
+//! Signals that ask the program to end: Ctrl-C (SIGINT), SIGTERM and SIGHUP, each unless it is ignored, as SIGHUP is under
+//! nohup and SIGINT in the background of a script.
 //!
 //! A command ends at once: its temporary files are removed, what it was to replace stays as it was, and the exit code is
 //! 128 + the signal: 130 or 143. A command that can end well, with what it has, [`listen`]s: the first signal is only
@@ -52,11 +53,8 @@ fn received(signal: i32) {
 pub(crate) fn watch() {
     use nix::sys::signal::{SigSet, Signal};
     let mut signals = SigSet::empty();
-    signals.add(Signal::SIGINT);
-    signals.add(Signal::SIGTERM);
-    if !is_ignored(nix::libc::SIGHUP) {
-        signals.add(Signal::SIGHUP);
-    }
+    let ends = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+    ends.into_iter().filter(|signal| !is_ignored(*signal as i32)).for_each(|signal| signals.add(signal));
     if signals.thread_block().is_ok() {
         std::thread::spawn(move || {
             while let Ok(signal) = signals.wait() {

@@ -291,6 +291,25 @@ fn links_are_followed_and_dangling_ones_refused_first() {
 }
 
 #[test]
+fn nothing_is_ingested_into_a_dataset() {
+    let folder = shop();
+    let err = folder.refused("ingest --clicks log.csv --documents docs.csv --out shop/inner");
+    assert!(err.contains("shop/inner: is inside the dataset"), "{err}");
+    assert!(!folder.path().join("shop/inner").exists());
+}
+
+/// A file that happens to have the name of a checkpoint is not removed by a training that wrote none.
+#[test]
+fn only_checkpoints_of_its_own_are_removed() {
+    let folder = shop();
+    let train = "train sparse-preference --data shop --set tuples=200 --out words.model";
+    folder.text(train);
+    folder.write("words.model.checkpoint", "mine");
+    folder.text(train);
+    assert_eq!(folder.read("words.model.checkpoint"), "mine");
+}
+
+#[test]
 fn two_comparisons_do_not_write_to_one_folder() {
     let folder = shop();
     std::fs::create_dir(folder.path().join("models")).unwrap();
@@ -375,10 +394,13 @@ fn pipes_are_written_to_directly() {
     let folder = shop();
     folder.text("train bm25 --data shop --out bm25.model");
     folder.write("trainers.tsv", "q1\ttrainers\n");
-    let mut child =
-        start(&folder, "rank --model bm25.model --data shop --queries trainers.tsv --quiet --out -");
-    let mut run = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut run).unwrap();
-    assert!(child.wait().unwrap().success() && run.contains(" Q0 "), "{run}");
+    // /dev/stdout is a link to the pipe, which has no path that could be followed.
+    for out in ["-", "/dev/stdout"] {
+        let rank = "rank --model bm25.model --data shop --queries trainers.tsv --quiet --out";
+        let mut child = start(&folder, &format!("{rank} {out}"));
+        let mut run = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut run).unwrap();
+        assert!(child.wait().unwrap().success() && run.contains(" Q0 "), "{out}: {run}");
+    }
     folder.text("rank --model bm25.model --data shop --out /dev/null");
 }

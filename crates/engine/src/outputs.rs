@@ -34,7 +34,7 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
                 other.named.display()
             ));
         }
-        check_outside(output, &identity)?;
+        check_outside_datasets(output, &identity.place)?;
         files::check_writable(output)?;
         before.push(identity);
     }
@@ -45,16 +45,17 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
 pub fn check_output_folder(folder: &Path) -> Result<()> {
     let place = files::followed(folder)?;
     if let Some(identity) = Identity::of(&place) {
-        check_outside(folder, &identity)?;
+        check_outside_datasets(folder, &identity.place)?;
     }
     std::fs::create_dir_all(&place).map_err(|e| Error::io(files::name_of(folder), e))?;
     files::check_writable(&place.join("comparison.json"))
 }
 
-/// Datasets are sealed: a file among their tables would be taken for one, or deleted with them.
-fn check_outside(output: &Path, identity: &Identity) -> Result<()> {
+/// Returns an error if a place is a dataset or inside one; `output` is its name for the user. Datasets are sealed: a
+/// file among their tables would be taken for one, or deleted with them.
+pub(crate) fn check_outside_datasets(output: &Path, place: &Path) -> Result<()> {
     let is_dataset = |folder: &&Path| folder.join(MANIFEST).is_file() && folder.join(DOCUMENTS).is_file();
-    match identity.place.ancestors().find(is_dataset) {
+    match place.ancestors().find(is_dataset) {
         Some(dataset) => Err(Error::format(
             files::name_of(output),
             format!("is inside the dataset {}, which nothing else is written to", dataset.display()),

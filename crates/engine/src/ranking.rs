@@ -127,6 +127,13 @@ pub fn judged_candidates(held_out: &HeldOut) -> Candidates {
 /// Writes rankings as a TREC run.
 pub fn write_run(path: &Path, rankings: &[Ranking], tag: &str) -> Result<()> {
     let tag = tag.replace(char::is_whitespace, "_");
+    let ids =
+        rankings.iter().flat_map(|(query, list)| std::iter::once(query).chain(list.iter().map(|(id, _)| id)));
+    if let Some(id) = ids.into_iter().find(|id| id.is_empty() || id.bytes().any(|byte| byte <= b' ')) {
+        return Err(Error::Params(format!(
+            "the id {id:?} has a blank or a control character, at which a run file would be cut; rename it"
+        )));
+    }
     files::write_atomically(path, |out| {
         rankings
             .iter()

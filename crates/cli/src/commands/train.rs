@@ -69,6 +69,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     check_outputs(model.inputs(), model.outputs())?;
     let mut outcome = Outcome::Clean;
+    let mut checkpoint = None;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded) = match model {
         DatasetModel::Rmls { common: Common { place, mut settings }, start } => {
@@ -101,7 +102,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         DatasetModel::Bltm(common) => recipe("bltm", common, seed, &terminal)?,
         DatasetModel::RandomWalk(common) => recipe("random-walk", common, seed, &terminal)?,
         DatasetModel::SparsePreference(args) => {
-            let preference::Finished { trained, dataset, place } = preference::run(&args, global, &terminal)?;
+            let finished = preference::run(&args, global, &terminal)?;
+            let preference::Finished { trained, dataset, place, checkpoint: written } = finished;
+            checkpoint = written;
             outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
             let Some(out) = place else { return Ok(outcome) };
             let place = Place { out, ..args.common.place };
@@ -136,7 +139,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     };
     model_file::save(&place.out, &model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
-    preference::remove_checkpoint(&model, &place.out);
+    if let Some(path) = checkpoint {
+        // One that cannot be removed does no harm.
+        let _ = std::fs::remove_file(path);
+    }
     terminal.finish();
     summary::print(&model, &dataset, &place, &terminal, started)?;
     Ok(outcome)

@@ -30,6 +30,10 @@ impl Checksum {
         Ok(Self { bytes: hasher.count(), blake3: hasher.finalize().to_hex().to_string() })
     }
 
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() }
+    }
+
     /// Compares with what a manifest says.
     pub(crate) fn is(&self, bytes: u64, blake3: &str) -> bool {
         self.bytes == bytes && self.blake3 == blake3
@@ -44,26 +48,29 @@ pub(crate) fn seal(folder: &Path) -> Result<()> {
     })
 }
 
-/// Returns an error unless a folder holds exactly the files of its list, as they were written.
-pub(crate) fn verify(folder: &Path) -> Result<()> {
+/// Reads the files of a sealed folder that are in its list. Returns an error unless they are as they were written; other
+/// files are of no concern.
+pub(crate) fn verified(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let damaged =
         |name: &str, what: &str| Err(Error::format(files::name_of(&folder.join(name)), what.to_owned()));
     let Ok(text) = std::fs::read(folder.join(LIST)) else { return damaged(LIST, "is missing") };
     let Ok(expected) = serde_json::from_slice::<BTreeMap<String, Checksum>>(&text) else {
         return damaged(LIST, "is not a list of checksums");
     };
-    let mut names = names(folder)?;
-    names.retain(|name| name != LIST);
-    if let Some(name) = names.iter().find(|name| !expected.contains_key(*name)) {
-        return damaged(name, "is not in the list of checksums");
-    }
+    let names = names(folder)?;
     if let Some(name) = expected.keys().find(|name| !names.contains(name)) {
         return damaged(name, "is missing");
     }
-    let found = checksums(folder, &names)?;
-    match expected.iter().find(|(name, checksum)| found.get(*name) != Some(checksum)) {
+    let read = |name: &String| {
+        let path = folder.join(name);
+        Ok((name.clone(), std::fs::read(&path).map_err(|e| Error::io(files::name_of(&path), e))?))
+    };
+    let found: BTreeMap<String, Vec<u8>> =
+        expected.par_iter().map(|(name, _)| name).map(read).collect::<Result<_>>()?;
+    let differs = |(name, content): &(&String, &Vec<u8>)| Checksum::of_bytes(content) != expected[*name];
+    match found.par_iter().find_first(differs) {
         Some((name, _)) => damaged(name, "is not as it was written: its checksum differs"),
-        None => Ok(()),
+        None => Ok(found),
     }
 }
 
@@ -90,28 +97,27 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("a"), "one").unwrap();
         std::fs::write(path("b"), "").unwrap();
-        let problem = || verify(folder.path()).unwrap_err().to_string();
+        let problem = || verified(folder.path()).unwrap_err().to_string();
         assert!(problem().contains("checksums.json: is missing"), "{}", problem());
         seal(folder.path()).unwrap();
-        verify(folder.path()).unwrap();
-        for (name, content, expected) in
-            [("a", "onE", "a: is not as"), ("b", "x", "b: is not as"), ("c", "", "c: is not in the list")]
-        {
-            let before = std::fs::read(path(name)).ok();
+        verified(folder.path()).unwrap();
+        for (name, content, expected) in [("a", "onE", "a: is not as"), ("b", "x", "b: is not as")] {
+            let before = std::fs::read(path(name)).unwrap();
             std::fs::write(path(name), content).unwrap();
             assert!(problem().contains(expected), "{}", problem());
-            before
-                .map_or_else(|| std::fs::remove_file(path(name)), |b| std::fs::write(path(name), b))
-                .unwrap();
+            std::fs::write(path(name), before).unwrap();
         }
-        verify(folder.path()).unwrap();
+        std::fs::write(path("of somebody"), "else").unwrap();
+        let files: Vec<String> = verified(folder.path()).unwrap().into_keys().collect();
+        assert_eq!(files, ["a", "b"], "other files are left alone");
+        verified(folder.path()).unwrap();
         let list = std::fs::read(path(LIST)).unwrap();
         for at in 0..list.len() {
             let mut other = list.clone();
             other[at] ^= 1;
             std::fs::write(path(LIST), &other).unwrap();
             // White space may change.
-            assert!(verify(folder.path()).is_err() || list[at].is_ascii_whitespace(), "byte {at}");
+            assert!(verified(folder.path()).is_err() || list[at].is_ascii_whitespace(), "byte {at}");
         }
         std::fs::write(path(LIST), list).unwrap();
         std::fs::remove_file(path("a")).unwrap();

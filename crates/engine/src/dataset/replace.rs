@@ -37,11 +37,15 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     exchange_by_renames(a, b)
 }
 
-/// Name of a folder that is kept beside its successor. It has no temporary name: those are cleaned up.
+/// Free name for a folder that is kept beside its successor. It is no temporary name: those are cleaned up.
 pub(crate) fn former_name(place: &Path) -> PathBuf {
-    let mut former = OsString::from(place);
-    former.push(".former");
-    former.into()
+    let named = |ending: String| {
+        let mut former = OsString::from(place);
+        former.push(ending);
+        PathBuf::from(former)
+    };
+    let endings = std::iter::once(".former".to_owned()).chain((2..).map(|n: u32| format!(".former{n}")));
+    endings.map(named).find(|path| !path.exists()).expect("some number is free")
 }
 
 fn exchange_by_renames(new: &Path, place: &Path) -> io::Result<()> {
@@ -84,6 +88,14 @@ mod tests {
             exchange(&new, &place).unwrap();
             assert!(place.join("newer").exists() && new.join("new").exists());
         }
+    }
+
+    #[test]
+    fn a_former_folder_gets_a_name_that_is_free() {
+        let (_parent, _, place) = two_folders();
+        assert!(former_name(&place).ends_with("place.former"));
+        std::fs::create_dir(former_name(&place)).unwrap();
+        assert!(former_name(&place).ends_with("place.former2"));
     }
 
     #[test]

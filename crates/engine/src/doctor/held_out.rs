@@ -7,7 +7,7 @@
 //! | split | worth knowing | a warning from | an error from |
 //! |---|---|---|---|
 //! | none: judged by people | below | a third | two thirds |
-//! | by time: clicked again | below | two thirds | nine tenths |
+//! | by time: clicked again | below | two thirds | |
 //! | by query: whole queries are held out | | | the first pair |
 //!
 //! (Shares that were measured: 0.19 on the simulated one-week log, 0.22 on the small one; 0.42 for the test and 0.53 for
@@ -138,6 +138,10 @@ impl Training {
                 Severity::Info => {
                     "a feature that counts clicks gives their answer away; compare with unseen queries"
                 }
+                Severity::Warning if matches!(split, Split::Time { .. }) => {
+                    "people click the same again, so remembering clicks is enough here; read the figures of seen and \
+                     unseen queries apart"
+                }
                 _ => "models have learned these answers, and their figures say little: train without them",
             };
             whole(severity, "pair-in-training", message, fix)
@@ -149,7 +153,7 @@ impl Training {
 fn severity(split: &Split, share: f64) -> Severity {
     let (warning, error) = match split {
         Split::None => (1.0 / 3.0, 2.0 / 3.0),
-        Split::Time { .. } => (2.0 / 3.0, 0.9),
+        Split::Time { .. } => (2.0 / 3.0, f64::INFINITY),
         Split::Query { .. } => (0.0, 0.0),
     };
     if share >= error {
@@ -215,7 +219,7 @@ mod tests {
         let time = Split::Time { validation: 0.1, test: 0.2, validation_from: 1, test_from: 2 };
         let query = Split::Query { validation: 0.1, test: 0.2, seed: 1 };
         let found = [0.5, 0.7, 0.95].map(|share| severity(&time, share));
-        assert_eq!(found, [Severity::Info, Severity::Warning, Severity::Error]);
+        assert_eq!(found, [Severity::Info, Severity::Warning, Severity::Warning]);
         assert_eq!(severity(&query, 0.001), Severity::Error);
     }
 

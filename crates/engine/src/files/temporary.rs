@@ -156,8 +156,7 @@ fn sweep(folder: &Path) {
         return;
     }
     if let Ok(entries) = folder.read_dir() {
-        let left =
-            entries.flatten().filter(|entry| process_of(&entry.file_name()).is_some_and(|id| !is_alive(id)));
+        let left = entries.flatten().filter(|entry| process_of(&entry.file_name()).is_some_and(is_gone));
         for path in left.map(|entry| entry.path()) {
             if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
                 remove(&path);
@@ -173,7 +172,9 @@ fn process_of(name: &OsStr) -> Option<u32> {
     id.parse().ok()
 }
 
-fn is_alive(process: u32) -> bool {
+/// Whether the process that made a temporary name has ended. In a container a process often has the number of the one
+/// before it: a name of our own number, found before this process made any in that folder, is that one's.
+fn is_gone(process: u32) -> bool {
     let all = Path::new("/proc");
-    !all.join("self").exists() || all.join(process.to_string()).exists()
+    all.join("self").exists() && (process == std::process::id() || !all.join(process.to_string()).exists())
 }

@@ -24,11 +24,14 @@ impl Target {
         if path == Path::new("-") {
             return Ok(Self::StandardOutput);
         }
-        let place = followed(path)?;
-        if place.is_dir() {
+        if path.is_dir() {
             return Err(Error::format(name_of(path), "is a folder; name a file to write"));
         }
-        Ok(if place.exists() && !place.is_file() { Self::Direct } else { Self::File(place) })
+        // Before links are followed: /dev/stdout may be a link to a pipe, which has no path of its own.
+        if path.exists() && !path.is_file() {
+            return Ok(Self::Direct);
+        }
+        Ok(Self::File(followed(path)?))
     }
 }
 

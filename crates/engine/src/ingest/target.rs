@@ -7,7 +7,8 @@ use matchrank_core::{Error, Result};
 use super::IngestParams;
 use crate::dataset::replace::{former_name, put_in_place};
 use crate::dataset::{MANIFEST, foreign_file};
-use crate::files::{self, TemporaryFolder};
+use crate::files::{self, TemporaryFolder, parent_of};
+use crate::outputs::check_outside_datasets;
 
 /// Place of the dataset and the unfinished folder beside it.
 pub(super) struct Target {
@@ -27,6 +28,8 @@ impl Target {
         // A link stays, and the folder it names is replaced.
         let followed = files::followed(out)?;
         let place = followed.canonicalize().unwrap_or(followed);
+        let absolute = std::path::absolute(&place).map_err(|e| Error::io(&name, e))?;
+        check_outside_datasets(out, &parent_of(&absolute))?;
         if place.exists() {
             check_place(out, replace)?;
             let inside = |file: &&PathBuf| file.canonicalize().is_ok_and(|file| file.starts_with(&place));
@@ -37,12 +40,12 @@ impl Target {
                 ));
             }
         }
-        let parent = files::parent_of(&place);
+        let parent = parent_of(&place);
         let io = |e| Error::io(files::name_of(&parent), e);
         std::fs::create_dir_all(&parent).map_err(io)?;
         let temporary = TemporaryFolder::beside(&place)?;
         let target = Self { out: out.to_owned(), place, replace, temporary };
-        // Inside, with the permissions of any new folder: a temporary one is private.
+        // The dataset in it has the permissions of the former one, or of any new folder.
         std::fs::create_dir(target.unfinished()).map_err(io)?;
         if let Ok(former) = target.place.metadata() {
             std::fs::set_permissions(target.unfinished(), former.permissions()).map_err(io)?;

@@ -5,7 +5,7 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tantivy::directory::MmapDirectory;
+use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use tantivy::indexer::NoMergePolicy;
 use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{IndexWriter, InvertedIndexReader, SegmentReader, TantivyDocument};
@@ -99,7 +99,7 @@ impl Index {
             serde_json::to_writer_pretty(out, &description).map_err(|e| Error::io(name.clone(), e.into()))
         })?;
         checksums::seal(&inside)?;
-        // Opened before others can replace it: the files stay mapped.
+        // Read before others can replace it.
         let built = Self { name: name.clone(), ..Self::open(&inside)? };
         match put_in_place(&inside, folder) {
             // Another process was faster.
@@ -108,8 +108,8 @@ impl Index {
         }
     }
 
-    /// Opens the index of a folder. Every file is read once to compare it with the list of checksums;
-    /// postings are then mapped.
+    /// Reads the index of a folder into memory, and compares every file with the list of checksums. Nothing is mapped,
+    /// so that what was compared is what is searched, whatever happens to the files.
     pub fn open(folder: &Path) -> Result<Self> {
         let name = files::name_of(folder);
         let described = folder.join(DESCRIPTION);
@@ -133,11 +133,16 @@ impl Index {
                 ),
             ));
         }
-        checksums::verify(folder)?;
+        let contents = checksums::verified(folder)?;
         let description: Description = serde_json::from_str(&text).map_err(damaged)?;
         // Behind right checksums, crafted files may still make tantivy panic.
         let opened = caught(|| {
-            let index = tantivy::Index::open_in_dir(folder).map_err(|e| failed(&name, e))?;
+            let directory = RamDirectory::create();
+            for (file, bytes) in contents {
+                let io = |e| Error::io(files::name_of(&folder.join(&file)), e);
+                directory.atomic_write(Path::new(&file), &bytes).map_err(io)?;
+            }
+            let index = tantivy::Index::open(directory).map_err(|e| failed(&name, e))?;
             Self::from_parts(&index, description, name.clone())
         });
         opened.unwrap_or_else(|panic| Err(Error::format(&name, format!("the index is damaged ({panic})"))))

@@ -122,7 +122,7 @@ fn main(comparison: &Comparison, marks: Marks) -> Cells {
         row.extend([
             validation,
             format!("{:.1}", model.seconds),
-            format!("{:.1}", model.tuning_seconds),
+            format!("{:.1}", model.tuning_seconds + 0.0),
             peak,
             format!("{:.2}", model.latency.p50_ms),
         ]);

@@ -1,5 +1,6 @@
 //! Feature lists as commands read them: one or several LETOR files.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use matchrank_core::data::{FeatureLists, letor};
@@ -59,6 +60,8 @@ impl TrainingLists {
             return Ok((train, None));
         }
         let validation = read_lists(&self.validation, progress)?;
+        refuse_repeated_documents(&validation)?;
+        note_shared_queries(&train, &validation, progress);
         anyhow::ensure!(
             validation.labels().iter().any(|&grade| grade > 0.0),
             "{}: no document of the validation lists has a grade above 0",
@@ -97,6 +100,18 @@ fn repeated_document(lists: &FeatureLists) -> Option<(usize, String)> {
     let (first, second) = lists.repeated_document()?;
     let place = lists.origin(first).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
     Some((second, format!("document {} of this query stands{place} already", lists.document(second))))
+}
+
+/// Says how many validation queries are training queries too: what is chosen by them is chosen for being learned by heart.
+fn note_shared_queries(train: &FeatureLists, validation: &FeatureLists, progress: &dyn Progress) {
+    let known: HashSet<&str> = train.iter().map(|list| list.query()).collect();
+    let n = validation.iter().filter(|list| known.contains(list.query())).count();
+    if n > 0 {
+        progress.note(&format!(
+            "{n} of {} validation queries are training queries too, so the validation figures are too good",
+            validation.n_queries()
+        ));
+    }
 }
 
 /// The names of files in messages.

@@ -294,10 +294,10 @@ impl DatasetModel {
     }
 
     /// What is written.
-    pub(crate) fn outputs(&self) -> Vec<&PathBuf> {
-        let mut outputs = vec![&self.place().out];
+    pub(crate) fn outputs(&self) -> Vec<PathBuf> {
+        let mut outputs = vec![self.place().out.clone()];
         if let Self::SparsePreference(args) = self {
-            outputs.extend(&args.curve);
+            outputs.extend(args.curve.iter().cloned().chain(args.checkpoint_file()));
         }
         outputs
     }

@@ -1,6 +1,7 @@
 //! `train sparse-preference`, and what `update` shares with it.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -51,6 +52,16 @@ pub(super) struct Finished {
     pub(super) dataset: Dataset,
     /// Where the model goes; none where nothing was learned before the interruption.
     pub(super) place: Option<PathBuf>,
+    /// A checkpoint that this training wrote beside the model, to be removed once the model is written.
+    pub(super) checkpoint: Option<PathBuf>,
+}
+
+impl Args {
+    /// File of checkpoints, where a finished model is there already.
+    pub(super) fn checkpoint_file(&self) -> Option<PathBuf> {
+        let out = &self.common.place.out;
+        out.is_file().then(|| checkpoint_beside(out))
+    }
 }
 
 /// The file of a training that has not come to its end, beside one that is there already.
@@ -58,14 +69,6 @@ fn checkpoint_beside(out: &Path) -> PathBuf {
     let mut name = out.as_os_str().to_owned();
     name.push(".checkpoint");
     name.into()
-}
-
-/// Removes the checkpoint of a training that has come to its end.
-pub(super) fn remove_checkpoint(model: &MatchingModel, out: &Path) {
-    if matches!(model, MatchingModel::Preference(model) if !model.report.interrupted) {
-        // One that cannot be removed does no harm.
-        let _ = std::fs::remove_file(checkpoint_beside(out));
-    }
 }
 
 pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<Finished> {
@@ -82,8 +85,12 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     let dataset = Dataset::open(&place.data)?;
     let origin = Provenance::of_dataset(&dataset, Some(global.seed));
     // A model that is there is replaced by a finished one only.
-    let under_way = if place.out.is_file() { checkpoint_beside(&place.out) } else { place.out.clone() };
-    let save = |model: &PreferenceModel| save(&under_way, model, &origin);
+    let under_way = args.checkpoint_file().unwrap_or_else(|| place.out.clone());
+    let is_saved = AtomicBool::new(false);
+    let save = |model: &PreferenceModel| {
+        is_saved.store(true, Ordering::Relaxed);
+        save(&under_way, model, &origin)
+    };
     let course =
         course(*density, *trial_tuples, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
     let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal).map_err(
@@ -98,7 +105,11 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     let out = place.out.display();
     let kept = if under_way == place.out { String::new() } else { format!("; {out} is left as it was") };
     // Whoever wrote the tuples may have been interrupted too, and the stream then ends before it is stopped.
-    let place = if !(trained.model.report.interrupted || interrupt::asked()) {
+    let is_finished = !(trained.model.report.interrupted || interrupt::asked());
+    let is_beside = under_way != place.out;
+    let checkpoint =
+        (is_finished && is_beside && is_saved.load(Ordering::Relaxed)).then(|| under_way.clone());
+    let place = if is_finished {
         Some(place.out.clone())
     } else if trained.model.state.clock.all_steps == 0 {
         terminal.note(&format!("interrupted before anything was learned, so no model is written{kept}"));
@@ -110,7 +121,7 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
         ));
         Some(under_way)
     };
-    Ok(Finished { trained, dataset, place })
+    Ok(Finished { trained, dataset, place, checkpoint })
 }
 
 /// A training that Ctrl-C ends.
