@@ -84,6 +84,9 @@ fn trees_are_tuned_and_refitted() {
     let tune = format!("tune lambdamart {lists} --set trees=40 --trials 4 --trace t.jsonl");
     let first = folder.json(&format!("{tune} --out tuned.model --format json"));
     assert_eq!(first["trials"].as_array().unwrap().len(), 4, "{first}");
+    // Trials are silent, and still the library is named.
+    let (code, _, err) = folder.run(&format!("tune mart {lists} --set trees=5 --trials 2"));
+    assert!(code == 0 && err.contains("trees are grown by LightGBM's library"), "{err}");
     let varied = &first["trials"][1]["settings"];
     for name in ["leaves", "min_rows", "feature_fraction", "bagging_fraction", "lambda_l2", "truncation"] {
         assert!(varied.get(name).is_some(), "{name}: {varied}");

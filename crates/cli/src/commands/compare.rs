@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
+use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
 use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, PlannedRanker, Rankers};
@@ -19,7 +20,7 @@ use matchrank_engine::validation::Ranked;
 use serde_json::Value;
 
 use super::rankers::query_dependent::read_table;
-use super::rankers::{ScalingName, parse_columns, read_lists};
+use super::rankers::{ScalingName, parse_columns, read_lists_after};
 use super::train::settings::parse_setting;
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome, interrupt};
@@ -230,11 +231,13 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
     );
     let (plan, rankers) = rankers(args)?;
     let mut hasher = blake3::Hasher::new();
-    let mut lists = Vec::new();
+    let mut lists: Vec<FeatureLists> = Vec::new();
     for path in &args.letor {
         // File by file, so that it matters which lists are in which fold.
         hasher.update(blake3::hash(&files::read_all(path)?).as_bytes());
-        lists.push(read_lists(std::slice::from_ref(path), terminal)?);
+        // Rows are numbered as those of all files that are read as one, so that `eval --letor` of them takes the runs.
+        let rows_before = lists.iter().map(FeatureLists::n_rows).sum();
+        lists.push(read_lists_after(rows_before, std::slice::from_ref(path), terminal)?);
     }
     let table = args.query_features.as_deref().map(read_table).transpose()?;
     if let Some(path) = &args.query_features {

@@ -366,7 +366,8 @@ fn describe_bound(report: &BoundReport) -> String {
         if *vacuous { "so the bound is vacuous and says nothing" } else { "so the bound says something" };
     format!(
         "Theorem {theorem} with this model's constants: its mean score on training pairs, weighed by their responses, \
-         differs from the expectation by at most {:.3e}, with probability {}. Scores differ by at most {:.3e}, {verdict}.",
+         differs from the expectation by at most {:.3e}, with probability {}. Without any bound it differs by at most {:.3e} (or that is the \
+         largest difference of two scores, if smaller), {verdict}.",
         bound.value,
         bound.confidence,
         bound.scale()

@@ -87,7 +87,16 @@ impl FeatureLists {
         }
         drop(number);
 
-        let FeatureRows { labels: given, documents: ids, named, cells, files, origins: lines, .. } = rows;
+        let FeatureRows {
+            rows_before,
+            labels: given,
+            documents: ids,
+            named,
+            cells,
+            files,
+            origins: lines,
+            ..
+        } = rows;
         let mut labels = vec![0.0; n_rows];
         let mut row_at = vec![0; n_rows];
         for (row, (&label, &to)) in given.iter().zip(&place).enumerate() {
@@ -99,7 +108,7 @@ impl FeatureLists {
         for &row in &row_at {
             match named[row] {
                 true => documents.push(ids.get(row)),
-                false => documents.push(&(row + 1).to_string()),
+                false => documents.push(&(rows_before + row + 1).to_string()),
             }
         }
         drop(ids);
@@ -308,6 +317,17 @@ impl FeatureLists {
             first.clear();
             list.rows().find_map(|row| first.insert(self.document(row), row).map(|earlier| (earlier, row)))
         })
+    }
+
+    /// Returns an error that names the first document that a query has twice, for rankings and measures, which take each
+    /// document once.
+    pub fn require_distinct_documents(&self) -> Result<()> {
+        let Some((first, second)) = self.repeated_document() else { return Ok(()) };
+        let place = self.origin(first).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+        let document = self.document(second);
+        let message =
+            format!("document {document} of this query stands{place} already; keep one row of each");
+        Err(self.error_at(second, message))
     }
 
     /// What every row counts in training; none where all count the same.

@@ -10,6 +10,8 @@ pub const HIGHEST_FEATURE: u32 = 10_000_000;
 /// Rows on their way into [`FeatureLists`](super::FeatureLists), in any order of queries.
 #[derive(Debug, Clone, Default)]
 pub struct FeatureRows {
+    /// Rows of other files before these: rows without a document id are numbered after them.
+    pub(super) rows_before: usize,
     /// Queries and how many of their rows follow each other.
     queries: Names,
     lengths: Vec<usize>,

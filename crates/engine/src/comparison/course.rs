@@ -42,12 +42,13 @@ pub(super) struct Ground {
 }
 
 impl Course<'_> {
-    /// Makes the entries of models, by their names, and of them the table. None from `make` says that it was stopped.
+    /// Makes the entries of models, by their names, and of them the table. `make` is told whether the comparison was
+    /// stopped: it then keeps entries that are there, and makes no other. None from `make` says that it was stopped.
     pub(super) fn run<'m, M>(
         &self,
         ground: Ground,
         models: impl ExactSizeIterator<Item = (&'m str, M)>,
-        mut make: impl FnMut(&str, M, &Entries) -> Result<Option<Entry>>,
+        mut make: impl FnMut(M, &Entries, bool) -> Result<Option<Entry>>,
     ) -> Result<Comparison> {
         let Self { plan, folder, seed, stop, progress } = *self;
         make_folder(folder)?;
@@ -60,8 +61,7 @@ impl Course<'_> {
         let (n_models, mut unfinished) = (models.len(), Vec::new());
         for (name, model) in models {
             let is_stopped = stop() || !unfinished.is_empty();
-            let made = if is_stopped { Ok(None) } else { make(name, model, &entries) };
-            match made {
+            match make(model, &entries, is_stopped) {
                 Ok(Some(entry)) => {
                     entries.insert(name.to_owned(), entry);
                 }

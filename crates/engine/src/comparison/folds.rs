@@ -32,7 +32,7 @@ use crate::tuning::{RankerTuner, Search, Space, Strategy, Trial};
 use crate::validation::Ranked;
 
 /// Version of the results' format; a new one makes all results anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Lists of feature vectors in folds, and what names their content.
 pub struct Folds {
@@ -109,7 +109,7 @@ pub fn compare_folds(
     let course = Course { plan, folder, seed, stop, progress };
     let run = FoldRun { course, folds, rankers };
     let planned = rankers.rankers.iter().map(|planned| (planned.name.as_str(), planned));
-    course.run(ground, planned, |_, planned, _| run.entry(planned))
+    course.run(ground, planned, |planned, _, stopped| run.entry(planned, stopped))
 }
 
 /// Returns an error if there is no ranker, if one is not known, or if two would share a file.
@@ -215,8 +215,8 @@ impl FoldRun<'_> {
         ]))
     }
 
-    /// The result of one ranker, kept or made; none where it was stopped.
-    fn entry(&self, planned: &PlannedRanker) -> Result<Option<Entry>> {
+    /// The result of one ranker, kept or made; none where it was stopped, or is and there is none to keep.
+    fn entry(&self, planned: &PlannedRanker, stopped: bool) -> Result<Option<Entry>> {
         let Course { folder, progress, stop, .. } = self.course;
         let (name, key, n_folds) = (&planned.name, self.key(planned), self.folds.lists.len());
         let is_there = Comparison::run(folder, name).is_file()
@@ -228,6 +228,9 @@ impl FoldRun<'_> {
             progress.note(&format!("{name}: kept from before"));
             return Ok(Some(entry));
         }
+        if stopped {
+            return Ok(None);
+        }
         progress.note(&format!("{name}: training and testing on {n_folds} folds"));
         // A result that is there is of other files than those to come.
         let _ = std::fs::remove_file(Comparison::entry_path(folder, name));
@@ -236,7 +239,7 @@ impl FoldRun<'_> {
             if stop() {
                 return Ok(None);
             }
-            match self.test(planned, fold)? {
+            match self.test(planned, fold).map_err(of_one_ranker)? {
                 Some(result) => tested.push(result),
                 None => return Ok(None),
             }
@@ -382,6 +385,15 @@ impl FoldRun<'_> {
             notes: notes(tested),
         };
         Ok(Entry { key: key.clone(), trained_key: key, row, per_query, top: Vec::new() })
+    }
+}
+
+/// Returns errors about values that a ranker cannot take, or about the library that it needs, as errors of its
+/// parameters: the comparison goes on with the other rankers.
+fn of_one_ranker(error: Error) -> Error {
+    match error {
+        Error::Parse { .. } | Error::Format { .. } => Error::Params(error.to_string()),
+        other => other,
     }
 }
 

@@ -77,10 +77,11 @@ pub fn compare(
         test_queries: run.test.queries(),
     };
     let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
-    course.run(ground, models, |_, planned, before| {
+    course.run(ground, models, |planned, before, stopped| {
         match planned.parts().into_iter().find(|part| !before.contains_key(*part)) {
+            Some(_) if stopped => Ok(None),
             Some(part) => Err(Error::Params(format!("{part}, which it is made of, is missing"))),
-            None => run.entry(planned, before),
+            None => run.entry(planned, before, stopped),
         }
     })
 }
@@ -94,8 +95,8 @@ fn missing(dataset: &Dataset, which: &str) -> Error {
 }
 
 impl Run<'_> {
-    /// The result of one model: kept, measured anew, or made; none where it was stopped.
-    fn entry(&self, planned: &Planned, before: &Entries) -> Result<Option<Entry>> {
+    /// The result of one model: kept, measured anew, or made; none where it was stopped, or is and there is none to keep.
+    fn entry(&self, planned: &Planned, before: &Entries, stopped: bool) -> Result<Option<Entry>> {
         let Course { plan, folder, progress, .. } = self.making.course;
         let name = &planned.name;
         let trained_key = self.trained_key(planned, before);
@@ -108,6 +109,7 @@ impl Run<'_> {
                 progress.note(&format!("{name}: kept from before"));
                 Ok(Some(entry))
             }
+            _ if stopped => Ok(None),
             Some(entry) if entry.trained_key == trained_key => {
                 progress.note(&format!("{name}: trained before, measured anew"));
                 let (model, _) = model_file::load(&model_path)?;

@@ -95,6 +95,14 @@ fn an_interrupted_comparison_says_so_and_goes_on() {
     assert!(whole.unfinished.is_empty() && whole.left_out.is_empty());
     assert_eq!(whole.models.len(), 3);
     assert_eq!(whole.models[0].seconds, half.models[0].seconds, "kept");
+    // Stopped before the first: what is there stays in the table, and only what has to be made is unfinished.
+    let kept = compare(&plan, data, &out, 1, &|| true, &Silent).unwrap();
+    assert_eq!(kept, whole);
+    assert_eq!(Comparison::open(&out).unwrap(), whole);
+    std::fs::remove_file(Comparison::entry_path(&out, "wide")).unwrap();
+    let part = compare(&plan, data, &out, 1, &|| true, &Silent).unwrap();
+    assert_eq!(part.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["narrow"]);
+    assert_eq!((part.unfinished.len(), part.left_out.len()), (2, 0));
 }
 
 #[test]
@@ -177,6 +185,7 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     assert!(whole.unfinished.is_empty() && whole.models.len() == 2);
     assert_eq!(whole.models[0].seconds, half.models[0].seconds, "kept");
     assert_eq!(run(&|| false, 1).models, whole.models, "all are kept");
+    assert_eq!(run(&|| true, 1), whole, "also by a comparison that is stopped at once");
     // Tuning changes the key, and the trials of a fold are gone on with.
     let tuned = run(&|| false, 3);
     assert!(tuned.models.iter().all(|model| model.trials >= 9), "three of each fold at least");
@@ -184,6 +193,31 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     let again = run(&|| false, 3);
     assert_eq!(again.models[1].tuning_seconds, tuned.models[1].tuning_seconds, "the trials are kept");
     assert_eq!(again.models[1].test, tuned.models[1].test);
+}
+
+#[test]
+fn a_value_that_a_ranker_cannot_take_leaves_it_out_and_a_repeated_document_is_said_before_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let columns = QueryColumns::default();
+    let rankers = Rankers {
+        rankers: vec![PlannedRanker::named("listnet")],
+        scalings: vec![ScalingKind::MinMax],
+        query: QueryInput::Columns(&columns),
+        refit: false,
+    };
+    let run = |text: &str, name: &str, trials: usize| {
+        let mut folds = folds();
+        folds.lists[1] = letor::parse("x", text.as_bytes(), &Silent).unwrap();
+        let plan = Plan { trials, ..Plan::default() };
+        compare_folds(&folds, &rankers, &plan, &folder.path().join(name), 1, &|| false, &Silent)
+    };
+    for trials in [1, 3] {
+        let missing = run("1 qid:8 1:1\n0 qid:8 1:NaN\n", &format!("missing{trials}"), trials).unwrap();
+        assert!(missing.left_out["listnet"].contains("x:2: feature 1"), "{:?}", missing.left_out);
+    }
+    let twice = run("1 qid:8 1:1 #docid=a\n0 qid:8 1:2 #docid=a\n", "twice", 1).unwrap_err().to_string();
+    assert!(twice.contains("x:2: document a of this query stands at x:1 already"), "{twice}");
+    assert!(!folder.path().join("twice").exists(), "nothing was made");
 }
 
 #[test]

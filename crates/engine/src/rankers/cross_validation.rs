@@ -64,7 +64,8 @@ pub(crate) fn train_and_validation(folds: &[FeatureLists], test: usize) -> (Feat
     (FeatureLists::concatenate(&trained), folds[validation].clone())
 }
 
-/// Returns an error if there are too few folds, or if two of them have a query in common.
+/// Returns an error if there are too few folds, if two of them have a query in common, or if a query has a document
+/// twice.
 pub(crate) fn check_folds(folds: &[FeatureLists], names: &[String]) -> Result<()> {
     if folds.len() < 3 {
         return Err(Error::Params(format!(
@@ -74,6 +75,7 @@ pub(crate) fn check_folds(folds: &[FeatureLists], names: &[String]) -> Result<()
     }
     let mut fold_of: HashMap<&str, usize> = HashMap::new();
     for (fold, lists) in folds.iter().enumerate() {
+        lists.require_distinct_documents()?;
         for query in 0..lists.n_queries() {
             let id = lists.list(query).query();
             match fold_of.insert(id, fold) {

@@ -124,15 +124,6 @@ impl RankerRecipe {
         progress: &dyn Progress,
     ) -> Result<TrainedRanker> {
         let RankerTraining { query, seed } = how;
-        if let Some((_, measure)) = &validation
-            && !measure.higher_is_better()
-            && !matches!(self.params, RecipeParams::QueryDependent(_))
-        {
-            return Err(Error::Params(format!(
-                "{measure} is better when smaller; epochs, lambdas and trees are chosen by a measure that is better when \
-                 larger, such as ndcg@10"
-            )));
-        }
         Ok(match &self.params {
             RecipeParams::Linear(params) => {
                 let model = train_ranker(params, &self.scalings, train, None, validation, seed, progress)?;

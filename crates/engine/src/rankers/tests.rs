@@ -408,6 +408,26 @@ fn the_lambda_of_a_query_dependent_ranker_is_found_beyond_the_path() {
 }
 
 #[test]
+fn a_measure_that_is_better_when_smaller_chooses_nothing_of_linear_rankers_and_trees() {
+    let folds = folds([8, 5, 6]);
+    for measure in ["mre", "pairwise"].map(|name| name.parse().unwrap()) {
+        for kind in ["perceptron", "slam", "ranksvm", "listnet"] {
+            let (params, validation) =
+                (RankerParams::new(kind, &[]).unwrap(), Some((folds[1].clone(), measure)));
+            let (scalings, train) = (&[ScalingKind::ZScore], folds[0].clone());
+            let refused = train_ranker(&params, scalings, train, None, validation, 1, &Silent).unwrap_err();
+            assert!(refused.to_string().contains("better when smaller"), "{kind}: {refused}");
+        }
+        for objective in boosted::Objective::ALL {
+            let (params, validation) = (boosted::BoostedParams::default(), Some((&folds[1], measure)));
+            let refused =
+                boosted::train_boosted(objective, &params, &folds[0], validation, 1, &Silent).unwrap_err();
+            assert!(refused.to_string().contains("better when smaller"), "{refused}");
+        }
+    }
+}
+
+#[test]
 fn what_was_chosen_is_trained_again_with_the_validation_lists() {
     let columns = query_dependent::QueryColumns::default();
     let how = RankerTraining { query: query_dependent::QueryInput::Columns(&columns), seed: 1 };

@@ -130,7 +130,15 @@ impl RankerModel {
                 "w = 0 minimises the objective, which is proved, so the weights are the mean iterate of Pegasos, which is \
                  not at that minimum",
             ),
+            RankerReport::Slam(report) if report.by_pegasos && self.is_slam_auto() => Some(
+                "w = 0 minimises the objective for every lambda that was given, which is proved, so the weights are the \
+                 mean iterate of Pegasos; validation chose a smaller lambda, for which nothing is proved",
+            ),
             _ => None,
         }
+    }
+
+    fn is_slam_auto(&self) -> bool {
+        matches!(&self.params, RankerParams::Slam(params) if params.solver == Solver::Auto)
     }
 }

@@ -25,6 +25,7 @@ pub fn train_ranker(
     progress: &dyn Progress,
 ) -> Result<RankerModel> {
     params.validate()?;
+    validation.as_ref().map_or(Ok(()), |(_, measure)| require_higher_is_better(*measure))?;
     for lists in [&train].into_iter().chain(validation.as_ref().map(|(lists, _)| lists)) {
         lists.require_complete(params.kind())?;
     }
@@ -66,6 +67,18 @@ pub fn train_ranker(
         model.scalings = trials;
     }
     Ok(model)
+}
+
+/// Returns an error if a measure is better when smaller: epochs, lambdas and trees are chosen by the largest figure.
+/// Query-dependent rankers choose their lambda by either kind of measure.
+pub(super) fn require_higher_is_better(measure: Measure) -> Result<()> {
+    if measure.higher_is_better() {
+        return Ok(());
+    }
+    Err(Error::Params(format!(
+        "{measure} is better when smaller; epochs, lambdas and trees are chosen by a measure that is better when larger, \
+         such as ndcg@10"
+    )))
 }
 
 /// An error for rankers that cannot weigh documents.

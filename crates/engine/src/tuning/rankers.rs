@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::trace::Trace;
 use super::{Axis, Search, Space, Strategy, Tuned, check, lessen, over, search};
-use crate::rankers::{RankerRecipe, RankerTraining};
+use crate::rankers::{RankerRecipe, RankerTraining, RecipeParams, boosted};
 use crate::training::settings::Settings;
 
 /// The parameter by which the effort of a ranker grows, and the least value of it that makes sense.
@@ -138,6 +138,9 @@ impl RankerTuner<'_> {
             "measure": measure.to_string(),
             "seed": training.seed,
         });
+        if matches!(full.params, RecipeParams::Boosted(..)) {
+            boosted::note_library(progress);
+        }
         let trace = match trace {
             Some(path) => Trace::open(path, &depends_on, replace)?,
             None => Trace::in_memory(),

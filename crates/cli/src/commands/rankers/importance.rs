@@ -9,7 +9,7 @@ use matchrank_engine::model_file;
 use matchrank_engine::rankers::{FeatureImportance, PermutationImportance, permutation_importance};
 use serde_json::{Value, json};
 
-use super::{FeatureNames, names_of, note_unknown_features, read_lists, refuse_repeated_documents};
+use super::{FeatureNames, names_of, note_unknown_features, read_lists};
 use crate::Global;
 use crate::terminal::{Format, Terminal, human, table};
 
@@ -100,7 +100,7 @@ impl Args {
         let terminal = Terminal::new(global.quiet);
         let (ranker, own) = load(model)?;
         let lists = read_lists(letor, &terminal)?;
-        refuse_repeated_documents(&lists)?;
+        lists.require_distinct_documents()?;
         if let Own::Weights(_) = own {
             lists.require_complete("a linear ranker")?;
         }

@@ -1,6 +1,6 @@
 //! Feature lists as commands read them: one or several LETOR files.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use matchrank_core::data::{FeatureLists, letor};
@@ -51,55 +51,85 @@ impl TrainingLists {
         &self,
         progress: &dyn Progress,
     ) -> anyhow::Result<(FeatureLists, Option<FeatureLists>)> {
-        let train = read_lists(&self.letor, progress)?;
-        if let Some((row, message)) = repeated_document(&train) {
-            let message = message + "; each of its rows is learned from, and rank refuses such lists";
-            progress.note(&train.error_at(row, message).to_string());
-        }
+        let train = read_training_lists(&self.letor, progress)?;
         if !self.has_validation() {
             return Ok((train, None));
         }
-        let validation = read_lists(&self.validation, progress)?;
-        refuse_repeated_documents(&validation)?;
+        let validation = read_validation_lists(&self.validation, &train, progress)?;
         note_shared_queries(&train, &validation, progress);
-        anyhow::ensure!(
-            validation.labels().iter().any(|&grade| grade > 0.0),
-            "{}: no document of the validation lists has a grade above 0",
-            names_of(&self.validation)
-        );
-        note_unknown_features(&validation, train.n_features(), &self.validation, progress);
         Ok((train, Some(validation)))
     }
+}
+
+/// Reads lists to train on. A note says where a query has a document twice.
+pub(crate) fn read_training_lists(
+    paths: &[PathBuf],
+    progress: &dyn Progress,
+) -> anyhow::Result<FeatureLists> {
+    let train = read_lists(paths, progress)?;
+    if let Err(error) = train.require_distinct_documents() {
+        progress.note(&format!("{error}; training learns from each of them, and rank refuses such lists"));
+    }
+    Ok(train)
+}
+
+/// Reads lists to choose by, which must have something to measure.
+pub(crate) fn read_validation_lists(
+    paths: &[PathBuf],
+    train: &FeatureLists,
+    progress: &dyn Progress,
+) -> anyhow::Result<FeatureLists> {
+    let validation = read_lists(paths, progress)?;
+    validation.require_distinct_documents()?;
+    anyhow::ensure!(
+        validation.labels().iter().any(|&grade| grade > 0.0),
+        "{}: no document of the validation lists has a grade above 0",
+        names_of(paths)
+    );
+    note_unknown_features(&validation, train.n_features(), paths, progress);
+    Ok(validation)
 }
 
 /// Reads LETOR files as one set of lists. A query that two files have is an error, unless its rows go on from the end of
 /// one to the start of the next.
 pub(crate) fn read_lists(paths: &[PathBuf], progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
-    let source = |path: &PathBuf| -> anyhow::Result<letor::Source<'_>> {
+    read_lists_after(0, paths, progress)
+}
+
+/// Reads LETOR files as [`read_lists`] does; rows without a document id are numbered after `rows_before` others.
+pub(crate) fn read_lists_after(
+    rows_before: usize,
+    paths: &[PathBuf],
+    progress: &dyn Progress,
+) -> anyhow::Result<FeatureLists> {
+    let source = |path: &PathBuf| -> matchrank_engine::Result<letor::Source<'static>> {
         let (content, name) = (Box::new(files::open_bounded(path)?), files::name_of(path));
         let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
         let length = std::fs::metadata(path).ok().map(|found| found.len()).filter(|_| !is_compressed);
         Ok(letor::Source { name, content, length })
     };
-    let sources = paths.iter().map(source).collect::<anyhow::Result<_>>()?;
-    letor::read(sources, progress).map_err(|error| match error {
+    letor::read(paths.iter().map(source), rows_before, progress).map_err(|error| match error {
         Error::Io { file, source } => files::damaged(Path::new(&file), source).into(),
         error => error.into(),
     })
 }
 
-/// Returns an error if a query has a document twice: rankings of such lists would name it twice, which no measure takes.
-pub(crate) fn refuse_repeated_documents(lists: &FeatureLists) -> anyhow::Result<()> {
-    match repeated_document(lists) {
-        Some((row, message)) => Err(lists.error_at(row, message + "; keep one row of each").into()),
-        None => Ok(()),
+/// Returns an error if validation lists have a query of the training lists, whose figure would not be that of a query
+/// that was not learned from.
+pub(crate) fn refuse_common_queries(train: &FeatureLists, validation: &FeatureLists) -> anyhow::Result<()> {
+    let learned: HashMap<&str, usize> = train.iter().map(|list| (list.query(), list.rows().start)).collect();
+    for list in validation.iter() {
+        if let Some(&row) = learned.get(list.query()) {
+            let place = train.origin(row).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+            let message = format!(
+                "query {} is among the training lists{place}, too; validation is on queries that were not learned from, \
+                 so keep it in one of the two",
+                list.query()
+            );
+            return Err(validation.error_at(list.rows().start, message).into());
+        }
     }
-}
-
-fn repeated_document(lists: &FeatureLists) -> Option<(usize, String)> {
-    let (first, second) = lists.repeated_document()?;
-    let place = lists.origin(first).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
-    Some((second, format!("document {} of this query stands{place} already", lists.document(second))))
+    Ok(())
 }
 
 /// Says how many validation queries are training queries too: what is chosen by them is chosen for being learned by heart.

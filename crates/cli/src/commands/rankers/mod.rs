@@ -22,7 +22,8 @@ use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
 
 pub(crate) use lists::{
-    TrainingLists, names_of, note_unknown_features, read_lists, refuse_repeated_documents,
+    TrainingLists, names_of, note_unknown_features, read_lists, read_lists_after, read_training_lists,
+    read_validation_lists, refuse_common_queries,
 };
 pub(crate) use weights::Weights;
 

@@ -7,7 +7,7 @@ use matchrank_core::ranking::Ranker;
 use matchrank_engine::model_file;
 use matchrank_engine::ranking::{Ranking, check_finite};
 
-use super::{note_unknown_features, query_dependent, read_lists, refuse_repeated_documents};
+use super::{note_unknown_features, query_dependent, read_lists};
 use crate::terminal::Terminal;
 
 /// The rankings of all lists, whole or cut to the `top` documents, and the kind of the model. Documents of equal score stand by id.
@@ -43,7 +43,7 @@ pub(crate) fn rank_lists(
         let scores = model.score_all(&lists);
         (lists, scores, model.kind())
     };
-    refuse_repeated_documents(&lists)?;
+    lists.require_distinct_documents()?;
     for list in lists.iter() {
         let scores = scores[list.rows()].iter().map(|&score| score as f32);
         check_finite(list.query(), scores).with_context(|| path.display().to_string())?;

@@ -32,7 +32,8 @@ pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
     };
     terminal.note(&format!(
         "bound (23): at most {:.3} beyond the best weights of norm B, {says} (lambda = {}, n = {}, R_X = {:.3}, 2 sum v = \
-         {:.3}; B = {:.3} is the ball that holds the minimiser beforehand, so the bound is above the loss of w = 0, {:.3})",
+         {:.3}; B = sqrt(2 Delta / lambda) = {:.3} is the ball that holds the minimiser of any lists, so the bound is above \
+         Delta, which is at least the loss of w = 0, {:.3})",
         bound.excess,
         bound.lambda,
         bound.n,

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{Args, finish, search};
 use crate::commands::rankers::query_dependent::read_table;
-use crate::commands::rankers::read_lists;
+use crate::commands::rankers::{read_training_lists, read_validation_lists, refuse_common_queries};
 use crate::commands::train::settings::of_set;
 use crate::terminal::Terminal;
 use crate::{Global, Outcome, interrupt};
@@ -27,7 +27,9 @@ pub(super) fn run(
 ) -> anyhow::Result<Outcome> {
     let scalings = args.scaling.kinds();
     RankerRecipe::new(&args.model, &args.settings, scalings).map_err(of_set)?.validate()?;
-    let (train, validation) = (read_lists(&args.letor, terminal)?, read_lists(&args.validation, terminal)?);
+    let train = read_training_lists(&args.letor, terminal)?;
+    let validation = read_validation_lists(&args.validation, &train, terminal)?;
+    refuse_common_queries(&train, &validation)?;
     let table = args.query_features.as_deref().map(read_table).transpose()?;
     let columns = args.query_columns.clone().unwrap_or_default();
     let query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);

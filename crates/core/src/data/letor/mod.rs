@@ -14,7 +14,8 @@
 //!   32-bit numbers; `NaN`, `NA` and LETOR's `NULL`, in any case, are missing values, which trees take
 //!   and linear rankers refuse; infinity is an error.
 //! - The document id is the comment's `docid = ID` (or `docid=ID`) where there is one, else the number
-//!   of the row within the file, counted from 1, blank and comment lines not counted.
+//!   of the row, counted from 1 through all files that are read together (the folds of a comparison,
+//!   too), blank and comment lines not counted.
 //!
 //! Text is read in blocks, whose bytes are cut at line ends, and the pieces are parsed by all threads; the result does not depend
 //! on how they were cut.

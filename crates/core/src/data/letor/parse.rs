@@ -50,24 +50,40 @@ impl<'a> Source<'a> {
 /// assert!(error.to_string().starts_with("train.txt:2: `qid:` is expected after the label"));
 /// ```
 pub fn parse(file: &str, bytes: &[u8], progress: &dyn Progress) -> Result<FeatureLists> {
-    read(vec![Source::bytes(file, bytes)], progress)
+    read([Ok(Source::bytes(file, bytes))], 0, progress)
 }
 
 /// Reads several files as one: the rows of the second follow those of the first. A query belongs to one file, except that
-/// the last query of a file may go on at the start of the next; a query id in two files is an error that names both. No
-/// more than some megabytes of text are in memory at a time.
-pub fn read(files: Vec<Source<'_>>, progress: &dyn Progress) -> Result<FeatureLists> {
-    read_in_pieces(files, PIECE, progress)
+/// the last query of a file may go on at the start of the next; a query id in two files is an error that names both. Rows
+/// without a document id are numbered through all files, after `rows_before` rows of others that were read before. No
+/// more than some megabytes of text are in memory at a time, and a file is asked for when those before it are read.
+pub fn read<'a>(
+    files: impl IntoIterator<Item = Result<Source<'a>>>,
+    rows_before: usize,
+    progress: &dyn Progress,
+) -> Result<FeatureLists> {
+    read_after(rows_before, files, PIECE, progress)
 }
 
+#[cfg(test)]
 pub(super) fn read_in_pieces(
     files: Vec<Source<'_>>,
     piece: usize,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
+    read_after(0, files.into_iter().map(Ok), piece, progress)
+}
+
+fn read_after<'a>(
+    rows_before: usize,
+    files: impl IntoIterator<Item = Result<Source<'a>>>,
+    piece: usize,
+    progress: &dyn Progress,
+) -> Result<FeatureLists> {
     let mut rows = FeatureRows::default();
+    rows.rows_before = rows_before;
     for file in files {
-        read_file(file, piece, &mut rows, progress)?;
+        read_file(file?, piece, &mut rows, progress)?;
     }
     check_queries(&rows, progress)?;
     Ok(FeatureLists::from_rows(rows))

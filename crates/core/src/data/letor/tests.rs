@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::parse::read_in_pieces;
 use super::{Source, parse, read, write};
+use crate::Error;
 use crate::data::{FeatureLists, FeatureMatrix, FeatureRows};
 use crate::progress::{Notes, Silent};
 
@@ -50,8 +51,8 @@ fn scattered_queries_are_grouped_and_noted() {
 #[test]
 fn several_files_are_one_unless_they_share_a_query() {
     let read = |files: &[(&str, &str)]| {
-        let files = files.iter().map(|(name, text)| Source::bytes(name, text.as_bytes())).collect();
-        read(files, &Silent).map_err(|error| error.to_string())
+        let files = files.iter().map(|(name, text)| Ok(Source::bytes(name, text.as_bytes())));
+        read(files, 0, &Silent).map_err(|error| error.to_string())
     };
     let (a, b) = (("a.txt", "1 qid:1 1:1\n0 qid:2 1:2\n"), ("b.txt", "2 qid:2 1:3\n0 qid:3 2:4\n"));
     assert_eq!(read(&[a, b]).unwrap(), lists(&format!("{}{}", a.1, b.1)));
@@ -184,6 +185,32 @@ fn rows_know_their_file_and_line_and_a_document_comes_once() {
         (Some(("c.txt", 1)), Some(("a.txt", 4)), Some(("b.txt", 1)))
     );
     assert_eq!(both.subset(&[0, 1]).repeated_document(), None);
+}
+
+#[test]
+fn rows_without_an_id_are_numbered_through_all_files_and_files_are_asked_for_one_by_one() {
+    let open = std::cell::Cell::new(0);
+    let texts = ["0 qid:1 1:1\n0 qid:1 1:2 #docid=x\n", "0 qid:2 1:1\n"];
+    struct Counted<'a>(&'a [u8], &'a std::cell::Cell<usize>);
+    impl std::io::Read for Counted<'_> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            assert_eq!(self.1.get(), 1, "one file is open");
+            self.0.read(to)
+        }
+    }
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.1.set(self.1.get() - 1);
+        }
+    }
+    let source = |text: &'static str| {
+        open.set(open.get() + 1);
+        let content = Box::new(Counted(text.as_bytes(), &open));
+        Ok(Source { name: text.to_owned(), content, length: None })
+    };
+    let lists = read(texts.into_iter().map(source), 10, &Silent).unwrap();
+    assert_eq!([0, 1, 2].map(|row| lists.document(row).to_owned()), ["11", "x", "13"]);
+    assert!(read([Err(Error::Params("no such file".into()))], 0, &Silent).is_err());
 }
 
 #[test]

@@ -94,9 +94,10 @@ pub struct SlamReport {
     pub objective: f64,
     /// (4) at w = 0.
     pub objective_at_zero: f64,
-    /// (4) is nowhere smaller than this; none where Pegasos alone was used.
+    /// (4) is nowhere smaller than this at the lambda that was kept; none where that was not proved.
     pub lower_bound: Option<f64>,
-    /// Whether w = 0 was proved to be as good as any weights, within the tolerance: (4) has nothing to learn from.
+    /// Whether w = 0 was proved to be as good as any weights at the lambda that was kept, within the tolerance: (4) has
+    /// nothing to learn from.
     pub collapsed: bool,
     /// Whether the weights are those of Pegasos.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -154,7 +155,7 @@ pub fn fit_slam(
             lower_bound: point.lower_bound,
             collapsed: true,
             by_pegasos: false,
-            bound: bound_of(params, sample, &goals, objective_at_zero),
+            bound: bound_of(params, sample, &goals),
             path: vec![point],
         };
         return Ok((zero, report));
@@ -181,6 +182,8 @@ pub fn fit_slam(
         }
     })?;
     let point = chosen.path[chosen.kept];
+    // The path may have grown below the lambda of the proof, where nothing is proved.
+    let proved = proved.filter(|proved| proved.lambda <= point.lambda);
     let lower_bound = point.lower_bound.or(proved.and_then(|proved| proved.lower_bound));
     let report = SlamReport {
         lambda: point.lambda,
@@ -189,22 +192,17 @@ pub fn fit_slam(
         lower_bound,
         collapsed: lower_bound.is_some_and(collapsed),
         by_pegasos,
-        bound: if by_pegasos { None } else { bound_of(params, sample, &goals, objective_at_zero) },
+        bound: if by_pegasos { None } else { bound_of(params, sample, &goals) },
         path: chosen.path,
     };
     Ok((chosen.w, report))
 }
 
 /// Bound (23) of the minimiser, where lambda was fixed beforehand and lists count the same.
-fn bound_of(
-    params: &SlamParams,
-    sample: &Sample<'_>,
-    goals: &Goals<'_>,
-    loss_at_zero: f64,
-) -> Option<GeneralizationBound> {
+fn bound_of(params: &SlamParams, sample: &Sample<'_>, goals: &Goals<'_>) -> Option<GeneralizationBound> {
     match params.lambda {
         LambdaPath::One(lambda) if sample.is_even() => {
-            Some(GeneralizationBound::of(sample.lists(), goals, lambda, loss_at_zero))
+            Some(GeneralizationBound::of(sample.lists(), goals, lambda, params.delta))
         }
         _ => None,
     }

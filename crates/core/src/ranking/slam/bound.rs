@@ -7,10 +7,11 @@
 //!
 //! L the expected phi_v, w* the best weights of the ball, and L_2 = R_X max over lists of 2 sum v how fast phi_v changes
 //! with w; (23) itself is this with the lambda that makes the right side small. The norm of the weights that were found is
-//! no such B: it is known only afterwards. What is known beforehand is that w^ is never worse than w = 0, so that
-//! lambda B^2 / 2 = phi_v(0), the mean loss at w = 0, which depends on grades alone. The bound is then above phi_v(0),
-//! which w = 0 guarantees without learning: with this B it tells lambdas and numbers of lists apart, and no more. Since
-//! 1 - measure is never above 1, a bound of 1 or more says nothing at all.
+//! no such B: it is known only afterwards. What is known beforehand is that w^ is never worse than w = 0, and that
+//! phi_v(0) <= Delta for every list, since the weights v of a list sum up to 1 at most: lambda B^2 / 2 = Delta, whatever
+//! the lists. (The mean of phi_v(0) over the lists at hand would be smaller, and is not known beforehand.) The bound is
+//! then above Delta: with this B it tells lambdas and numbers of lists apart, and no more. Since 1 - measure is never
+//! above 1, a bound of 1 or more says nothing at all, which is so for every Delta of 1 or more.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
@@ -29,7 +30,7 @@ pub struct GeneralizationBound {
     pub radius: f64,
     /// The largest 2 sum v of a list: how much phi_v can change per unit of scores.
     pub lipschitz: f64,
-    /// B = sqrt(2 phi_v(0) / lambda): the ball that holds the minimiser, whatever the features.
+    /// B = sqrt(2 Delta / lambda): the ball that holds the minimiser, whatever the lists.
     pub norm: f64,
     /// lambda B^2 / 2 + 4 (lambda B + L_2)^2 / (lambda n): expected loss beyond that of the best weights of the ball.
     pub excess: f64,
@@ -54,19 +55,19 @@ pub(super) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Option<General
 }
 
 impl GeneralizationBound {
-    pub(crate) fn of(lists: &FeatureLists, goals: &Goals<'_>, lambda: f64, loss_at_zero: f64) -> Self {
+    pub(crate) fn of(lists: &FeatureLists, goals: &Goals<'_>, lambda: f64, delta: f64) -> Self {
         let radius = list_radius(lists);
         let sums = lists.iter().map(|list| 2.0 * goals.v(list.rows()).iter().sum::<f64>());
         let lipschitz = sums.fold(0.0, f64::max);
-        Self::new(lists.n_queries() as u64, lambda, radius, lipschitz, loss_at_zero)
+        Self::new(lists.n_queries() as u64, lambda, radius, lipschitz, delta)
     }
 
-    /// The bound from its constants.
-    pub fn new(n: u64, lambda: f64, radius: f64, lipschitz: f64, loss_at_zero: f64) -> Self {
-        let norm = (2.0 * loss_at_zero / lambda).sqrt();
+    /// The bound from its constants; `delta` is the largest loss that w = 0 can have.
+    pub fn new(n: u64, lambda: f64, radius: f64, lipschitz: f64, delta: f64) -> Self {
+        let norm = (2.0 * delta / lambda).sqrt();
         let slope = 4.0 * (lambda * norm + radius * lipschitz).powi(2) / lambda;
-        let excess = loss_at_zero + slope / n as f64;
-        let lists_needed = (loss_at_zero < 1.0).then(|| (slope / (1.0 - loss_at_zero)).floor() as u64 + 1);
+        let excess = delta + slope / n as f64;
+        let lists_needed = (delta < 1.0).then(|| (slope / (1.0 - delta)).floor() as u64 + 1);
         Self { n, lambda, radius, lipschitz, norm, excess, vacuous: excess >= 1.0, lists_needed }
     }
 }

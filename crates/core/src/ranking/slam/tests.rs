@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::objective::SlamObjective;
 use super::*;
 use crate::progress::Silent;
+use crate::ranking::Validation;
 use crate::ranking::path::LambdaPath;
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
@@ -268,7 +269,9 @@ fn the_bound_is_given_for_the_minimiser_and_one_lambda_alone() {
         let norm = dot(&w, &w).sqrt();
         if let Some(bound) = report.bound {
             assert!(bound.norm >= norm, "the ball holds the minimiser: {bound:?} {norm}");
-            close(&[0.5 * bound.lambda * bound.norm.powi(2)], &[report.objective_at_zero], 1e-12);
+            // Fixed before the lists: B depends on Delta and lambda alone.
+            close(&[bound.norm], &[(2.0 * params.delta / bound.lambda).sqrt()], 1e-12);
+            assert!(params.delta >= report.objective_at_zero && bound.vacuous);
             assert!(bound.excess > report.objective_at_zero);
         }
         report.bound
@@ -295,6 +298,25 @@ fn the_default_leaves_a_minimum_at_zero() {
     assert!(report.collapsed && report.by_pegasos && report.bound.is_none(), "{report:?}");
     assert_eq!(report.lower_bound, proof.lower_bound, "the proof is kept");
     assert!(w == fit(Solver::Pegasos).0 && w.iter().any(|w| *w != 0.0));
+}
+
+/// The best lambda stands beyond the smallest that was given, so what is proved at that one is not claimed.
+#[test]
+fn nothing_is_claimed_of_a_lambda_below_that_of_the_proof() {
+    let lists = thousandfold(&golden("slam_batch.json")["noisy"]["data"]);
+    let sample = Sample::new(&lists);
+    let validation = Validation::new(&lists, "ndcg".parse().unwrap()).unwrap();
+    let mut beyond = 0;
+    for (seed, epochs) in (0..40).flat_map(|seed| [(seed, 1), (seed, 3)]) {
+        let lambda = LambdaPath::Path(vec![1e6, 1e4]);
+        let params = SlamParams { target: Target::Ndcg, lambda, epochs, ..SlamParams::default() };
+        let (_, report) = fit_slam(&params, &sample, Some(&validation), seed, &Silent).unwrap();
+        assert!(report.by_pegasos, "{report:?}");
+        let is_proved = report.lambda >= 1e4;
+        assert_eq!((report.collapsed, report.lower_bound.is_some()), (is_proved, is_proved), "{report:?}");
+        beyond += usize::from(!is_proved);
+    }
+    assert!(beyond > 0, "the path grows below the smallest lambda at least once");
 }
 
 #[test]

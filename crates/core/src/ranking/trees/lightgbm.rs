@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 use super::{Missing, Node, Tree, Trees};
+use crate::data::HIGHEST_FEATURE;
 use crate::{Error, Result};
 
 /// Bits of a decision type: a split by categories; missing values go left; what is missing.
@@ -12,8 +13,6 @@ const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 const MISSING_FROM: u8 = 2;
 
-/// Features that trees may know: every row is put together with all of them.
-const MOST_FEATURES: usize = 10_000_000;
 /// The largest score that trees may sum up to, well within single precision.
 const LARGEST_SCORE: f64 = 1e30;
 
@@ -27,12 +26,12 @@ impl Trees {
             return Err(Error::format(name, "this is not a model of LightGBM: its first line is not `tree`"));
         }
         let last: usize = head.one(name, "max_feature_idx")?;
-        if last >= MOST_FEATURES {
+        if last >= HIGHEST_FEATURE as usize {
             return Err(Error::parse(
                 name,
                 head.line,
                 format!(
-                    "`max_feature_idx={last}`: there are features beyond the {MOST_FEATURES} that trees may know"
+                    "`max_feature_idx={last}`: there are features beyond the {HIGHEST_FEATURE} that trees may know"
                 ),
             ));
         }

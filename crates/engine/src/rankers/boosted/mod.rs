@@ -24,6 +24,8 @@ use booster::Booster;
 use library::Library;
 pub use library::VARIABLE;
 
+use super::training::require_higher_is_better;
+
 /// Trees that may come without a better figure before growing ends.
 const PATIENCE: usize = 50;
 
@@ -33,6 +35,14 @@ const CELLS_PER_THREAD: usize = 2_000_000;
 /// Whether LightGBM is there to grow trees.
 pub fn is_installed() -> bool {
     Library::load().is_ok()
+}
+
+/// Says which library of LightGBM grows trees, once in a process, if there is one: before work whose own notes are not
+/// shown.
+pub(crate) fn note_library(progress: &dyn Progress) {
+    if let Ok(library) = Library::load() {
+        library.note(progress);
+    }
 }
 
 /// What trees are grown to make small.
@@ -256,6 +266,7 @@ pub(crate) fn grow(
     progress: &dyn Progress,
 ) -> Result<(Trees, Vec<f64>)> {
     params.validate()?;
+    validation.map_or(Ok(()), |(_, measure)| require_higher_is_better(measure))?;
     let library = Library::load()?;
     library.note(progress);
     if objective == Objective::LambdaMart {
