@@ -364,10 +364,14 @@ fn describe_bound(report: &BoundReport) -> String {
     let BoundReport { theorem, bound, vacuous } = report;
     let verdict =
         if *vacuous { "so the bound is vacuous and says nothing" } else { "so the bound says something" };
+    let scale = if bound.largest_gap <= bound.score_range {
+        "The largest gap possible"
+    } else {
+        "The largest difference of two scores"
+    };
     format!(
         "Theorem {theorem} with this model's constants: its mean score on training pairs, weighed by their responses, \
-         differs from the expectation by at most {:.3e}, with probability {}. Without any bound it differs by at most {:.3e} (or that is the \
-         largest difference of two scores, if smaller), {verdict}.",
+         differs from the expectation by at most {:.3e}, with probability {}. {scale} is {:.3e}, {verdict}.",
         bound.value,
         bound.confidence,
         bound.scale()
