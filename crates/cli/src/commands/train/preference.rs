@@ -52,7 +52,7 @@ pub(super) struct Finished {
     pub(super) dataset: Dataset,
     /// Where the model goes; none where nothing was learned before the interruption.
     pub(super) place: Option<PathBuf>,
-    /// A checkpoint that this training wrote beside the model, to be removed once the model is written.
+    /// A checkpoint beside the model, to be removed once the model is written.
     pub(super) checkpoint: Option<PathBuf>,
 }
 
@@ -107,8 +107,9 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     // Whoever wrote the tuples may have been interrupted too, and the stream then ends before it is stopped.
     let is_finished = !(trained.model.report.interrupted || interrupt::asked());
     let is_beside = under_way != place.out;
-    let checkpoint =
-        (is_finished && is_beside && is_saved.load(Ordering::Relaxed)).then(|| under_way.clone());
+    // Of this training, or of one that was interrupted before it; any other file stays.
+    let is_ours = || is_saved.load(Ordering::Relaxed) || model_file::kind(&under_way).is_ok();
+    let checkpoint = (is_finished && is_beside && is_ours()).then(|| under_way.clone());
     let place = if is_finished {
         Some(place.out.clone())
     } else if trained.model.state.clock.all_steps == 0 {
