@@ -1,6 +1,7 @@
 //! LightGBM's library, through its C functions: found at run time, so that nothing needs it to build or to rank.
 
 use std::ffi::{CStr, CString, c_char, c_int};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
@@ -14,7 +15,8 @@ pub const VARIABLE: &str = "MATCHRANK_LIGHTGBM";
 
 /// The loaded library.
 pub(super) struct Library {
-    library: libloading::Library,
+    /// Never unloaded: threads that it started may outlive a training.
+    library: ManuallyDrop<libloading::Library>,
     /// Where it was found.
     path: PathBuf,
 }
@@ -48,7 +50,7 @@ impl Library {
         // SAFETY: LightGBM's library does nothing when it is loaded; another would do what it likes, and has been
         // named by the user or installed on the system.
         let library = unsafe { libloading::Library::new(path)? };
-        let library = Self { library, path: path.to_owned() };
+        let library = Self { library: ManuallyDrop::new(library), path: path.to_owned() };
         library.function::<unsafe extern "C" fn() -> *const c_char>(b"LGBM_GetLastError\0")?;
         Ok(library)
     }

@@ -163,9 +163,13 @@ impl BoostedParams {
 
     fn text(&self, objective: Objective, lists: &FeatureLists, seed: u64) -> String {
         let Self { learning_rate, leaves, min_rows, truncation, .. } = self;
-        // Threads that share little work wait for each other more than they help.
-        let n_threads =
-            (lists.features().bytes() / 4 / CELLS_PER_THREAD + 1).min(rayon::current_num_threads());
+        // Threads that share little work wait for each other more than they help. LightGBM has one number of threads for
+        // the whole process, and what it allocated for another number is overrun: trees that are grown side by side, on
+        // threads of a pool, all have one thread.
+        let n_threads = match rayon::current_thread_index() {
+            Some(_) => 1,
+            None => (lists.features().bytes() / 4 / CELLS_PER_THREAD + 1).min(rayon::current_num_threads()),
+        };
         let name = objective.lightgbm();
         let mut text = format!(
             "objective={name} learning_rate={learning_rate} num_leaves={leaves} min_data_in_leaf={min_rows} \
