@@ -3,14 +3,14 @@
 #![no_main]
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use matchrank_core::Result;
 use matchrank_core::progress::Silent;
 use matchrank_engine::dataset::{Clicks, Dataset, HeldOut, Holdout, Manifest};
 use matchrank_engine::doctor::examine;
-use matchrank_engine::matching::{MatchingModel, TextBm25};
+use matchrank_engine::models::bm25::TextBm25;
 use matchrank_engine::ranking::rank_collection;
 
 static TABLES: [(&str, &[u8]); 6] = [
@@ -72,7 +72,7 @@ fn read(folder: &std::path::Path) -> Result<()> {
     }
     examine(&[folder], None, &Silent)?;
     let _ = std::fs::remove_dir_all(folder.join("index"));
-    let model = MatchingModel::Bm25(Arc::new(TextBm25::of_dataset(&Default::default(), &dataset)?));
+    let model = TextBm25::of_dataset(&Default::default(), &dataset)?;
     rank_collection(&model, &dataset, &queries, 5, &Silent)?;
     Ok(())
 }

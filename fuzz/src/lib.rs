@@ -10,7 +10,7 @@ use matchrank_core::progress::Silent;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::doctor::{Severity, examine};
 use matchrank_engine::ingest::{IngestParams, ingest};
-use matchrank_engine::matching::TextBm25;
+use matchrank_engine::models::bm25::TextBm25;
 
 /// One thread: the fuzzer's own, so that an execution waits for no other.
 pub fn one_thread() {

@@ -9,8 +9,8 @@ use matchrank_core::progress::Silent;
 use matchrank_core::ranking::Ranker;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{IngestParams, ingest};
-use matchrank_engine::inspect::inspect;
-use matchrank_engine::matching::{Inputs, MatchingModel, bind};
+use matchrank_engine::models::registry::describe;
+use matchrank_engine::models::{MatchingModel, RelatedQuery, bind};
 use matchrank_engine::model_file::{
     load, load_boosted, load_query_dependent, load_ranker, save, save_boosted, save_query_dependent, save_ranker,
 };
@@ -243,10 +243,10 @@ fn lists() -> &'static FeatureLists {
 pub fn check(path: &Path) {
     let again = crate::folder().join("again");
     if let Ok((model, provenance)) = load(path) {
-        save(&again, &model, &provenance).expect("a loaded model can be saved");
+        save(&again, &*model, &provenance).expect("a loaded model can be saved");
         let (saved, provenance_again) = load(&again).expect("a saved model can be loaded");
         assert!(provenance == provenance_again && model.kind() == saved.kind());
-        assert_eq!(use_matching(&model), use_matching(&saved));
+        assert_eq!(use_matching(&*model), use_matching(&*saved));
     } else if let Ok((model, provenance)) = load_ranker(path) {
         save_ranker(&again, &model, &provenance).expect("a loaded ranker can be saved");
         assert!(load_ranker(&again).expect("a saved ranker can be loaded") == (model.clone(), provenance));
@@ -272,22 +272,13 @@ pub fn check(path: &Path) {
 }
 
 /// Ranks, explains, inspects; returns the bits of the scores, or the error.
-fn use_matching(model: &MatchingModel) -> Result<Vec<Vec<(u32, u32)>>, String> {
+fn use_matching(model: &dyn MatchingModel) -> Result<Vec<Vec<(u32, u32)>>, String> {
     const QUERIES: [&str; 3] = ["round table", "sneaker running shoes", "zebra"];
-    let _ = match model {
-        MatchingModel::Latent(latent) => {
-            if let Inputs::Features(_) = latent.inputs {
-                let _ = latent.related(QUERIES[1], 5, 0);
-            }
-            inspect(latent).map(drop)
-        }
-        MatchingModel::Bltm(topics) => topics.related(QUERIES[0], 5, 0).map(drop),
-        MatchingModel::Preference(words) => {
-            let _ = words.related_queries(QUERIES[1], 5);
-            words.related(QUERIES[1], 5, 0).map(drop)
-        }
-        _ => Ok(()),
-    };
+    let _ = describe(model);
+    for is_reverse in [false, true] {
+        let query = RelatedQuery { words: QUERIES[1], top: 5, min_documents: 0, is_reverse };
+        let _ = model.related(&query);
+    }
     let matcher = bind(model, dataset(), None, &Silent).map_err(|e| e.to_string())?;
     let top = matcher.top(&QUERIES, 3, &Silent).map_err(|e| e.to_string())?;
     for query in QUERIES {

@@ -2,6 +2,7 @@
 //! everything else to standard error.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
+mod description;
 mod escape;
 mod lines;
 
@@ -12,11 +13,12 @@ use std::time::{Duration, Instant};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use matchrank_core::progress::Progress;
-pub(crate) use matchrank_engine::doctor::thousands as human;
 use matchrank_engine::files::ExpandsTooFar;
 pub(crate) use matchrank_engine::memory::peak as peak_memory;
+pub(crate) use matchrank_engine::prose::{figure, human};
 use serde_json::Value;
 
+pub(crate) use self::description::{long_help, remark_text, shown};
 pub(crate) use self::escape::escaped;
 use self::lines::Lines;
 
@@ -296,19 +298,6 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> 
     }
     table.add_rows(rows.iter().map(|row| row.iter().map(|cell| escaped(cell).into_owned())));
     table.to_string()
-}
-
-/// A number with a fixed number of decimals and thousands separated; whole numbers without decimals.
-pub(crate) fn figure(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let whole = human(whole.trim_start_matches('-').parse().unwrap_or(u64::MAX));
-    let sign = if value < 0.0 { "-" } else { "" };
-    if fraction.chars().all(|c| c == '0') {
-        format!("{sign}{whole}")
-    } else {
-        format!("{sign}{whole}.{fraction}")
-    }
 }
 
 #[cfg(test)]

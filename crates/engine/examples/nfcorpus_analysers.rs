@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Silent;
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::retrieval::{Index, Retriever};
+use matchrank_engine::models::bm25::{Retriever, TextBm25};
+use matchrank_engine::retrieval::Index;
 use matchrank_engine::text::{Analyser, AnalyserParams, FieldWeights};
 
 #[path = "../tests/nfcorpus_data/mod.rs"]
@@ -36,7 +36,7 @@ fn main() -> matchrank_engine::Result<()> {
         })?;
         let model = TextBm25::fit(&params, &analyser, &fields, &corpus.documents)?;
         let index = Index::in_memory(&analyser, &["text"], &corpus.documents, &Silent)?;
-        let retriever = Retriever::new(Arc::new(index), Arc::new(model))?;
+        let retriever = Retriever::new(Arc::new(index), &model)?;
         let mut total = 0.0;
         for (text, grades) in &corpus.queries {
             let hits = retriever.search(text, 10)?;

@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Silent;
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::retrieval::{Index, Retriever};
+use matchrank_engine::models::bm25::{Retriever, TextBm25};
+use matchrank_engine::retrieval::Index;
+use matchrank_engine::scoring::Hit;
 use matchrank_engine::text::{Analyser, AnalyserParams, FieldWeights};
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
@@ -82,14 +83,14 @@ fn measure(
 
     let start = Instant::now();
     let fields = FieldWeights::equal(["text"])?;
-    let model = Arc::new(TextBm25::fit(&Bm25Params::default(), analyser, &fields, documents)?);
+    let model = TextBm25::fit(&Bm25Params::default(), analyser, &fields, documents)?;
     println!("matchrank: statistics {:.2} s, {:?}", start.elapsed().as_secs_f64(), model.words.vocabulary);
     let start = Instant::now();
     let index =
         Arc::new(Index::build(&folder.path().join("index"), analyser, &["text"], documents, &Silent)?);
     println!("matchrank: index {:.2} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
-    let retriever = Retriever::new(index, model)?;
+    let retriever = Retriever::new(index, &model)?;
     println!("matchrank: open {:.3} s", start.elapsed().as_secs_f64());
     let mut found = Vec::new();
     for pass in ["first pass", "second pass"] {
@@ -119,7 +120,7 @@ fn tantivy_side(
     documents: &[[String; 1]],
     queries: &[String],
     analyser: &Analyser,
-    ours: &[Vec<matchrank_engine::retrieval::Hit>],
+    ours: &[Vec<Hit>],
 ) -> tantivy::Result<f64> {
     std::fs::create_dir(folder)?;
     let indexing = TextFieldIndexing::default()

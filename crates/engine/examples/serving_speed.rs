@@ -16,7 +16,9 @@ use matchrank_core::matching::dot;
 use matchrank_core::progress::Silent;
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::features::document_rows;
-use matchrank_engine::matching::{Inputs, LatentModel, LatentScorer, MatchingModel, Scorer};
+use matchrank_engine::models::find_part;
+use matchrank_engine::models::latent::{Inputs, LatentModel, LatentScorer};
+use matchrank_engine::scoring::Scorer;
 use matchrank_engine::model_file;
 
 const QUERIES: usize = 2_000;
@@ -82,9 +84,10 @@ fn main() {
     let dataset = Dataset::open(Path::new(dataset)).expect("a dataset");
     let clicks = Clicks::of(&dataset).expect("its clicks");
     for path in models {
-        match model_file::load(Path::new(path)).expect("a model").0 {
-            MatchingModel::Latent(model) => measure(&model, &dataset, &clicks),
-            other => println!("{path}: a {} model maps nothing", other.kind()),
+        let model = model_file::load(Path::new(path)).expect("a model").0;
+        match find_part::<LatentModel>(&*model) {
+            Some(latent) => measure(latent, &dataset, &clicks),
+            None => println!("{path}: a {} model maps nothing", model.kind()),
         }
     }
 }

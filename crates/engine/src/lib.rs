@@ -8,8 +8,9 @@
 //! | [`features`] | queries and documents as sparse vectors of words and clicks |
 //! | [`files`] | reading plain, gzip and zstd files; writing through a temporary name; locks |
 //! | [`ingest`] | from logs, documents and judgments to a dataset folder, in bounded memory |
-//! | [`inspect`] | what is inside a model: sizes, norms, spectrum, collapse, bounds |
-//! | [`matching`] | matching models over text: core's models with the words they were trained on |
+//! | [`description`] | models in words and numbers |
+//! | [`models`] | matching models over text, one folder each, and their table |
+//! | [`preferences`] | preferences between documents, from responses or lines of text |
 //! | [`memory`] | how much memory the process has held |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`outputs`] | checks of output paths before any work |
@@ -19,30 +20,36 @@
 //! | [`reproduce`] | tables and figures of the papers, made anew |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
-//! | [`training`] | from a dataset to a model |
+//! | [`scoring`] | scores of queries against documents, and the best documents by them |
+//! | [`settings`] | parameters by name |
 //! | [`tuning`] | the parameters that are best on the validation judgments, within a budget |
 //! | [`validation`] | how good a model is on the validation judgments |
 
 pub mod comparison;
+pub mod container;
 pub mod dataset;
+pub mod description;
 pub mod doctor;
 pub mod features;
 pub mod files;
 pub mod ingest;
-pub mod inspect;
 mod lines;
-pub mod matching;
 pub mod memory;
 pub mod model_file;
+pub mod models;
 pub mod outputs;
 mod parquet_file;
+pub mod preferences;
+pub mod prose;
 pub mod rankers;
 pub mod ranking;
 pub mod report;
 pub mod reproduce;
 pub mod retrieval;
+pub mod scoring;
+pub mod settings;
+mod tally;
 pub mod text;
-pub mod training;
 pub mod tuning;
 mod unwind;
 pub mod validation;

@@ -9,7 +9,9 @@ use std::time::Duration;
 use matchrank_core::{Error, Result};
 
 use crate::files;
-use crate::ingest::LONGEST_RECORD;
+
+/// A longer record is refused: it is a binary file, a missing line end or an unclosed quote.
+pub const LONGEST_RECORD: usize = 8 << 20;
 
 /// A line, without its end.
 pub(crate) struct Line {

@@ -10,7 +10,8 @@ use rayon::prelude::*;
 
 use crate::dataset::{Dataset, HeldOut, Query};
 use crate::files;
-use crate::matching::{MatchingModel, bind};
+use crate::models::{MatchingModel, bind};
+use crate::scoring::Hit;
 
 /// The ranking of one query: ids of documents with their scores, best first.
 pub type Ranking = (String, Vec<(String, f32)>);
@@ -21,7 +22,7 @@ pub type Candidates = HashMap<String, Vec<String>>;
 /// The `top` best documents of the whole collection for every query. Documents that the model says nothing
 /// about are left out; a note says which queries have no other.
 pub fn rank_collection(
-    model: &MatchingModel,
+    model: &dyn MatchingModel,
     dataset: &Dataset,
     queries: &[Query],
     top: usize,
@@ -38,7 +39,7 @@ pub fn rank_collection(
     let ids = dataset.document_ids()?;
     let named = |(query, hits): (&Query, Vec<_>)| {
         let list =
-            hits.iter().map(|hit: &crate::retrieval::Hit| (ids[hit.document as usize].clone(), hit.score));
+            hits.iter().map(|hit: &Hit| (ids[hit.document as usize].clone(), hit.score));
         (query.id.clone(), list.collect())
     };
     Ok(queries.iter().zip(hits).map(named).collect())
@@ -49,7 +50,7 @@ pub fn rank_collection(
 /// queries have no candidates, which get no score at all, and how many candidates are not in the
 /// collection.
 pub fn rank_candidates(
-    model: &MatchingModel,
+    model: &dyn MatchingModel,
     dataset: &Dataset,
     queries: &[Query],
     candidates: &Candidates,

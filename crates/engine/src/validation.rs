@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Dataset, HeldOut, Holdout};
-use crate::matching::{Scorer, top_of};
+use crate::scoring::{Scorer, top_of};
 
 /// Most queries that are looked at.
 const QUERIES: usize = 1000;

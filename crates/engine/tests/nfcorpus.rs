@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Silent;
-use matchrank_engine::matching::TextBm25;
-use matchrank_engine::retrieval::{Index, Retriever};
+use matchrank_engine::models::bm25::{Retriever, TextBm25};
+use matchrank_engine::retrieval::Index;
 use matchrank_engine::text::{Analyser, AnalyserParams, FieldWeights};
 
 mod nfcorpus_data;
@@ -24,7 +24,7 @@ fn bm25_finds_what_it_should() {
     let fields = FieldWeights::equal(["text"]).unwrap();
     let model = TextBm25::fit(&Bm25Params::default(), &analyser, &fields, &corpus.documents).unwrap();
     let index = Index::in_memory(&analyser, &["text"], &corpus.documents, &Silent).unwrap();
-    let retriever = Retriever::new(Arc::new(index), Arc::new(model)).unwrap();
+    let retriever = Retriever::new(Arc::new(index), &model).unwrap();
 
     let mut total = 0.0;
     for (text, grades) in &corpus.queries {

@@ -193,7 +193,7 @@ fn look(folder: &Path, dataset: &Dataset) -> anyhow::Result<Look> {
     let ranked = queries.iter().zip(&entry.top).filter(|(_, top)| !top.is_empty());
     let most = ranked.max_by(|a, b| a.0.clicks.total_cmp(&b.0.clicks));
     let (query, top) = most.context("the RMLS model ranked nothing")?;
-    Look::new(&model, dataset, &query.text, &top[0].0)
+    Look::new(&*model, dataset, &query.text, &top[0].0)
 }
 
 fn text(report: &Report) -> anyhow::Result<String> {

@@ -4,7 +4,8 @@ use anyhow::bail;
 use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
+use matchrank_engine::models::bind;
+use matchrank_engine::scoring::{Explanation, Why};
 use matchrank_engine::model_file;
 
 use crate::commands::rankers;
@@ -87,11 +88,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let dataset = Dataset::open(data)?;
     let row = [row_of(&dataset, &args.document)?];
     // Combinations and stacks compare with other documents; for the others one document will do.
-    let (wanted, document) = match model {
-        MatchingModel::Combination(_) | MatchingModel::Stack(_) => (None, row[0]),
-        _ => (Some(&row[..]), 0),
-    };
-    let matcher = bind(&model, &dataset, wanted, &terminal)?;
+    let (wanted, document) = if model.parts().is_empty() { (Some(&row[..]), 0) } else { (None, row[0]) };
+    let matcher = bind(&*model, &dataset, wanted, &terminal)?;
     let mut explanation = matcher.explain(&args.query, document)?;
     terminal.finish();
     if explanation.score.is_none()

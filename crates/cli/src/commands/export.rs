@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Subcommand, ValueEnum};
-use matchrank_engine::matching::{
-    MatchingModel, PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, word_pairs, write_pairs,
+use matchrank_engine::models::find_part;
+use matchrank_engine::models::sparse_preference::{
+    PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, word_pairs, write_pairs,
 };
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
@@ -109,7 +110,7 @@ fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
     });
     let before = before.transpose()?;
     let (model, _) = model_file::load(&args.model)?;
-    let Some(preference) = preference(&model) else {
+    let Some(preference) = find_part::<PreferenceModel>(&*model) else {
         bail!(
             "{}: a {} model has no weights of pairs of words; models of sparse-preference have",
             args.model.display(),
@@ -147,14 +148,4 @@ fn change_table(changes: &[PairChange]) -> String {
         vec![(*change).to_owned(), query_word.clone(), document_word.clone(), weight(*before), weight(*now)]
     });
     table(&["", "query word", "document word", "before", "now"], rows.collect(), Format::Table)
-}
-
-/// The sparse preference model, or the first one in a combination or a stack.
-pub(super) fn preference(model: &MatchingModel) -> Option<&PreferenceModel> {
-    match model {
-        MatchingModel::Preference(model) => Some(model),
-        MatchingModel::Combination(both) => preference(&both.first).or_else(|| preference(&both.second)),
-        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| preference(part)),
-        _ => None,
-    }
 }

@@ -10,9 +10,9 @@ use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{Named, read_queries};
-use matchrank_engine::matching::{Columns, MatchingModel};
+use matchrank_engine::models::MatchingModel;
+use matchrank_engine::models::stack::{Columns, join_columns, list_columns};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::rankers::columns::{join_columns, list_columns};
 use matchrank_engine::validation::Ranked;
 use matchrank_engine::{Error, files};
 use serde_json::json;
@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             _ => terminal.note(&format!("{learned}; do not train on lists of these")),
         }
     }
-    let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
+    let models: Vec<&dyn MatchingModel> = parts.iter().map(|(_, model)| &**model).collect();
     let columns = Columns::bind(&models, &dataset, args.clicks, &terminal)?;
     let (lists, n_before) = match args.letor.is_empty() {
         false => {

@@ -146,7 +146,7 @@ fn rank_documents(
         _ => read_queries(&args.queries, &Named::new())?,
     };
     let rankings = match &args.candidates {
-        None => rank_collection(&model, &dataset, &queries, top, terminal)?,
+        None => rank_collection(&*model, &dataset, &queries, top, terminal)?,
         Some(path) => {
             let candidates = match &judged {
                 Some(held_out) if judged_only => judged_candidates(held_out),
@@ -158,7 +158,7 @@ fn rank_documents(
                     path.display()
                 );
             }
-            let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, terminal)?;
+            let mut rankings = rank_candidates(&*model, &dataset, &queries, &candidates, terminal)?;
             rankings.iter_mut().for_each(|(_, list)| list.truncate(top));
             rankings
         }

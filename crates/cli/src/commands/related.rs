@@ -1,14 +1,11 @@
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use matchrank_core::progress::Progress;
-use matchrank_engine::matching::{
-    BltmModel, LatentModel, MatchingModel, PreferenceModel, RelatedWord, WeightedWord,
-};
 use matchrank_engine::model_file;
-use serde_json::json;
+use matchrank_engine::models::{Related, RelatedQuery, RelatedWord};
+use serde_json::{Value, json};
 
-use super::export::preference;
 use crate::terminal::{self, Format, Terminal, table, to_json};
 use crate::{Global, Outcome};
 
@@ -48,114 +45,61 @@ Examples:
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (model, _) = model_file::load(&args.model)?;
-    if let Some(preference) = preference(&model) {
-        return weighted(&args, preference);
-    }
-    anyhow::ensure!(!args.reverse, "--reverse is for models of sparse-preference");
-    if args.top == 0 {
-        bail!("--top 0 shows nothing; give at least 1");
-    }
-    if let (None, Some(topics)) = (latent(&model), bltm(&model)) {
-        let words = args.words.join(" ");
-        let related = topics.related(&words, args.top, args.min_documents)?;
-        return print_weighted(&args, "bltm", ("query", &words), "document word", "probability", related);
-    }
-    let Some(latent) = latent(&model) else {
-        bail!(
-            "{}: a {} model has no latent space; words are related in models of rmls, pls, lsi-dt, ssi, svdfeature, bltm and sparse-preference",
-            args.model.display(),
-            model.kind()
-        );
+    ensure!(args.top > 0, "--top 0 shows nothing; give at least 1");
+    let words = args.words.join(" ");
+    let query = RelatedQuery {
+        words: &words,
+        top: args.top,
+        min_documents: args.min_documents,
+        is_reverse: args.reverse,
     };
-    let query = args.words.join(" ");
-    let related = latent.related(&query, args.top, args.min_documents)?;
-    let unknown = latent.unknown_words(&query);
+    let Some(related) = model.related(&query) else {
+        bail!("{}: a {} model knows no words that could be related", args.model.display(), model.kind());
+    };
+    let related = related?;
     let terminal = Terminal::new(global.quiet);
-    if related.is_empty() {
+    if related.words.is_empty() && related.unknown.is_some() {
         terminal.note(&format!("no word is in {} documents (--min-documents)", args.min_documents));
     }
-    if !unknown.is_empty() {
+    if let Some(unknown) = related.unknown.as_ref().filter(|unknown| !unknown.is_empty()) {
         terminal.note(&format!(
             "the model has learned nothing about these words, and leaves them out: {}",
             unknown.join(", ")
         ));
     }
     match args.format {
-        Format::Json => {
-            let related = to_json(&related);
-            let json = json!({
-                "query": query, "unknown_words": unknown, "model": latent.kind.name(), "related": related,
-            });
-            terminal::print(&serde_json::to_string_pretty(&json)?)?;
-        }
-        format => terminal::print(&text(related, format))?,
+        Format::Json => terminal::print(&serde_json::to_string_pretty(&json_of(&related, &words))?)?,
+        format => terminal::print(&text(&related, format))?,
     }
     Ok(Outcome::Clean)
 }
 
-pub(crate) fn text(related: Vec<RelatedWord>, format: Format) -> String {
-    let rows = related.into_iter().map(|related| {
-        vec![related.word, format!("{:.4}", related.cosine), format.count(related.n_documents.into())]
+pub(crate) fn text(related: &Related, format: Format) -> String {
+    let rows = related.words.iter().map(|word| {
+        vec![word.word.clone(), format!("{:.4}", word.value), format.count(word.n_documents.into())]
     });
-    table(&["document word", "cosine", "documents"], rows.collect(), format)
+    let found = if related.is_reverse { "query word" } else { "document word" };
+    table(&[found, related.column, "documents"], rows.collect(), format)
 }
 
-/// Words by their weights.
-fn weighted(args: &Args, model: &PreferenceModel) -> anyhow::Result<Outcome> {
-    let words = args.words.join(" ");
-    let related = if args.reverse {
-        model.related_queries(&words, args.top)?
-    } else {
-        model.related(&words, args.top, args.min_documents)?
+/// The words, with the value of each under its own name.
+pub(crate) fn words_of(related: &Related) -> Value {
+    let word = |word: &RelatedWord| {
+        let mut json = json!({ "word": word.word });
+        json[related.value] = to_json(&word.value);
+        json["n_documents"] = word.n_documents.into();
+        json
     };
-    let (given, found) = if args.reverse { ("document", "query word") } else { ("query", "document word") };
-    print_weighted(args, "sparse-preference", (given, &words), found, "weight", related)
+    related.words.iter().map(word).collect()
 }
 
-/// Words with their weights, which the table calls `weight`.
-fn print_weighted(
-    args: &Args,
-    model: &str,
-    (given, words): (&str, &str),
-    found: &str,
-    weight: &str,
-    related: Vec<WeightedWord>,
-) -> anyhow::Result<Outcome> {
-    match args.format {
-        Format::Json => {
-            let mut json = json!({ "model": model, "related": to_json(&related) });
-            json[given] = words.into();
-            terminal::print(&serde_json::to_string_pretty(&json)?)?;
-        }
-        format => {
-            let rows = related.into_iter().map(|related| {
-                vec![related.word, format!("{:.4}", related.weight), format.count(related.n_documents.into())]
-            });
-            terminal::print(&table(&[found, weight, "documents"], rows.collect(), format))?;
-        }
+fn json_of(related: &Related, words: &str) -> Value {
+    let given = if related.is_reverse { "document" } else { "query" };
+    let mut json = json!({ "model": related.model });
+    json[given] = words.into();
+    if let Some(unknown) = &related.unknown {
+        json["unknown_words"] = json!(unknown);
     }
-    Ok(Outcome::Clean)
-}
-
-/// The bilinear model, or the first one in a combination or a stack.
-pub(crate) fn latent(model: &MatchingModel) -> Option<&LatentModel> {
-    match model {
-        MatchingModel::Latent(model) => Some(model),
-        MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
-        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| latent(part)),
-        MatchingModel::Bm25(_)
-        | MatchingModel::Bltm(_)
-        | MatchingModel::RandomWalk(_)
-        | MatchingModel::Preference(_) => None,
-    }
-}
-
-/// The topic model, or the first one in a combination or a stack.
-fn bltm(model: &MatchingModel) -> Option<&BltmModel> {
-    match model {
-        MatchingModel::Bltm(model) => Some(model),
-        MatchingModel::Combination(both) => bltm(&both.first).or_else(|| bltm(&both.second)),
-        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| bltm(part)),
-        _ => None,
-    }
+    json["related"] = words_of(related);
+    json
 }

@@ -1,29 +1,28 @@
-mod course;
 mod models;
 pub(crate) mod preference;
 pub(crate) mod settings;
-pub(crate) mod stack;
 mod summary;
 
+use std::any::Any;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
 use clap::Subcommand;
-use matchrank_core::matching::RmlsParams;
 use matchrank_core::progress::Progress;
+use matchrank_engine::Error;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::features::FeatureParams;
-use matchrank_engine::matching::{Combination, LatentModel, MatchingModel, Stack, StackParams};
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::models::combination::Combination;
+use matchrank_engine::models::stack::{Stack, StackParams};
+use matchrank_engine::models::{MatchingModel, Recipe, Training};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::training::{Recipe, train_rmls};
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
 use serde_json::Value;
 
-pub(crate) use self::course::{COLLAPSED, EMPTY, rule_check};
-use self::models::{Common, DatasetModel, Place};
-use self::settings::{of_set, params_from, params_of_two};
+use self::models::{Common, DatasetModel, Place, Special};
+use self::settings::{of_set, params_from};
 use crate::commands::rankers;
 use crate::terminal::Terminal;
 use crate::{Global, Outcome};
@@ -71,46 +70,32 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Clean;
     let mut checkpoint = None;
     // Parameters first: a wrong one should not wait for the data.
-    let (place, model, dataset, seeded) = match model {
-        DatasetModel::Rmls { common: Common { place, mut settings }, start } => {
-            let start = start.as_deref().map(former).transpose()?;
-            if let Some(former) = &start
-                && !settings.iter().any(|(name, _)| name == "d")
-            {
-                settings.push(("d".into(), former.model.d().into()));
-            }
-            let (mut params, features): (RmlsParams, FeatureParams) = params_of_two(&settings)?;
-            params.validate()?;
+    let (place, model, dataset, seeded): (_, Arc<dyn MatchingModel>, _, _) = match model {
+        DatasetModel::Usual { kind, common: Common { place, settings }, start } => {
+            let recipe = Recipe::new(kind.name, &settings).map_err(of_set)?;
+            recipe.validate()?;
+            let start_model = start.as_deref().map(model_file::load).transpose()?;
             let dataset = Dataset::open(&place.data)?;
-            let chosen = settings.iter().any(|(name, _)| name == "iterations");
-            if dataset.manifest.statistics.n_judged_queries[0] == 0 && !chosen {
-                params.iterations = 1;
-                terminal.note(
-                    "there are no validation judgments to stop by, so one iteration is made, which is often the \
-                     best (--set iterations=N for more)",
-                );
-            }
-            let model = train_rmls(&params, &features, &dataset, start.as_ref(), seed, &terminal)?;
-            (place, MatchingModel::Latent(Box::new(model)), dataset, true)
+            let mut training = Training::new(&dataset, seed, &terminal);
+            training.start = start_model.as_ref().map(|(model, _)| &**model);
+            let model = recipe.train(&training).map_err(|error| match (start, error) {
+                (Some(path), Error::Params(message)) => {
+                    Error::Params(format!("--start {}: {message}", path.display()))
+                }
+                (_, error) => error,
+            })?;
+            (place, model, dataset, kind.is_seeded)
         }
-        DatasetModel::Bm25(common) => recipe("bm25", common, seed, &terminal)?,
-        DatasetModel::Pls(common) => recipe("pls", common, seed, &terminal)?,
-        DatasetModel::LsiDt(common) => recipe("lsi-dt", common, seed, &terminal)?,
-        DatasetModel::LsiQd(common) => recipe("lsi-qd", common, seed, &terminal)?,
-        DatasetModel::Ssi(common) => recipe("ssi", common, seed, &terminal)?,
-        DatasetModel::Svdfeature(common) => recipe("svdfeature", common, seed, &terminal)?,
-        DatasetModel::Bltm(common) => recipe("bltm", common, seed, &terminal)?,
-        DatasetModel::RandomWalk(common) => recipe("random-walk", common, seed, &terminal)?,
-        DatasetModel::SparsePreference(args) => {
+        DatasetModel::Special(Special::SparsePreference(args)) => {
             let finished = preference::run(&args, global, &terminal)?;
             let preference::Finished { trained, dataset, place, checkpoint: written } = finished;
             checkpoint = written;
             outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
             let Some(out) = place else { return Ok(outcome) };
             let place = Place { out, ..args.common.place };
-            (place, MatchingModel::Preference(Box::new(trained.model)), dataset, true)
+            (place, Arc::new(trained.model), dataset, true)
         }
-        DatasetModel::Combination { place, of, weight, candidates } => {
+        DatasetModel::Special(Special::Combination { place, of, weight, candidates }) => {
             if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
                 bail!("--weight is a number from 0 to 1");
             }
@@ -121,30 +106,33 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 Some(weight) => Combination { weight, first, second, curve: Vec::new(), tuned_on: None },
                 None => combine(first, second, candidates.into(), &dataset, global, &terminal)?,
             };
-            (place, MatchingModel::Combination(Box::new(model)), dataset, weight.is_none())
+            (place, Arc::new(model), dataset, weight.is_none())
         }
-        DatasetModel::Stack { common: Common { place, settings }, of, ranker_of } => {
+        DatasetModel::Special(Special::Stack { common: Common { place, settings }, of, ranker_of }) => {
             let params: StackParams = params_from(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
             let parts = named_models(&of, &dataset, &terminal)?;
             let model = match &ranker_of {
-                Some(path) => match model_file::load(path)?.0 {
-                    MatchingModel::Stack(stack) => stack.with_parts(parts)?,
-                    other => bail!("{}: a {} model, not a stack", path.display(), other.kind()),
-                },
+                Some(path) => {
+                    let former = model_file::load(path)?.0;
+                    let Some(stack) = (&*former as &dyn Any).downcast_ref::<Stack>() else {
+                        bail!("{}: a {} model, not a stack", path.display(), former.kind());
+                    };
+                    stack.clone().with_parts(parts)?
+                }
                 None => Stack::train(parts, &dataset, &params, NDCG_10, seed, &terminal)?,
             };
-            (place, MatchingModel::Stack(Box::new(model)), dataset, ranker_of.is_none())
+            (place, Arc::new(model), dataset, ranker_of.is_none())
         }
     };
-    model_file::save(&place.out, &model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
+    model_file::save(&place.out, &*model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
     if let Some(path) = checkpoint {
         // One that cannot be removed does no harm.
         let _ = std::fs::remove_file(path);
     }
     terminal.finish();
-    summary::print(&model, &dataset, &place, &terminal, started)?;
+    summary::print(&*model, &dataset, &place, &terminal, started)?;
     Ok(outcome)
 }
 
@@ -153,8 +141,8 @@ pub(crate) fn named_models(
     paths: &[PathBuf],
     dataset: &Dataset,
     progress: &dyn Progress,
-) -> anyhow::Result<Vec<(String, MatchingModel)>> {
-    let mut named: Vec<(String, MatchingModel)> = Vec::new();
+) -> anyhow::Result<Vec<(String, Arc<dyn MatchingModel>)>> {
+    let mut named: Vec<(String, Arc<dyn MatchingModel>)> = Vec::new();
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if named.iter().any(|(other, _)| *other == name) {
@@ -174,24 +162,10 @@ pub(crate) fn named_models(
     Ok(named)
 }
 
-/// A model that learns from the dataset alone.
-fn recipe(
-    kind: &str,
-    Common { place, settings }: Common,
-    seed: u64,
-    terminal: &Terminal,
-) -> anyhow::Result<(Place, MatchingModel, Dataset, bool)> {
-    let recipe = Recipe::new(kind, &settings).map_err(of_set)?;
-    recipe.validate()?;
-    let dataset = Dataset::open(&place.data)?;
-    let model = recipe.train(&dataset, seed, terminal)?;
-    Ok((place, model, dataset, recipe.is_seeded()))
-}
-
 /// A combination tuned on the validation judgments, of which there must be some.
 pub(crate) fn combine(
-    first: MatchingModel,
-    second: MatchingModel,
+    first: Arc<dyn MatchingModel>,
+    second: Arc<dyn MatchingModel>,
     ranked: Ranked,
     dataset: &Dataset,
     global: &Global,
@@ -204,16 +178,4 @@ pub(crate) fn combine(
         );
     };
     Ok(Combination::tune(first, second, dataset, &validation, terminal)?)
-}
-
-/// The model that training starts from.
-fn former(path: &std::path::Path) -> anyhow::Result<LatentModel> {
-    match model_file::load(path)?.0 {
-        MatchingModel::Latent(model) => Ok(*model),
-        other => bail!(
-            "--start {}: a {} model has no latent rows to start from; give a model of rmls, pls or lsi-dt",
-            path.display(),
-            other.kind()
-        ),
-    }
 }

@@ -8,12 +8,11 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::matching::MatchingModel;
+use matchrank_engine::models::{MatchingModel, Recipe, Training};
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
-use matchrank_engine::training::Recipe;
-use matchrank_engine::training::settings::plain;
+use matchrank_engine::settings::plain;
 use matchrank_engine::tuning::{Axis, Search, Space, Strategy, Trial, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::{Value, json};
@@ -121,7 +120,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             && !args.refit,
         "--validation, --query-columns, --query-features and --refit are for rankers, with --letor"
     );
-    Recipe::new(&args.model, &args.settings)?;
+    let kind = Recipe::new(&args.model, &args.settings)?.kind();
     let dataset = Dataset::open(data)?;
     let ranked = args.candidates.map(Ranked::from);
     let Some(validation) = Validation::ranking(ranked, &dataset, global.seed, &terminal)? else {
@@ -131,7 +130,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         );
     };
     let validation = validation.by(args.measure);
-    let space = if args.vary.is_empty() { Space::of_kind(&args.model) } else { Space(args.vary.clone()) };
+    let space = if args.vary.is_empty() { Space::of_axes(kind.space) } else { Space(args.vary.clone()) };
     let search = search(&args, space);
     let tuner = Tuner {
         dataset: &dataset,
@@ -144,8 +143,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     interrupt::listen();
     let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
     if let Some(path) = args.out.as_ref().filter(|_| !tuned.stopped) {
-        let model = recipe.train(&dataset, global.seed, &terminal)?;
-        save(path, &model, &recipe, &dataset, global)?;
+        let model = recipe.train(&Training::new(&dataset, global.seed, &terminal))?;
+        save(path, &*model, &recipe, &dataset, global)?;
     }
     terminal.finish();
     finish(&args, &recipe.params(), &tuned, &search, &terminal, started)
@@ -185,12 +184,12 @@ fn finish(
 
 fn save(
     path: &std::path::Path,
-    model: &MatchingModel,
+    model: &dyn MatchingModel,
     recipe: &Recipe,
     dataset: &Dataset,
     global: &Global,
 ) -> anyhow::Result<()> {
-    let provenance = Provenance::of_dataset(dataset, recipe.is_seeded().then_some(global.seed));
+    let provenance = Provenance::of_dataset(dataset, recipe.kind().is_seeded.then_some(global.seed));
     model_file::save(path, model, &provenance).with_context(|| path.display().to_string())
 }
 

@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -6,10 +7,9 @@ use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
-use matchrank_engine::matching::{MatchingModel, PreferenceModel};
+use matchrank_engine::models::sparse_preference::{PreferenceModel, update_preference};
 use matchrank_engine::model_file;
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::training::preference::update_preference;
 use serde_json::json;
 
 use super::rankers;
@@ -97,7 +97,7 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
     check_outputs([tuples].into_iter().chain(args.data.as_deref()), [&args.out])?;
     let tuples = tuple_file(tuples, args.text || args.data.is_none())?;
     let (model, provenance) = model_file::load(&args.model)?;
-    let MatchingModel::Preference(model) = model else {
+    let Some(model) = (&*model as &dyn Any).downcast_ref::<PreferenceModel>() else {
         bail!(
             "{}: a {} model cannot be updated; models of sparse-preference can",
             args.model.display(),
@@ -108,7 +108,7 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
     let before = model.state.clock;
     let save = |model: &PreferenceModel| save(&args.out, model, &provenance);
     let course = course(None, 0, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
-    let trained = update_preference(&model, dataset.as_ref(), &tuples, &course, terminal)?;
+    let trained = update_preference(model, dataset.as_ref(), &tuples, &course, terminal)?;
     let model = trained.model;
     save(&model)?;
     if model.report.interrupted {

@@ -27,7 +27,7 @@ use crate::model_file::Provenance;
 use crate::rankers::query_dependent::QueryInput;
 use crate::rankers::{RankerRecipe, RankerTraining, TrainedRanker, check_folds, train_and_validation};
 use crate::ranking::{Ranking, write_run};
-use crate::training::settings::Settings;
+use crate::settings::Settings;
 use crate::tuning::{RankerTuner, Search, Space, Strategy, Trial};
 use crate::validation::Ranked;
 

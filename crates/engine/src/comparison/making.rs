@@ -1,6 +1,8 @@
 //! How a model of a plan is made: tuned, trained, and trained again where there is more to learn from.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use matchrank_core::progress::WithoutNotes;
 use matchrank_core::{Error, Result};
@@ -9,13 +11,15 @@ use serde_json::{Value, json};
 use super::course::{Cost, Course, timed};
 use super::curves::{of_model, of_trials};
 use super::plan::{Planned, What};
-use super::results::{Comparison, Curve, file_name};
+use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
+use crate::description::Curve;
 use crate::files;
-use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackKind, StackParams};
+use crate::models::combination::Combination;
+use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
+use crate::models::{MatchingModel, Recipe, Training, registry};
 use crate::model_file::{self, Provenance};
 use crate::rankers::boosted;
-use crate::training::Recipe;
 use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
 
@@ -32,7 +36,7 @@ pub(super) struct Making<'a> {
 
 /// A model with what choosing and training it took.
 pub(super) struct Made {
-    pub(super) model: MatchingModel,
+    pub(super) model: Arc<dyn MatchingModel>,
     pub(super) params: Value,
     pub(super) validation: f64,
     pub(super) n_trials: usize,
@@ -45,7 +49,7 @@ pub(super) struct Made {
 
 /// A model that learned from the training data alone, and how it learns from more.
 struct Choice {
-    model: MatchingModel,
+    model: Arc<dyn MatchingModel>,
     /// None for combinations and stacks, which learned from the validation judgments.
     recipe: Option<Recipe>,
     params: Value,
@@ -67,7 +71,7 @@ impl Making<'_> {
     pub(super) fn search(&self, planned: &Planned, kind: &str) -> Search {
         let plan = self.course.plan;
         Search {
-            space: planned.space.clone().unwrap_or_else(|| Space::of_kind(kind)),
+            space: planned.space.clone().unwrap_or_else(|| default_space(kind)),
             strategy: plan.strategy,
             trials: planned.trials.unwrap_or(plan.trials),
             seconds: plan.seconds,
@@ -88,44 +92,51 @@ impl Making<'_> {
         let Choice { mut model, recipe, mut params, validation, trials, tuning_seconds } = choice;
         // A result that is there is of other files than those to come.
         remove(&Comparison::entry_path(folder, name))?;
-        let mut curves = of_model(&model);
+        let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
-            self.save(&Comparison::chosen_model(folder, name), &model, self.dataset)?;
+            self.save(&Comparison::chosen_model(folder, name), &*model, self.dataset)?;
             match recipe {
                 Some(recipe) => {
                     progress.note(&format!("{name}: training again on {}", more.folder().display()));
-                    let settled = recipe.settled(&model);
+                    let settled = recipe.settled(&*model)?;
                     params = settled.params();
-                    (model, cost) = timed(|| settled.train(more, seed, &WithoutNotes(progress)))?;
+                    (model, cost) = timed(|| settled.train(&Training::new(more, seed, &WithoutNotes(progress))))?;
                 }
-                None => model = self.with_parts_again(model, planned)?,
+                None => model = self.with_parts_again(&*model, planned)?,
             }
         }
-        self.save(&Comparison::model(folder, name), &model, self.learned_from())?;
+        self.save(&Comparison::model(folder, name), &*model, self.learned_from())?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();
         Ok(Some(Made { model, params, validation, n_trials, curves, seconds, tuning_seconds, peak_mib }))
     }
 
-    fn save(&self, path: &Path, model: &MatchingModel, dataset: &Dataset) -> Result<()> {
-        let seeded = !matches!(model, MatchingModel::Bm25(_) | MatchingModel::RandomWalk(_));
+    fn save(&self, path: &Path, model: &dyn MatchingModel, dataset: &Dataset) -> Result<()> {
+        let seeded = registry::find(model.kind()).is_none_or(|kind| kind.is_seeded);
         model_file::save(path, model, &Provenance::of_dataset(dataset, seeded.then_some(self.course.seed)))
     }
 
     /// A combination or a stack over its models as they are after learning from more data.
-    fn with_parts_again(&self, model: MatchingModel, planned: &Planned) -> Result<MatchingModel> {
+    fn with_parts_again(
+        &self,
+        model: &dyn MatchingModel,
+        planned: &Planned,
+    ) -> Result<Arc<dyn MatchingModel>> {
         let part = |name: &String| Ok(model_file::load(&Comparison::model(self.course.folder, name))?.0);
-        Ok(match (model, &planned.what) {
-            (MatchingModel::Combination(both), What::Combination([first, second])) => {
+        let model: &dyn Any = model;
+        Ok(match &planned.what {
+            What::Combination([first, second]) => {
+                let both: &Combination = model.downcast_ref().expect("a combination was tuned");
                 let (first, second) = (part(first)?, part(second)?);
-                MatchingModel::Combination(Box::new(Combination { first, second, ..*both }))
+                Arc::new(Combination { first, second, ..both.clone() })
             }
-            (MatchingModel::Stack(stack), What::Stack { of, .. }) => {
+            What::Stack { of, .. } => {
+                let stack: &Stack = model.downcast_ref().expect("a stack was trained");
                 let parts = of.iter().map(|name| Ok((name.clone(), part(name)?))).collect::<Result<_>>()?;
-                MatchingModel::Stack(Box::new(stack.with_parts(parts)?))
+                Arc::new(stack.clone().with_parts(parts)?)
             }
-            (model, _) => unreachable!("a {} has a recipe", model.kind()),
+            What::Single { kind, .. } => unreachable!("a {kind} has a recipe"),
         })
     }
 
@@ -153,8 +164,8 @@ impl Making<'_> {
                 };
                 // Trials that were made before an interruption count, too.
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
-                let (model, cost) = timed(|| recipe.train(dataset, seed, training))?;
-                let value = tuning::measure(&model, dataset, validation)?;
+                let (model, cost) = timed(|| recipe.train(&Training::new(dataset, seed, training)))?;
+                let value = tuning::measure(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params(), Some(recipe));
                 let choice = Choice { model, recipe, params, validation: value, trials, tuning_seconds };
                 Ok(Some((choice, cost)))
@@ -165,8 +176,8 @@ impl Making<'_> {
                 let (first, second) = (first?, second?);
                 let (both, cost) = timed(|| Combination::tune(first, second, dataset, validation, training))?;
                 let params = json!({ "weight": both.weight, "of": parts });
-                let model = MatchingModel::Combination(Box::new(both));
-                let value = tuning::measure(&model, dataset, validation)?;
+                let model = Arc::new(both);
+                let value = tuning::measure(&*model, dataset, validation)?;
                 Ok(Some((Choice::of_parts(model, params, value), cost)))
             }
             What::Stack { of: parts, params } => {
@@ -175,7 +186,7 @@ impl Making<'_> {
                     let missing = "LightGBM is not installed (`pip install lightgbm`)";
                     progress.note(&format!("{name}: {missing}, so only ListNet is tried, without trees"));
                 }
-                let models: Vec<(String, MatchingModel)> =
+                let models: Vec<(String, Arc<dyn MatchingModel>)> =
                     parts.iter().map(|part| Ok((part.clone(), self.load(part)?))).collect::<Result<_>>()?;
                 let candidates = match validation.ranked() {
                     Ranked::Judged => StackCandidates::Judged,
@@ -187,8 +198,7 @@ impl Making<'_> {
                 // Queries of the validation are ranked by rankers that have not seen them.
                 let value = stack.kept().map_or(0.0, |kept| kept.validation);
                 let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });
-                let model = MatchingModel::Stack(Box::new(stack));
-                Ok(Some((Choice::of_parts(model, params, value), cost)))
+                Ok(Some((Choice::of_parts(Arc::new(stack), params, value), cost)))
             }
         }
     }
@@ -198,7 +208,7 @@ impl Making<'_> {
     }
 
     /// A model as it was when everything was chosen.
-    fn load(&self, name: &str) -> Result<MatchingModel> {
+    fn load(&self, name: &str) -> Result<Arc<dyn MatchingModel>> {
         let folder = self.course.folder;
         let path = match self.refit {
             Some(_) => Comparison::chosen_model(folder, name),
@@ -208,8 +218,13 @@ impl Making<'_> {
     }
 }
 
+/// The search space of a kind, where a plan has none of its own.
+fn default_space(kind: &str) -> Space {
+    Space::of_axes(registry::find(kind).map_or(&[], |kind| kind.space))
+}
+
 impl Choice {
-    fn of_parts(model: MatchingModel, params: Value, validation: f64) -> Self {
+    fn of_parts(model: Arc<dyn MatchingModel>, params: Value, validation: f64) -> Self {
         Self { model, recipe: None, params, validation, trials: Vec::new(), tuning_seconds: 0.0 }
     }
 }

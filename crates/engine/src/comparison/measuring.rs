@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::plan::Plan;
 use super::results::{BinFigures, Figures, Latency, TestQuery};
 use crate::dataset::{BinBy, Dataset, HeldOut, Holdout};
-use crate::matching::{MatchingModel, bind};
+use crate::models::{MatchingModel, bind};
 use crate::ranking::{Ranking, judged_candidates, rank_candidates, rank_collection};
 use crate::validation::Ranked;
 
@@ -69,7 +69,7 @@ impl TestSet {
     }
 
     /// Ranks the test queries and measures the rankings.
-    pub(super) fn measure(&self, model: &MatchingModel, dataset: &Dataset, seed: u64) -> Result<Measured> {
+    pub(super) fn measure(&self, model: &dyn MatchingModel, dataset: &Dataset, seed: u64) -> Result<Measured> {
         let queries = &self.held_out.queries;
         let rankings = match self.ranked {
             Ranked::Judged => {
@@ -114,7 +114,7 @@ impl TestSet {
     }
 
     /// How long it takes to find the ten best documents for one query after the other.
-    pub(super) fn latency(&self, model: &MatchingModel, dataset: &Dataset) -> Result<Latency> {
+    pub(super) fn latency(&self, model: &dyn MatchingModel, dataset: &Dataset) -> Result<Latency> {
         let matcher = bind(model, dataset, None, &Silent)?;
         let started = Instant::now();
         let mut times = Vec::new();

@@ -36,6 +36,6 @@ pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};
 pub use plan::{Plan, Planned, What};
 pub use results::{
-    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Figures, Latency, MeanOver, Protocol,
+    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, Protocol,
     TestQuery,
 };

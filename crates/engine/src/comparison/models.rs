@@ -14,7 +14,8 @@ use super::plan::{Plan, Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::dataset::Dataset;
-use crate::matching::{MatchingModel, StackKind};
+use crate::models::MatchingModel;
+use crate::models::stack::StackKind;
 use crate::model_file;
 use crate::rankers::boosted;
 use crate::validation::Validation;
@@ -113,7 +114,7 @@ impl Run<'_> {
             Some(entry) if entry.trained_key == trained_key => {
                 progress.note(&format!("{name}: trained before, measured anew"));
                 let (model, _) = model_file::load(&model_path)?;
-                self.measure(&model, entry.row, key, trained_key).map(Some)
+                self.measure(&*model, entry.row, key, trained_key).map(Some)
             }
             _ => {
                 let Some(made) = self.making.make(planned)? else { return Ok(None) };
@@ -131,20 +132,20 @@ impl Run<'_> {
                     trials: made.n_trials,
                     peak_mib: made.peak_mib,
                     model_mib: bytes as f64 / f64::from(1 << 20),
-                    latency: self.test.latency(&made.model, self.making.learned_from())?,
+                    latency: self.test.latency(&*made.model, self.making.learned_from())?,
                     curves: made.curves,
                     beats: Vec::new(),
                     beats_by: IndexMap::new(),
                     notes: Vec::new(),
                 };
-                self.measure(&made.model, row, key, trained_key).map(Some)
+                self.measure(&*made.model, row, key, trained_key).map(Some)
             }
         }
     }
 
     fn measure(
         &self,
-        model: &MatchingModel,
+        model: &dyn MatchingModel,
         row: Compared,
         key: String,
         trained_key: String,

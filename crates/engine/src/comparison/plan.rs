@@ -3,8 +3,8 @@
 //! | name | model |
 //! |---|---|
 //! | `rmls` | a kind of [`Recipe`] |
-//! | `rmls+bm25` | the [combination](crate::matching::Combination) of two models |
-//! | `mart`, `lambdamart`, `listnet` | a [`Stack`](crate::matching::Stack) over the scores of all models of the plan that are no stack and no combination |
+//! | `rmls+bm25` | the [combination](crate::models::combination::Combination) of two models |
+//! | `mart`, `lambdamart`, `listnet` | a [`Stack`](crate::models::stack::Stack) over the scores of all models of the plan that are no stack and no combination |
 //! | `stack` | the same with the training clicks as features too, and the ranker that is best on validation |
 //! | `mart:bm25+pls` | a stack over these models |
 
@@ -14,9 +14,10 @@ use matchrank_core::measure::significance::Test;
 use matchrank_core::{Error, Result};
 
 use super::results::file_name;
-use crate::matching::{StackKind, StackParams};
-use crate::training::Recipe;
-use crate::training::settings::Settings;
+use crate::models::Recipe;
+use crate::models::registry::{proper_name, trainable_names};
+use crate::models::stack::{StackKind, StackParams};
+use crate::settings::Settings;
 use crate::tuning::{Space, Strategy};
 use crate::validation::{NDCG_10, Ranked};
 
@@ -93,16 +94,6 @@ impl Default for Plan {
     }
 }
 
-/// Other names of models.
-pub(super) fn proper(name: &str) -> &str {
-    match name {
-        "rw" => "random-walk",
-        "svd-feature" => "svdfeature",
-        "preference" => "sparse-preference",
-        other => other,
-    }
-}
-
 pub(super) fn ranker_of(name: &str) -> Option<StackKind> {
     match name {
         "stack" => Some(StackKind::Auto),
@@ -136,7 +127,7 @@ impl Plan {
                         "{name}: there is no stack called {ranker}; there are stack, listnet, mart, lambdamart"
                     ))
                 })?;
-                let of: Vec<String> = parts.split('+').map(|part| proper(part.trim()).to_owned()).collect();
+                let of: Vec<String> = parts.split('+').map(|part| proper_name(part.trim()).to_owned()).collect();
                 return self.add_stack(&format!("{ranker}:{}", of.join("+")), kind, of);
             }
             None => match (ranker_of(name), name.rsplit_once('+')) {
@@ -147,7 +138,7 @@ impl Plan {
                     What::Combination(names)
                 }
                 (None, None) => {
-                    let kind = proper(name).to_owned();
+                    let kind = proper_name(name).to_owned();
                     Recipe::new(&kind, &[]).map_err(|e| {
                         Error::Params(format!(
                             "{e}; or two of them as in rmls+bm25; or stack, listnet, mart, lambdamart"
@@ -159,14 +150,14 @@ impl Plan {
         };
         let name = match &what {
             What::Combination([first, second]) => format!("{first}+{second}"),
-            _ => proper(name).to_owned(),
+            _ => proper_name(name).to_owned(),
         };
         self.push(Planned { name, what, space: None, trials: None })
     }
 
     /// Adds a model with a name and settings of its own.
     pub fn add_single(&mut self, name: &str, kind: &str, settings: Settings) -> Result<()> {
-        let what = What::Single { kind: proper(kind).to_owned(), settings };
+        let what = What::Single { kind: proper_name(kind).to_owned(), settings };
         self.push(Planned { name: name.to_owned(), what, space: None, trials: None })
     }
 
@@ -184,10 +175,10 @@ impl Plan {
     /// A part of a model; its name.
     fn add_named(&mut self, name: &str) -> Result<String> {
         let name = name.trim();
-        if !self.models.iter().any(|model| model.name == name || model.name == proper(name)) {
+        if !self.models.iter().any(|model| model.name == name || model.name == proper_name(name)) {
             self.add(name)?;
         }
-        let known = self.models.iter().rfind(|model| model.name == name || model.name == proper(name));
+        let known = self.models.iter().rfind(|model| model.name == name || model.name == proper_name(name));
         Ok(known.map_or_else(|| name.to_owned(), |model| model.name.clone()))
     }
 
@@ -242,7 +233,7 @@ impl Plan {
             self.models.push(model);
         }
         if self.models.is_empty() {
-            return Err(Error::Params(format!("no model is named; there are {}", Recipe::KINDS.join(", "))));
+            return Err(Error::Params(format!("no model is named; there are {}", trainable_names())));
         }
         self.check_level()?;
         Ok(self)

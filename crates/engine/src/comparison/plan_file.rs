@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::folds::PlannedRanker;
-use super::plan::{Plan, Planned, What, proper, ranker_of, stack_params};
+use super::plan::{Plan, Planned, What, ranker_of, stack_params};
 use crate::files;
-use crate::matching::StackParams;
-use crate::training::settings::{Settings, params_from};
+use crate::models::registry::proper_name;
+use crate::models::stack::StackParams;
+use crate::settings::{Settings, params_from};
 use crate::tuning::{Axis, Space, Strategy};
 use crate::validation::Ranked;
 
@@ -191,7 +192,7 @@ impl FileModel {
                     "model {name}: `of` is for kinds combination, stack, listnet, mart, lambdamart"
                 )));
             }
-            What::Single { kind: proper(&kind).to_owned(), settings }
+            What::Single { kind: proper_name(&kind).to_owned(), settings }
         };
         let space = vary.map(|vary| space_of(&name, vary)).transpose()?;
         Ok(Planned { name, what, space, trials })

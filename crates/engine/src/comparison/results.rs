@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::description::Curve;
 use crate::dataset::{Dataset, Statistics};
 use crate::files;
 use crate::validation::Ranked;
@@ -161,19 +162,6 @@ impl Latency {
         let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
         Self { p50_ms: at(0.5), p95_ms: at(0.95), queries: times.len() }
     }
-}
-
-/// A figure of training or tuning against its course.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Curve {
-    /// What goes to the right: iterations, trials, weight.
-    pub x: String,
-    /// What goes up.
-    pub y: String,
-    /// The points.
-    pub points: Vec<[f64; 2]>,
-    /// The x of the model that was kept.
-    pub kept: Option<f64>,
 }
 
 /// `queries.json`: a test query.

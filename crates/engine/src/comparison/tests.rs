@@ -10,7 +10,8 @@ use matchrank_core::ranking::ScalingKind;
 use super::*;
 use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, SplitBy, ingest};
-use crate::matching::MatchingModel;
+use crate::models::find_part;
+use crate::models::stack::Stack;
 use crate::model_file;
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 
@@ -233,7 +234,7 @@ fn stacks_learn_nothing_from_the_test_judgments() {
         let data = Data { dataset: &dataset, refit: None };
         let table = compare(&plan, data, &out, 1, &|| false, &Silent).unwrap().models.remove(2);
         let (model, _) = model_file::load(&Comparison::model(&out, "listnet")).unwrap();
-        let MatchingModel::Stack(stack) = model else { panic!("a stack") };
+        let stack: &Stack = find_part(&*model).expect("a stack");
         (table, stack)
     };
     let ((plain, stack), (turned, other)) = (made(false), made(true));

@@ -6,7 +6,7 @@ use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Dataset, QUERIES, Response, tables};
-use crate::ingest::Names;
+use super::Names;
 use crate::text::normalise_query;
 
 /// The training clicks (or grades) of a dataset; responses of 0 are left out.

@@ -24,6 +24,7 @@ mod clicks;
 mod documents;
 mod held_out;
 mod manifest;
+mod names;
 mod opening;
 mod ownership;
 mod pairs;
@@ -42,6 +43,8 @@ pub use documents::Documents;
 pub use held_out::{BinBy, HeldOut};
 pub(crate) use manifest::content_hash;
 pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};
+pub use names::Names;
+pub(crate) use names::id_of_text;
 pub(crate) use ownership::{LOCK, foreign_file};
 pub use pairs::{Impression, Judged, Response};
 

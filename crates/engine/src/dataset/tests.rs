@@ -9,7 +9,7 @@ use matchrank_core::progress::Silent;
 
 use super::tables::TableWriter;
 use super::*;
-use crate::matching::{MatchingModel, TextBm25};
+use crate::models::bm25::TextBm25;
 use crate::ranking::rank_collection;
 
 /// A copy of the golden dataset, sealed as today.
@@ -100,7 +100,6 @@ impl Crafted {
         let dataset = Dataset::open(self.path())?;
         let model = TextBm25::of_dataset(&Default::default(), &dataset)?;
         let queries = dataset.queries()?;
-        let model = MatchingModel::Bm25(Arc::new(model));
         let ranked = rank_collection(&model, &dataset, &queries, 5, &Silent)?;
         Ok(ranked.iter().map(|(_, list)| list.len()).sum())
     }

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, Query};
 use crate::files;
 use crate::text::Analyser;
-use crate::training::preference::RuleCheck;
+use crate::preferences::RuleCheck;
 
 /// Left-out rows above this share of a source are a warning.
 const MANY: f64 = 0.05;

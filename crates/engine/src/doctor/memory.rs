@@ -1,120 +1,14 @@
-//! What training the matching models on a dataset takes, from the structures that each of them holds at its peak.
-//!
-//! With n_x queries, n_y documents, X and Y of u_x and u_y features, R of p pairs, and the model's own d:
-//!
-//! | model | most of it |
-//! |---|---|
-//! | bm25, random-walk | counts of words; the clicks |
-//! | lsi, pls | the Krylov basis of the shorter side: 3/2 d and seven blocks of columns |
-//! | rmls | an eighth of the entries of both sides, which may pass the threshold of the first iteration |
-//! | ssi, svdfeature | rows of both sides in blocks of 16, the best iteration and the newest one |
-//! | bltm | p(z \| pair), and p(word \| z) of both sides, the best iteration and the newest one |
-//! | sparse-preference | entries of W that the tuples may touch, as it is learned and as it is refitted: at most that |
-//!
-//! Everything but BM25 and the random walk has also the program, the buffers of its threads and of the validation, the
-//! graph with its transposes, and the words. Parameters are those that a model has by default. The test holds the formulas
-//! against the measured peaks that their constants were set by; no other data has been measured.
-
-use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams, SsiParams, SvdFeatureParams};
+//! Memory that training the matching models on a dataset takes, by the formulas of the models.
 
 use super::finding::{Finding, Severity, thousands, whole};
 use crate::dataset::Statistics;
-use crate::training::preference::PreferenceSettings;
-
-/// Resident before anything is read.
-const PROGRAM: f64 = 24e6;
-/// Buffers of two threads and of ranking the validation queries.
-const BUFFERS: f64 = 60e6;
-/// A sparse entry (a u32 and an f32), and the offset of a row.
-const ENTRY: f64 = 8.0;
-/// A word with its text, its counts and its place in a hash table.
-const WORD: f64 = 100.0;
-
-/// Sizes that the estimates are made of.
-struct Sizes {
-    queries: f64,
-    documents: f64,
-    words: f64,
-    pairs: f64,
-    /// Features that occur in queries and in documents.
-    features: [f64; 2],
-    /// Words of all queries, and of all documents.
-    entries: [f64; 2],
-}
-
-impl Sizes {
-    fn of(s: &Statistics) -> Self {
-        let [queries, documents, words, pairs] =
-            [s.n_x, s.n_documents, s.n_words, s.n_pairs].map(|n| n as f64);
-        let in_queries = (s.c_x * queries - pairs).max(0.0);
-        let in_documents = (s.c_y * s.n_y as f64 - pairs).max(0.0) * documents / (s.n_y as f64).max(1.0);
-        Self {
-            queries,
-            documents,
-            words,
-            pairs,
-            features: [in_queries.min(words) + s.n_y as f64, in_documents.min(words) + queries],
-            entries: [in_queries, in_documents],
-        }
-    }
-
-    fn all_features(&self) -> f64 {
-        self.features[0] + self.features[1]
-    }
-
-    /// Words and clicks of queries and documents, and the clicks: as they are, as the solver numbers them, transposed.
-    fn graph(&self) -> f64 {
-        let entries = self.entries[0] + self.entries[1] + 3.0 * self.pairs;
-        let rows = 3.0 * (self.queries + self.documents) + self.all_features();
-        3.0 * ENTRY * entries + ENTRY * rows + WORD * self.words + 40.0 * self.queries
-    }
-
-    /// `d` singular vectors of a matrix: see `core/src/solve/svd.rs`.
-    fn singular(&self, [rows, columns]: [f64; 2], d: usize) -> f64 {
-        let block = ((d / 8).next_multiple_of(32)).clamp(32, 128) as f64;
-        let (shorter, d) = (rows.min(columns), d as f64);
-        let basis = (1.5 * d + 4.0 * block).min(shorter);
-        let vectors = 4.0 * (shorter * (basis + 3.0 * block) + 32.0 * (rows + columns));
-        // Q'CQ, its eigenvectors, and what they are found with.
-        vectors + 5.0 * 8.0 * basis * basis
-    }
-
-    /// Rows that are learned by steps, and two models: see `core/src/matching/descent`.
-    fn descent(&self, d: usize) -> f64 {
-        let padded = d.next_multiple_of(16) as f64;
-        4.0 * self.all_features() * (padded + padded / 16.0 + 2.0 * d as f64)
-    }
-
-    /// W after some tuples of a query and two documents, nothing dropped: rows are lists, or bits and numbers.
-    fn preferences(&self, tuples: f64) -> f64 {
-        let mean = |entries: f64, rows: f64| entries / rows.max(1.0);
-        let each = mean(self.entries[0], self.queries) * 2.0 * mean(self.entries[1], self.documents);
-        let cells = (self.words * self.words).max(1.0);
-        let entries = cells * -(-tuples * each / cells).exp_m1();
-        (ENTRY * entries).min(4.0 * entries + cells / 8.0)
-    }
-}
+use crate::models::Sizes;
+use crate::models::registry::MATCHING;
 
 /// Bytes that training takes at its peak, by model.
-fn estimates(s: &Statistics) -> Vec<(&'static str, f64)> {
-    let sizes = Sizes::of(s);
-    let Sizes { queries, documents, words, pairs, .. } = sizes;
-    let learning = PROGRAM + BUFFERS + sizes.graph();
-    let lsi = LsiParams::default().d;
-    let topics = BltmParams::default().topics as f64;
-    let tuples = PreferenceSettings::default().tuples as f64;
-    vec![
-        ("bm25", PROGRAM + WORD * (words + documents)),
-        ("random-walk", PROGRAM + 2.0 * ENTRY * pairs),
-        ("lsi-dt", PROGRAM + BUFFERS + sizes.singular([documents, sizes.entries[1].min(words)], lsi)),
-        ("lsi-qd", PROGRAM + BUFFERS + sizes.singular([queries, documents], lsi)),
-        ("pls", learning + sizes.singular(sizes.features, PlsParams::default().d)),
-        ("rmls", learning + sizes.all_features() * RmlsParams::default().d as f64),
-        ("ssi", learning + sizes.descent(SsiParams::default().d)),
-        ("svdfeature", learning + sizes.descent(SvdFeatureParams::default().d)),
-        ("bltm", learning + 4.0 * topics * (pairs + 3.0 * words)),
-        ("sparse-preference", learning + 2.0 * sizes.preferences(tuples)),
-    ]
+fn estimates(statistics: &Statistics) -> Vec<(&'static str, f64)> {
+    let sizes = Sizes::of(statistics);
+    MATCHING.iter().filter_map(|kind| Some((kind.name, (kind.memory?)(&sizes)))).collect()
 }
 
 /// Says what training takes.

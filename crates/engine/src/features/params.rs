@@ -2,6 +2,8 @@ use matchrank_core::matching::tf_idf::{Idf, Tf};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::settings::Parameter;
+
 /// What a count of clicks becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -33,10 +35,28 @@ impl Default for FeatureParams {
     }
 }
 
+const TF: Parameter = Parameter::new("tf", "log", "transform of the count of a word: count, log, binary");
+const IDF: Parameter =
+    Parameter::new("idf", "smooth", "weight of a word by its frequency: none, smooth, plain, bm25");
+const CLICK_TF: Parameter = Parameter::new("click_tf", "log", "transform of a count of clicks: count, log");
+const CLICK_WEIGHT: Parameter = Parameter::new(
+    "click_weight",
+    "1",
+    "length of the click features beside the words; 0 for no click features",
+);
+
 impl FeatureParams {
+    /// Documentation of the parameters.
+    pub const PARAMETERS: &[Parameter] = &[TF, IDF, CLICK_TF, CLICK_WEIGHT];
+
     /// Words, and no clicks.
     pub fn words_only(words: &WordParams) -> Self {
         Self { tf: words.tf, idf: words.idf, click_weight: 0.0, ..Self::default() }
+    }
+
+    /// The parameters of the words alone.
+    pub fn words(&self) -> WordParams {
+        WordParams { tf: self.tf, idf: self.idf }
     }
 
     /// Checks every value.
@@ -68,12 +88,22 @@ impl Default for WordParams {
     }
 }
 
+impl WordParams {
+    /// Documentation of the parameters.
+    pub const PARAMETERS: &[Parameter] = &[TF, IDF];
+}
+
 /// How clicks are counted, where there are clicks only.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClickParams {
     /// What the count of clicks becomes. Default: `log`.
     pub click_tf: ClickTf,
+}
+
+impl ClickParams {
+    /// Documentation of the parameters.
+    pub const PARAMETERS: &[Parameter] = &[CLICK_TF];
 }
 
 impl ClickTf {

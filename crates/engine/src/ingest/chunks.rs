@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 use matchrank_core::{Error, Result};
 
 use crate::files;
+use crate::lines::LONGEST_RECORD;
 
 /// Bytes a chunk is filled to before it is cut at its last record end.
 const CHUNK: usize = 2 << 20;
-
-/// A longer record is refused: it is a binary file, a missing line end or an unclosed quote.
-pub const LONGEST_RECORD: usize = 8 << 20;
 
 /// Whole records of a file.
 pub(super) struct Chunk {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::aggregate::MOST_DOCUMENTS;
 use super::columns::{Mapping, Named, Role, plain};
-use super::names::Names;
+use crate::dataset::Names;
 use super::table::{MOST_COLUMNS, Table};
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{Source, TableInfo, text_column};

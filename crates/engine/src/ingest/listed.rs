@@ -6,7 +6,7 @@ use matchrank_core::{Error, Result};
 
 use super::columns::{Named, Role, plain};
 use super::documents::{check_id, source};
-use super::names::Names;
+use crate::dataset::Names;
 use super::table::{self, Table};
 use crate::dataset::Source;
 use crate::files;

@@ -20,13 +20,11 @@ mod documents;
 mod events;
 mod judgments;
 mod listed;
-mod names;
 mod output;
 mod pairs;
 mod reading;
 mod split;
 mod table;
-pub(crate) mod tally;
 mod target;
 mod waves;
 
@@ -36,9 +34,8 @@ use std::path::{Path, PathBuf};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-pub use chunks::LONGEST_RECORD;
+pub use crate::lines::LONGEST_RECORD;
 pub use columns::{Named, Role};
-pub use names::Names;
 pub use split::SplitBy;
 
 use aggregate::Aggregator;
@@ -47,7 +44,7 @@ use documents::source;
 use listed::ListedQueries;
 use reading::Reading;
 use table::Table;
-use tally::Tally;
+use crate::tally::Tally;
 use target::Target;
 
 use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split, content_hash};

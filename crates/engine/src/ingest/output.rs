@@ -15,12 +15,11 @@ use super::aggregate::{Aggregator, QuerySums, Share};
 use super::documents::Collection;
 use super::judgments::Graded;
 use super::listed::ListedQueries;
-use super::names::{Names, id_of_text};
 use super::pairs::Pairs;
-use super::tally::Tally;
 use super::{IngestParams, split, waves};
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{DOCUMENTS, Holdout, QUERIES, Split, Statistics, TableInfo, VOCABULARY};
+use crate::dataset::{DOCUMENTS, Holdout, QUERIES, Split, Statistics, TableInfo, VOCABULARY, Names, id_of_text};
+use crate::tally::Tally;
 use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 
 /// What was written.

@@ -12,7 +12,7 @@ use matchrank_core::Result;
 
 use super::aggregate::{QuerySums, Share};
 use super::documents::Collection;
-use super::tally::Tally;
+use crate::tally::Tally;
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, SKIPPED, Statistics, TableInfo};
 

@@ -10,7 +10,7 @@ use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
 use super::columns::Named;
 use super::documents::Collection;
 use super::listed::ListedQueries;
-use super::tally::Tally;
+use crate::tally::Tally;
 use super::{judgments, split};
 use crate::dataset::Split;
 use crate::files;

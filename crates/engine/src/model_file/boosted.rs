@@ -9,13 +9,13 @@ use matchrank_core::ranking::trees::Trees;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
-use super::container::{Reader, Writer};
+use crate::container::{Reader, Writer};
 use crate::rankers::boosted::{BoostedModel, BoostedParams, Objective};
 
 /// Features that a text names.
 const MOST_NAMED: usize = 100_000;
 
-pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a BoostedModel) -> Result<()> {
+pub(crate) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a BoostedModel) -> Result<()> {
     file.put("kind", model.objective.name());
     file.put_json("params", &stored(&model.params))?;
     file.put_json("report", &model.report)?;
@@ -42,7 +42,7 @@ fn stored(params: &BoostedParams) -> Value {
     params
 }
 
-pub(super) fn get(file: &Reader<'_>) -> Result<BoostedModel> {
+pub(crate) fn get(file: &Reader<'_>) -> Result<BoostedModel> {
     let kind = file.metadata("kind")?;
     let objective = Objective::ALL.into_iter().find(|objective| objective.name() == kind);
     let objective = objective.ok_or_else(|| Error::Params(format!("{kind} is no kind of boosted trees")))?;

@@ -52,16 +52,9 @@
 //! The same model gives the same bytes. Files are written under a temporary name and renamed; every byte is covered by
 //! the checksum, which is verified on every load.
 
-mod bltm;
-mod bm25;
-mod boosted;
-mod container;
-mod latent;
-mod preference;
+pub(crate) mod boosted;
 mod query_dependent;
-mod ranker;
-mod stack;
-mod words;
+pub(crate) mod ranker;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,13 +63,13 @@ use std::sync::Arc;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::container::Container;
 use crate::dataset::Dataset;
 use crate::files;
-use crate::matching::{Combination, LatentKind, MatchingModel, WalkModel};
+use crate::models::{MatchingModel, registry};
 use crate::rankers::boosted::{BoostedModel, Objective};
 use crate::rankers::query_dependent::QueryDependentModel;
 use crate::rankers::{RankerModel, RankerParams};
-use container::{Container, Reader, Writer};
 pub use query_dependent::KIND as QUERY_DEPENDENT;
 
 /// Where a model comes from.
@@ -109,36 +102,12 @@ impl Provenance {
 }
 
 /// Writes a model file, whole or not at all.
-pub fn save(path: &Path, model: &MatchingModel, provenance: &Provenance) -> Result<()> {
+pub fn save(path: &Path, model: &dyn MatchingModel, provenance: &Provenance) -> Result<()> {
     let mut container = Container::new();
     let mut file = container.writer();
-    put(&mut file, model)?;
+    registry::put(&mut file, model)?;
     file.put_json("provenance", provenance)?;
     files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
-}
-
-fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a MatchingModel) -> Result<()> {
-    file.put("kind", model.kind());
-    match model {
-        MatchingModel::Bm25(model) => bm25::put(file, model),
-        MatchingModel::Latent(model) => latent::put(file, model),
-        MatchingModel::Bltm(model) => bltm::put(file, model),
-        MatchingModel::RandomWalk(model) => {
-            file.put("content_hash", model.content_hash.as_str());
-            file.put_json("params", &model.params)
-        }
-        MatchingModel::Preference(model) => preference::put(file, model),
-        MatchingModel::Combination(model) => {
-            file.put_number("weight", model.weight);
-            file.put_json("curve", &model.curve)?;
-            if let Some(ranked) = model.tuned_on {
-                file.put_json("tuned_on", &ranked)?;
-            }
-            put(&mut file.inside("first"), &model.first)?;
-            put(&mut file.inside("second"), &model.second)
-        }
-        MatchingModel::Stack(model) => stack::put(file, model),
-    }
 }
 
 /// Writes the file of a ranker, whole or not at all.
@@ -245,66 +214,21 @@ pub fn kind(path: &Path) -> Result<String> {
 
 /// Reads a model file. A file that is truncated, damaged, of a later version or of an unknown kind is an
 /// error that says so.
-pub fn load(path: &Path) -> Result<(MatchingModel, Provenance)> {
+pub fn load(path: &Path) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
     from_bytes(&files::name_of(path), &files::read_all(path)?)
 }
 
 /// The model in the bytes of a file; `name` is for messages.
-fn from_bytes(name: &str, bytes: &[u8]) -> Result<(MatchingModel, Provenance)> {
+fn from_bytes(name: &str, bytes: &[u8]) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
     let container = Container::read(bytes).map_err(|message| Error::format(name, message))?;
     let file = container.reader();
-    get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
+    let kind = file.metadata("kind").unwrap_or_default();
+    if RankerParams::KINDS.contains(&kind) || kind == QUERY_DEPENDENT || is_boosted(kind) {
+        return Err(Error::format(name, format!("holds a {kind} model, which ranks feature lists")));
+    }
+    registry::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
         Error::Params(message) | Error::Shape(message) => Error::format(name, message),
         other => other,
-    })
-}
-
-fn get(file: &Reader<'_>) -> Result<MatchingModel> {
-    let kind = file.metadata("kind")?;
-    if let Some(kind) = LatentKind::ALL.into_iter().find(|latent| latent.name() == kind) {
-        return Ok(MatchingModel::Latent(Box::new(latent::get(file, kind)?)));
-    }
-    Ok(match kind {
-        "bm25" => MatchingModel::Bm25(Arc::new(bm25::get(file)?)),
-        "random-walk" => {
-            let content_hash = file.metadata("content_hash")?.to_owned();
-            let model = WalkModel { params: file.json("params")?, content_hash };
-            model.params.validate()?;
-            MatchingModel::RandomWalk(model)
-        }
-        "bltm" => MatchingModel::Bltm(Box::new(bltm::get(file)?)),
-        "sparse-preference" => MatchingModel::Preference(Box::new(preference::get(file)?)),
-        "stack" | "combination" if file.depth() >= 8 => {
-            return Err(Error::Params("holds models within models, more than eight deep".into()));
-        }
-        "stack" => MatchingModel::Stack(Box::new(stack::get(file)?)),
-        "combination" => {
-            let weight: f32 = file.number("weight")?;
-            if !(0.0..=1.0).contains(&weight) {
-                return Err(Error::Params(format!("the weight of a combination is {weight}")));
-            }
-            MatchingModel::Combination(Box::new(Combination {
-                weight,
-                first: get(&file.inside("first"))?,
-                second: get(&file.inside("second"))?,
-                curve: file.json("curve")?,
-                // Files of former versions do not say.
-                tuned_on: file.has_metadata("tuned_on").then(|| file.json("tuned_on")).transpose()?,
-            }))
-        }
-        ranker
-            if RankerParams::KINDS.contains(&ranker) || ranker == QUERY_DEPENDENT || is_boosted(ranker) =>
-        {
-            return Err(Error::Params(format!(
-                "holds a {ranker} model, which ranks feature lists (commands take it with --letor)"
-            )));
-        }
-        other => {
-            let latent = LatentKind::ALL.map(LatentKind::name).join(", ");
-            return Err(Error::Params(format!(
-                "holds a model of the unknown kind {other:?}; this program knows: bm25, {latent}, bltm, random-walk, sparse-preference, combination, stack"
-            )));
-        }
     })
 }
 

@@ -11,7 +11,7 @@ use matchrank_core::ranking::query_dependent::QueryFeatures;
 use matchrank_core::ranking::{Scaling, ScalingKind};
 use matchrank_core::{Error, Result};
 
-use super::container::{Reader, Writer};
+use crate::container::{Reader, Writer};
 use crate::rankers::query_dependent::{Parts, QueryDependentModel};
 
 /// The name of the kind.

@@ -10,7 +10,7 @@ use matchrank_core::ranking::{LinearRanker, Scaling, ScalingKind};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::container::{Reader, Writer};
+use crate::container::{Reader, Writer};
 use crate::rankers::{RankerModel, RankerParams};
 
 /// The largest weight, scaling included.
@@ -23,7 +23,7 @@ struct Clock {
     cumulative_loss: f64,
 }
 
-pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a RankerModel) -> Result<()> {
+pub(crate) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a RankerModel) -> Result<()> {
     file.put("kind", model.kind());
     file.put_json("params", &model.params)?;
     file.put_json("report", &model.report)?;
@@ -46,7 +46,7 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a RankerModel) -> Resu
     Ok(())
 }
 
-pub(super) fn get(file: &Reader<'_>) -> Result<RankerModel> {
+pub(crate) fn get(file: &Reader<'_>) -> Result<RankerModel> {
     let kind = file.metadata("kind")?;
     let params: RankerParams = file.json("params")?;
     if params.kind() != kind {

@@ -7,13 +7,14 @@ use matchrank_core::matching::{Bm25, Bm25Params};
 use proptest::prelude::*;
 
 use super::*;
-use crate::matching::TextBm25;
+use crate::models::bm25::TextBm25;
+use crate::models::find_part;
 use crate::text::{Analyser, AnalyserParams, BagOfWords, FieldWeights, Vocabulary};
 
 const FIXTURE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/model_files/bm25_v1.safetensors");
 
-fn small() -> (MatchingModel, Provenance) {
+fn small() -> (Arc<dyn MatchingModel>, Provenance) {
     let analyser = Analyser::new(&AnalyserParams { ngrams: 2, ..Default::default() }).unwrap();
     let fields = FieldWeights::new([("title", 2.5), ("body", 0.1)]).unwrap();
     let documents = [
@@ -24,24 +25,21 @@ fn small() -> (MatchingModel, Provenance) {
     let model = TextBm25::fit(&Bm25Params { k1: 0.9, b: 0.4 }, &analyser, &fields, documents).unwrap();
     let data = [("documents".to_owned(), 3.into()), ("source".to_owned(), "three sentences".into())];
     let provenance = Provenance { version: "0.1.0".into(), seed: Some(7), data: data.into() };
-    (MatchingModel::Bm25(Arc::new(model)), provenance)
+    (Arc::new(model), provenance)
 }
 
-fn bm25(model: &MatchingModel) -> &TextBm25 {
-    match model {
-        MatchingModel::Bm25(model) => model,
-        other => panic!("a {} model", other.kind()),
-    }
+fn bm25(model: &dyn MatchingModel) -> &TextBm25 {
+    find_part(model).expect("a model of BM25")
 }
 
-fn saved(model: &MatchingModel, provenance: &Provenance) -> Vec<u8> {
+fn saved(model: &dyn MatchingModel, provenance: &Provenance) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     save(&path, model, provenance).unwrap();
     std::fs::read(&path).unwrap()
 }
 
-fn loaded(bytes: &[u8]) -> Result<(MatchingModel, Provenance)> {
+fn loaded(bytes: &[u8]) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
     from_bytes("model.safetensors", bytes)
 }
 
@@ -66,11 +64,11 @@ fn with_header(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 #[test]
 fn what_was_saved_is_loaded_bit_for_bit() {
     let (model, provenance) = small();
-    let bytes = saved(&model, &provenance);
+    let bytes = saved(&*model, &provenance);
     let (again, provenance_again) = loaded(&bytes).unwrap();
     assert_eq!(provenance_again, provenance);
-    assert_eq!(saved(&again, &provenance), bytes);
-    let (model, again) = (bm25(&model), bm25(&again));
+    assert_eq!(saved(&*again, &provenance), bytes);
+    let (model, again) = (bm25(&*model), bm25(&*again));
     assert_eq!(again.bm25, model.bm25);
     assert_eq!(again.bm25.average_length().to_bits(), model.bm25.average_length().to_bits());
     assert_eq!(again.words.vocabulary, model.words.vocabulary);
@@ -82,7 +80,7 @@ fn what_was_saved_is_loaded_bit_for_bit() {
 #[test]
 fn a_file_of_format_version_1_keeps_its_scores() {
     let (model, provenance) = load(Path::new(FIXTURE)).unwrap();
-    let model = bm25(&model);
+    let model = bm25(&*model);
     assert_eq!((provenance.version.as_str(), provenance.seed), ("0.1.0", Some(7)));
     assert_eq!(provenance.data["documents"], 3);
     let document = ["Running shoes", "light shoes for runners"];
@@ -94,14 +92,14 @@ fn a_file_of_format_version_1_keeps_its_scores() {
         assert!((found - expected).abs() <= 1e-12 * expected, "{query}: {found} {expected}");
     }
     let (fresh, _) = small();
-    assert_eq!(bm25(&fresh).bm25, model.bm25);
+    assert_eq!(bm25(&*fresh).bm25, model.bm25);
 }
 
 /// A later version may say more of where a model comes from.
 #[test]
 fn unknown_fields_of_provenance_are_ignored() {
     let (model, provenance) = small();
-    let later = with_header(&saved(&model, &provenance), r#"\"seed\":7"#, r#"\"seeb\":7"#);
+    let later = with_header(&saved(&*model, &provenance), r#"\"seed\":7"#, r#"\"seeb\":7"#);
     assert_eq!(loaded(&later).unwrap().1, Provenance { seed: None, ..provenance });
 }
 
@@ -109,7 +107,7 @@ fn unknown_fields_of_provenance_are_ignored() {
 #[test]
 fn the_bytes_are_those_of_the_fixture() {
     let (model, provenance) = small();
-    assert_eq!(saved(&model, &provenance), std::fs::read(FIXTURE).unwrap());
+    assert_eq!(saved(&*model, &provenance), std::fs::read(FIXTURE).unwrap());
 }
 
 #[test]
@@ -122,7 +120,7 @@ fn write_fixture() {
 #[test]
 fn every_truncation_and_every_flip_is_an_error() {
     let (model, provenance) = small();
-    let bytes = saved(&model, &provenance);
+    let bytes = saved(&*model, &provenance);
     for length in 0..bytes.len() {
         assert!(loaded(&bytes[..length]).is_err(), "cut to {length} bytes");
     }
@@ -142,7 +140,7 @@ fn every_truncation_and_every_flip_is_an_error() {
 #[test]
 fn refusals_say_why() {
     let (model, provenance) = small();
-    let bytes = saved(&model, &provenance);
+    let bytes = saved(&*model, &provenance);
     assert!(loaded(&with_header(&bytes, "bm25", "bm25")).is_ok());
     assert!(refusal(&bytes[..bytes.len() / 2]).contains("truncated"));
     assert!(refusal(b"").contains("truncated"));
@@ -173,10 +171,7 @@ fn a_model_that_contradicts_itself_is_not_saved() {
     let bm25 = Bm25::new(&Bm25Params::default(), 2, 1.0, vec![2]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
-    assert!(
-        save(&path, &MatchingModel::Bm25(Arc::new(TextBm25 { words, bm25 })), &Provenance::default())
-            .is_err()
-    );
+    assert!(save(&path, &TextBm25 { words, bm25 }, &Provenance::default()).is_err());
     assert!(!path.exists());
 }
 
@@ -192,9 +187,9 @@ proptest! {
         let fields = FieldWeights::new([("a \"quoted\" näme", weight)]).unwrap();
         let documents: Vec<[String; 1]> = texts.into_iter().map(|text| [text]).collect();
         let model = TextBm25::fit(&Bm25Params { k1, b }, &analyser, &fields, &documents).unwrap();
-        let bytes = saved(&MatchingModel::Bm25(Arc::new(model.clone())), &Provenance::default());
+        let bytes = saved(&model, &Provenance::default());
         let again = loaded(&bytes).unwrap().0;
-        let again = bm25(&again);
+        let again = bm25(&*again);
         prop_assert_eq!(&again.bm25, &model.bm25);
         for document in &documents {
             prop_assert_eq!(again.score(&query, document).to_bits(), model.score(&query, document).to_bits());

@@ -13,7 +13,6 @@
 //! | weights for a search engine's plugin | [`elasticsearch`] |
 
 pub mod boosted;
-pub mod columns;
 mod cross_validation;
 pub mod elasticsearch;
 mod importance;
@@ -43,7 +42,7 @@ pub use trained::TrainedRanker;
 pub use training::train_ranker;
 
 use self::online::StreamPosition;
-use crate::training::settings::params_from;
+use crate::settings::params_from;
 
 /// The parameters of a ranker, and so its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use super::boosted::{BoostedParams, Objective, train_boosted};
 use super::query_dependent::{QueryInput, train_query_dependent};
 use super::trained::TrainedRanker;
 use super::{RankerParams, train_ranker};
-use crate::training::settings::params_from;
+use crate::settings::params_from;
 
 /// The setting that names a scaling beside the parameters of a ranker.
 const SCALING: &str = "scaling";
@@ -151,7 +151,7 @@ fn scaling_of(value: &Value) -> Result<ScalingKind> {
     serde_json::from_value(value.clone()).map_err(|_| {
         Error::Params(format!(
             "scaling={}: scaling is one of none, z_score, min_max, query_z_score, query_min_max (default min_max)",
-            crate::training::settings::plain(value)
+            crate::settings::plain(value)
         ))
     })
 }

@@ -8,7 +8,8 @@ use matchrank_core::progress::{Progress, Silent};
 use super::Page;
 use crate::comparison::Comparison;
 use crate::dataset::Dataset;
-use crate::matching::{Explanation, MatchingModel, bind};
+use crate::models::{MatchingModel, bind};
+use crate::scoring::Explanation;
 use crate::model_file;
 use crate::validation::Ranked;
 
@@ -48,8 +49,8 @@ pub(super) fn explain(
         let first = chosen.iter().filter_map(|&i| Some((i, page.opened[i].top[number].first()?.0)));
         let first: Vec<(usize, usize)> =
             first.filter(|(_, document)| page.documents[*document].row != u32::MAX).collect();
-        let rows = wanted(&model, dataset, page, first.iter().map(|(_, document)| *document))?;
-        let matcher = bind(&model, dataset, rows.as_deref(), &Silent)?;
+        let rows = wanted(&*model, dataset, page, first.iter().map(|(_, document)| *document))?;
+        let matcher = bind(&*model, dataset, rows.as_deref(), &Silent)?;
         for (i, document) in first {
             let row = page.documents[document].row;
             let place = match &rows {
@@ -78,13 +79,13 @@ fn choose(page: &Page, most: usize) -> Vec<usize> {
 /// The rows that a model must be bound to. Combinations and stacks compare with all documents that were ranked; for
 /// the others the explained ones will do.
 fn wanted(
-    model: &MatchingModel,
+    model: &dyn MatchingModel,
     dataset: &Dataset,
     page: &Page,
     explained: impl Iterator<Item = usize>,
 ) -> Result<Option<Vec<u32>>> {
     let mut rows: Vec<u32> = explained.map(|document| page.documents[document].row).collect();
-    if matches!(model, MatchingModel::Combination(_) | MatchingModel::Stack(_)) {
+    if !model.parts().is_empty() {
         if page.comparison.split.ranked == Ranked::All {
             return Ok(None);
         }

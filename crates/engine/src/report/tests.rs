@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::{Explained, Opened, Page, Pairs, ShownDocument, html};
 use crate::comparison::{
-    BinFigures, Compared, Comparison, Curve, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
+    BinFigures, Compared, Comparison, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
 };
 use crate::dataset::{Split, Statistics};
 use crate::doctor::{Finding, Report, Severity};
-use crate::matching::{Explanation, Pair, Why};
+use crate::description::Curve;
+use crate::scoring::{Explanation, Pair, Why};
 use crate::validation::Ranked;
 
 const HOSTILE: &str = r#"</script><script>alert(1)</script><img src=x onerror=alert(2)>'"&amp;--><!--"#;

@@ -23,7 +23,7 @@ use crate::unwind::caught;
 /// [`Retriever`](super::Retriever) is made. Documents are numbered in the order they were given.
 pub struct Index {
     description: Description,
-    pub(super) segments: Vec<Segment>,
+    pub(crate) segments: Vec<Segment>,
     /// The folder, or a name for messages.
     name: String,
 }
@@ -39,18 +39,18 @@ struct Description {
 }
 
 /// A run of consecutive documents.
-pub(super) struct Segment {
+pub(crate) struct Segment {
     /// Number of its first document.
-    pub(super) first: u32,
-    pub(super) n_documents: u32,
+    pub(crate) first: u32,
+    pub(crate) n_documents: u32,
     /// Postings of each field.
-    pub(super) postings: Vec<Arc<InvertedIndexReader>>,
+    pub(crate) postings: Vec<Arc<InvertedIndexReader>>,
     /// Number of tokens by field and document.
-    pub(super) lengths: Vec<Vec<u32>>,
+    pub(crate) lengths: Vec<Vec<u32>>,
 }
 
 const FORMAT_VERSION: u32 = 1;
-pub(super) const DESCRIPTION: &str = "matchrank.json";
+pub(crate) const DESCRIPTION: &str = "matchrank.json";
 /// What tantivy may hold in memory before it writes a segment.
 const MEMORY: usize = 1 << 30;
 /// Documents analysed together by all threads.

@@ -1,9 +1,6 @@
-//! The best documents of a whole collection for a query, by BM25, exactly.
+//! Search indexes: postings of every field and exact lengths, in a folder or in memory.
 //!
-//! ```text
-//! documents -> Index (postings of every field, exact lengths; a folder or memory)
-//! Index + TextBm25 -> Retriever -> the k best of all documents
-//! ```
+//! A [`Retriever`](crate::models::bm25::Retriever) finds the best documents of an index by BM25.
 //!
 //! Postings are stored, compressed and mapped by tantivy, and scored here. Tantivy's own BM25 rounds the
 //! length of a document to one byte and has k1 and b built in; scores that serve as features, and that a
@@ -16,14 +13,9 @@
 mod index;
 mod of_dataset;
 mod postings;
-mod retriever;
-#[cfg(test)]
-mod tests;
 mod tokens;
-mod top_k;
 
 pub use index::Index;
+pub(crate) use index::Segment;
 pub use of_dataset::index_of;
-pub use retriever::Retriever;
-pub use top_k::Hit;
-pub(crate) use top_k::TopK;
+pub(crate) use postings::Postings;

@@ -3,24 +3,24 @@ use std::ops::Range;
 use tantivy::postings::BlockSegmentPostings;
 
 /// A position in the documents of one term in one field; moves forward only.
-pub(super) struct Postings {
+pub(crate) struct Postings {
     blocks: BlockSegmentPostings,
     /// Place in the current block.
     at: usize,
 }
 
 impl Postings {
-    pub(super) fn new(blocks: BlockSegmentPostings) -> Self {
+    pub(crate) fn new(blocks: BlockSegmentPostings) -> Self {
         Self { blocks, at: 0 }
     }
 
     /// The current document, or `None` past the last one.
-    pub(super) fn document(&self) -> Option<u32> {
+    pub(crate) fn document(&self) -> Option<u32> {
         self.blocks.docs().get(self.at).copied()
     }
 
     /// Moves to the first document that is not before `target`.
-    pub(super) fn seek(&mut self, target: u32) {
+    pub(crate) fn seek(&mut self, target: u32) {
         match self.blocks.docs().last() {
             None => {}
             Some(&last) if last < target => self.at = self.blocks.seek(target),
@@ -37,13 +37,13 @@ impl Postings {
     }
 
     /// The count of the term in `document`, which must not lie before the current one; 0 without it.
-    pub(super) fn count(&mut self, document: u32) -> u32 {
+    pub(crate) fn count(&mut self, document: u32) -> u32 {
         self.seek(document);
         if self.document() == Some(document) { self.blocks.freq(self.at) } else { 0 }
     }
 
     /// Calls `each(document, count)` for the documents of a range and moves past it.
-    pub(super) fn for_each_in(&mut self, range: &Range<u32>, mut each: impl FnMut(u32, u32)) {
+    pub(crate) fn for_each_in(&mut self, range: &Range<u32>, mut each: impl FnMut(u32, u32)) {
         self.seek(range.start);
         loop {
             let (documents, counts) = (self.blocks.docs(), self.blocks.freqs());

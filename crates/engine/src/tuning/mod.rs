@@ -6,7 +6,7 @@
 //! | random | the settings as they are, then combinations drawn at random |
 //! | halving | the same, with a share of the full effort first; the best third goes on with three times the effort, and the settings as they are always do |
 //!
-//! The effort is what training takes most of: dimensions, tuples, iterations ([`effort_of`]). Rankers of feature lists are
+//! The effort is what training takes most of: dimensions, tuples, iterations ([`MatchingKind::effort`]). Rankers of feature lists are
 //! tuned on validation lists in the same way ([`RankerTuner`]). Test judgments are never looked at. The same seed tries the same; a budget of time ends the sequence earlier or later.
 
 mod rankers;
@@ -31,10 +31,8 @@ use trace::Trace;
 pub use trace::Trial;
 
 use crate::dataset::Dataset;
-use crate::matching::{MatchingModel, bind};
-use crate::training::Recipe;
-use crate::training::preference::Chosen;
-use crate::training::settings::Settings;
+use crate::models::{MatchingKind, MatchingModel, Recipe, Training, bind};
+use crate::settings::Settings;
 use crate::validation::Validation;
 
 /// In successive halving one in so many goes on, with so many times the effort.
@@ -191,27 +189,13 @@ fn search(
     Ok(tuned)
 }
 
-/// The parameter by which the effort of a model grows, and the least value of it that makes sense.
-pub fn effort_of(kind: &str) -> Option<(&'static str, u64)> {
-    match kind {
-        "pls" | "lsi-dt" | "lsi-qd" | "rmls" => Some(("d", 10)),
-        "ssi" | "sparse-preference" => Some(("tuples", 10_000)),
-        "svdfeature" => Some(("iterations", 2)),
-        "bltm" => Some(("iterations", 5)),
-        _ => None,
-    }
-}
-
-/// The settings that a search starts from: what is `auto` of sparse preferences becomes a number that can vary.
-fn start(kind: &str, settings: &[(String, Value)]) -> Settings {
+/// The settings that a search starts from: `auto` becomes a number that can vary.
+fn start(kind: &MatchingKind, settings: &[(String, Value)]) -> Settings {
     let mut base = settings.to_vec();
-    if kind == "sparse-preference" {
-        let chosen = Chosen::default();
-        for (name, value) in [("margin", chosen.margin), ("c", chosen.c), ("lambda", chosen.lambda)] {
-            if !base.iter().any(|(other, value)| other == name && value.is_number()) {
-                base.retain(|(other, _)| other != name);
-                base.push((name.to_owned(), value.into()));
-            }
+    for (name, value) in (kind.search_start)() {
+        if !base.iter().any(|(other, value)| *other == name && value.is_number()) {
+            base.retain(|(other, _)| *other != name);
+            base.push((name, value));
         }
     }
     base
@@ -244,14 +228,17 @@ impl Tuner<'_> {
         progress: &dyn Progress,
     ) -> Result<(Recipe, Tuned)> {
         let Self { dataset, validation, seed, trace, replace, stop } = *self;
+        let kind = Recipe::new(kind, settings)?.kind();
         let base = start(kind, settings);
-        let full = Recipe::new(kind, &base)?;
+        let full = Recipe::new(kind.name, &base)?;
         full.validate()?;
-        check(&how.space, &full.params(), &|varied| Recipe::new(kind, &over(&base, varied)).map(|_| ()))?;
+        check(&how.space, &full.params(), &|varied| {
+            Recipe::new(kind.name, &over(&base, varied)).map(|_| ())
+        })?;
         let depends_on = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "dataset": dataset.manifest.content_hash,
-            "model": kind,
+            "model": kind.name,
             "params": full.params(),
             "measure": validation.measure().to_string(),
             "ranked": validation.ranked(),
@@ -264,9 +251,9 @@ impl Tuner<'_> {
         let tuned = search(how, seed, trace, stop, progress, &mut |varied, share| {
             let recipe = with_effort(kind, over(&base, varied), share)?;
             recipe.validate()?;
-            measure(&recipe.train(dataset, seed, &Silent)?, dataset, validation)
+            measure(&*recipe.train(&Training::new(dataset, seed, &Silent))?, dataset, validation)
         })?;
-        Ok((Recipe::new(kind, &tuned.settings(&base))?, tuned))
+        Ok((Recipe::new(kind.name, &tuned.settings(&base))?, tuned))
     }
 }
 
@@ -292,14 +279,14 @@ fn check(space: &Space, params: &Value, make: &dyn Fn(&Varied) -> Result<()>) ->
 }
 
 /// A model with a share of the effort that its settings ask for.
-fn with_effort(kind: &str, mut settings: Settings, share: f64) -> Result<Recipe> {
+fn with_effort(kind: &MatchingKind, mut settings: Settings, share: f64) -> Result<Recipe> {
     if share < 1.0
-        && let Some((name, least)) = effort_of(kind)
+        && let Some((name, least)) = kind.effort
     {
-        let params = Recipe::new(kind, &settings)?.params();
+        let params = Recipe::new(kind.name, &settings)?.params();
         lessen(&mut settings, name, least, share, &params);
     }
-    Recipe::new(kind, &settings)
+    Recipe::new(kind.name, &settings)
 }
 
 /// Sets a parameter to a share of its value, and not below `least`.
@@ -311,7 +298,7 @@ fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &
 }
 
 /// What a model is worth on the validation judgments.
-pub fn measure(model: &MatchingModel, dataset: &Dataset, validation: &Validation) -> Result<f64> {
+pub fn measure(model: &dyn MatchingModel, dataset: &Dataset, validation: &Validation) -> Result<f64> {
     let matcher = bind(model, dataset, validation.wanted(), &Silent)?;
     let mut scorer = matcher.begin(&validation.queries())?;
     validation.value(&mut *scorer)

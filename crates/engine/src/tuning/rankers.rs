@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::trace::Trace;
 use super::{Axis, Search, Space, Strategy, Tuned, check, lessen, over, search};
 use crate::rankers::{RankerRecipe, RankerTraining, RecipeParams, boosted};
-use crate::training::settings::Settings;
+use crate::settings::Settings;
 
 /// The parameter by which the effort of a ranker grows, and the least value of it that makes sense.
 fn effort_of(kind: &str) -> Option<(&'static str, u64)> {

@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::training::settings::Settings;
+use crate::settings::Settings;
 
 /// Points of a range in a grid.
 const GRID_POINTS: usize = 5;
@@ -134,53 +134,8 @@ impl Space {
         drawn
     }
 
-    /// What varies by default, and around which values, for a kind of [`Recipe`](crate::training::Recipe).
-    pub fn of_kind(kind: &str) -> Self {
-        let axes: &[(&str, &str)] = match kind {
-            "bm25" => &[("k1", "0.6,0.9,1.2,1.6,2,3"), ("b", "0.1,0.25,0.4,0.5,0.6,0.75,0.9,1")],
-            "random-walk" => &[("steps", "1,3,5,7,9"), ("self_transition", "0.1,0.5,0.9")],
-            "lsi-dt" => &[("d", "50,100,200,300,400"), ("tf", "log,binary"), ("idf", "smooth,bm25")],
-            "lsi-qd" => &[("d", "25,50,100,200,300,400")],
-            "pls" => &[
-                ("d", "100,200,300,400"),
-                ("weight_power", "0,0.25,0.5,0.75"),
-                ("click_weight", "0,0.5,1,2"),
-                ("idf", "smooth,bm25"),
-            ],
-            "rmls" => &[
-                ("beta", "0,0.3,0.5,0.7"),
-                ("gamma", "0,0.3,0.5"),
-                ("click_weight", "0,0.5,1,2,4"),
-                ("idf", "smooth,bm25"),
-            ],
-            "ssi" => &[
-                ("d", "50,100,200"),
-                ("margin", "0.1,0.2,0.5"),
-                ("judged", "0.2,0.5,1"),
-                ("click_weight", "0,0.5,1"),
-                ("idf", "smooth,bm25"),
-            ],
-            "svdfeature" => &[
-                ("d", "50,100,200"),
-                ("l2", "0.00001,0.0001,0.001"),
-                ("negatives", "1,3,10"),
-                ("click_weight", "0,0.5,1"),
-                ("target", "log,count"),
-            ],
-            "bltm" => &[
-                ("topics", "50,100,200"),
-                ("document", "0.1,0.2,0.4"),
-                ("topic", "0.05,0.1,0.2,0.4"),
-                ("beta", "0.001,0.01,0.1"),
-            ],
-            "sparse-preference" => &[
-                ("margin", "0.1,0.3,0.5,1"),
-                ("c", "0.5,1,2,4,8"),
-                ("lambda", "1e-7,3e-7,1e-6,3e-6,1e-5"),
-                ("idf", "smooth,bm25"),
-            ],
-            _ => &[],
-        };
+    /// The default search space of a kind of model.
+    pub fn of_axes(axes: &[(&str, &str)]) -> Self {
         let axis = |text: &str| Axis::parse(text).expect("defaults are valid");
         Self(axes.iter().map(|(name, values)| ((*name).to_owned(), axis(values))).collect())
     }

@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 
 use super::*;
+use crate::models::registry;
 
 fn how(strategy: Strategy, trials: usize) -> Search {
     let axis = |text: &str| Axis::parse(text).unwrap();
@@ -117,21 +118,21 @@ fn time_that_is_up_ends_the_search_after_one_trial() {
 
 #[test]
 fn every_default_space_fits_its_model() {
-    for kind in Recipe::KINDS {
-        let space = Space::of_kind(kind);
-        assert!(!space.0.is_empty(), "{kind}");
+    for kind in registry::trainable() {
+        let space = Space::of_axes(kind.space);
+        assert!(!space.0.is_empty(), "{}", kind.name);
         let base = start(kind, &[]);
-        let full = Recipe::new(kind, &base).unwrap();
-        check(&space, &full.params(), &|varied| Recipe::new(kind, &over(&base, varied)).map(|_| ())).unwrap();
+        let full = Recipe::new(kind.name, &base).unwrap();
+        check(&space, &full.params(), &|varied| Recipe::new(kind.name, &over(&base, varied)).map(|_| ())).unwrap();
         for settings in space.grid(5000) {
             let varied: Map<String, Value> = settings.into_iter().collect();
             for share in [1.0, 1.0 / 3.0, 1.0 / 9.0] {
                 with_effort(kind, over(&base, &varied), share).unwrap().validate().unwrap();
             }
         }
-        if let Some((name, _)) = effort_of(kind) {
+        if let Some((name, _)) = kind.effort {
             let less = with_effort(kind, base, 1.0 / 3.0).unwrap().params()[name].as_u64().unwrap();
-            assert!(less < full.params()[name].as_u64().unwrap(), "{kind} {name}");
+            assert!(less < full.params()[name].as_u64().unwrap(), "{} {name}", kind.name);
         }
     }
 }

@@ -9,7 +9,7 @@ use matchrank_core::progress::Silent;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::files;
 use matchrank_engine::ingest::{IngestParams, ingest};
-use matchrank_engine::matching::MatchingModel;
+use matchrank_engine::models::MatchingModel;
 use matchrank_engine::ranking::rank_collection;
 
 pub(crate) struct NfCorpus {
@@ -103,7 +103,7 @@ pub(crate) fn ingested() -> Option<Ingested> {
 
 impl Ingested {
     /// NDCG@10 of a model on the test queries, the whole collection ranked.
-    pub(crate) fn ndcg(&self, model: &MatchingModel) -> f64 {
+    pub(crate) fn ndcg(&self, model: &dyn MatchingModel) -> f64 {
         let rankings = rank_collection(model, &self.dataset, &self.test.queries, 100, &Silent).unwrap();
         let (measures, conventions) =
             (Measure::parse_list("ndcg@10").unwrap(), Conventions::of(Dialect::Matchrank));

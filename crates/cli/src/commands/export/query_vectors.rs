@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{bail, ensure};
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::ingest::{Named, read_queries};
-use matchrank_engine::matching::{LatentModel, MatchingModel};
+use matchrank_engine::models::find_part;
+use matchrank_engine::models::latent::LatentModel;
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
 
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
     let inputs = [&args.model].into_iter().chain(&args.queries).chain(&args.data);
     check_outputs(inputs, [&args.out])?;
     let (model, _) = model_file::load(&args.model)?;
-    let Some(latent) = latent(&model) else {
+    let Some(latent) = find_part::<LatentModel>(&*model) else {
         bail!(
             "{}: a {} model has no latent vectors; models of rmls, pls, lsi-dt and lsi-qd have",
             args.model.display(),
@@ -83,14 +84,4 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
         args.out.display()
     ));
     Ok(Outcome::Clean)
-}
-
-/// The latent model, or the first one in a combination or a stack.
-fn latent(model: &MatchingModel) -> Option<&LatentModel> {
-    match model {
-        MatchingModel::Latent(model) => Some(model),
-        MatchingModel::Combination(both) => latent(&both.first).or_else(|| latent(&both.second)),
-        MatchingModel::Stack(stack) => stack.parts.iter().find_map(|(_, part)| latent(part)),
-        _ => None,
-    }
 }

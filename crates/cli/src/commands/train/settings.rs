@@ -1,6 +1,6 @@
 //! `--set NAME=VALUE`: parameters by the names of their fields.
 
-use matchrank_engine::training::settings;
+use matchrank_engine::settings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

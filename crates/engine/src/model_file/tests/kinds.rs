@@ -10,11 +10,23 @@ use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
-use crate::matching::{
-    BltmIteration, BltmModel, BltmReport, Epoch, Inputs, LatentModel, PreferenceModel, PreferenceScorer,
-    Report, Scorer, Stack, StackRanker, StackTrial,
+use crate::models::bltm::{BltmIteration, BltmModel, BltmReport};
+use crate::models::combination::Combination;
+use crate::models::latent::{Epoch, Inputs, LatentKind, LatentModel, LatentReport};
+use crate::models::random_walk::WalkModel;
+use crate::models::sparse_preference::{
+    PreferenceModel, PreferenceReport, PreferenceScorer, PreferenceSettings,
 };
-use crate::training::preference::{PreferenceReport, PreferenceSettings, RuleCheck};
+use crate::models::stack::{Stack, StackRanker, StackTrial};
+use crate::models::{lsi_dt, lsi_qd, pls, rmls, ssi, svdfeature};
+use crate::preferences::RuleCheck;
+use crate::scoring::Scorer;
+
+/// Every kind of latent model.
+const LATENT: [LatentKind; 6] =
+    [rmls::LATENT, pls::LATENT, lsi_dt::LATENT, lsi_qd::LATENT, ssi::LATENT, svdfeature::LATENT];
+
+type Model = Arc<dyn MatchingModel>;
 
 fn source() -> Source {
     Source { content_hash: "0123456789abcdef".into(), n_queries: 2, n_documents: 3 }
@@ -30,12 +42,12 @@ fn features(click_weight: f64) -> Features {
     Features::new(&FeatureParams { click_weight, ..Default::default() }, words, source()).unwrap()
 }
 
-fn latent(kind: LatentKind) -> MatchingModel {
+fn latent(kind: LatentKind) -> LatentModel {
     let dense = |n: usize, shift: f32| {
         Factor::dense(2, (0..2 * n).map(|i| (i as f32 - shift) / 4.0).collect()).unwrap()
     };
-    let (inputs, model) = match kind {
-        LatentKind::Rmls => {
+    let (inputs, model) = match kind.name {
+        "rmls" => {
             let rows = |row: Vec<u32>| {
                 let rows = SparseRows {
                     offsets: vec![0, 1, 3],
@@ -49,23 +61,23 @@ fn latent(kind: LatentKind) -> MatchingModel {
                 Bilinear::new(rows(vec![0, 1, 1, none, 0, 1]), rows(vec![1, 0, none, 1, 0]), None).unwrap();
             (Inputs::Features(Box::new(features(1.0))), model)
         }
-        LatentKind::Pls => {
+        "pls" => {
             let model = Bilinear::new(dense(6, 3.0), dense(5, 1.0), Some(vec![1.0, 0.5])).unwrap();
             (Inputs::Features(Box::new(features(0.5))), model)
         }
-        LatentKind::LsiDt => {
+        "lsi-dt" => {
             let model = Bilinear::new(dense(3, 2.0), dense(3, 2.0), None).unwrap();
             (Inputs::Features(Box::new(features(0.0))), model)
         }
-        LatentKind::LsiQd => {
+        "lsi-qd" => {
             let model = Bilinear::new(dense(2, 1.0), dense(3, 4.0), Some(vec![2.0, 1.0])).unwrap();
             (Inputs::Rows(source()), model)
         }
-        LatentKind::Ssi => {
+        "ssi" => {
             let model = Bilinear::new(dense(3, 2.0), dense(3, 1.0), None).unwrap();
             (Inputs::Features(Box::new(features(0.0))), model.with_identity(3).unwrap())
         }
-        LatentKind::SvdFeature => {
+        "svdfeature" => {
             let biases = Biases {
                 global: 0.5,
                 x: (0..6).map(|u| u as f32 / 8.0).collect(),
@@ -74,20 +86,21 @@ fn latent(kind: LatentKind) -> MatchingModel {
             let model = Bilinear::new(dense(6, 3.0), dense(5, 1.0), None).unwrap();
             (Inputs::Features(Box::new(features(1.0))), model.with_biases(biases).unwrap())
         }
+        other => panic!("{other} has no example"),
     };
-    let mut report = Report { validation: Some(0.25), residual: Some(1e-5), ..Report::default() };
-    if kind == LatentKind::Ssi {
+    let mut report = LatentReport { validation: Some(0.25), residual: Some(1e-5), ..LatentReport::default() };
+    if kind == ssi::LATENT {
         let violations = Some(0.5);
         report.epochs =
             vec![Epoch { number: 1, loss: 0.75, violations, validation: Some(0.25), seconds: 0.0 }];
         report.best = Some(1);
         report.rules = Some(RuleCheck { n_pairs: 9, n_judged: 4, n_contradicted: 1, n_equal: 2 });
     }
-    MatchingModel::Latent(Box::new(LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }))
+    LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }
 }
 
 /// Three words; two tuples, and a refitting that has begun.
-fn preference() -> MatchingModel {
+fn preference() -> PreferenceModel {
     let average = true;
     let params = PreferenceParams {
         margin: 1.0,
@@ -103,23 +116,23 @@ fn preference() -> MatchingModel {
     learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
     learner.refit();
     learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
-    MatchingModel::Preference(Box::new(PreferenceModel {
+    PreferenceModel {
         settings: PreferenceSettings { average, shrink_every: 200, ..Default::default() },
         features: features(0.0),
         w: learner.matrix(),
         state: learner.state(),
         report: PreferenceReport { validation: Some(0.25), ..Default::default() },
-    }))
+    }
 }
 
 /// Two topics over three words.
-fn bltm() -> MatchingModel {
+fn bltm() -> BltmModel {
     let factor = |row: Vec<u32>, values: &[f32]| Factor::new(2, row, Rows::Dense(values.to_vec())).unwrap();
     let none = Factor::NONE;
     let queries = factor(vec![0, none, 1], &[0.25, 0.5, 0.75, 0.5]);
     let documents = factor(vec![0, 1, none], &[0.75, 0.125, 0.25, 0.875]);
     let iteration = BltmIteration { number: 1, log_likelihood: -0.5, validation: Some(0.25), seconds: 0.0 };
-    MatchingModel::Bltm(Box::new(BltmModel {
+    BltmModel {
         // All of them: other defaults must not change the file.
         params: BltmParams {
             topics: 2,
@@ -139,24 +152,29 @@ fn bltm() -> MatchingModel {
             iterations: vec![iteration],
             ..Default::default()
         },
-    }))
+    }
 }
 
-fn models() -> Vec<MatchingModel> {
-    let mut models: Vec<MatchingModel> = LatentKind::ALL.map(latent).into();
-    models.push(bltm());
-    models.push(MatchingModel::RandomWalk(WalkModel {
+fn models() -> Vec<Model> {
+    let mut models: Vec<Model> = LATENT.iter().map(|&kind| Arc::new(latent(kind)) as Model).collect();
+    models.push(Arc::new(bltm()));
+    models.push(Arc::new(WalkModel {
         params: RandomWalkParams { steps: 3, self_transition: 0.8 },
         content_hash: source().content_hash,
     }));
-    models.push(preference());
-    models.push(MatchingModel::Combination(Box::new(Combination {
+    models.push(Arc::new(preference()));
+    models.push(Arc::new(Combination {
         weight: 0.3,
         first: small().0,
-        second: latent(LatentKind::Rmls),
+        second: Arc::new(latent(rmls::LATENT)),
         curve: vec![(0.3, 0.5), (0.4, 0.25)],
         tuned_on: None,
-    })));
+    }));
+    models.push(Arc::new(stack()));
+    models
+}
+
+fn stack() -> Stack {
     let trial = |lambda, leaves, validation| StackTrial {
         ranker: "lambdamart".into(),
         lambda,
@@ -165,14 +183,13 @@ fn models() -> Vec<MatchingModel> {
         validation,
         measure: "ndcg@10".into(),
     };
-    models.push(MatchingModel::Stack(Box::new(Stack {
-        parts: vec![("words".into(), small().0), ("clicks".into(), latent(LatentKind::Rmls))],
+    Stack {
+        parts: vec![("words".into(), small().0), ("clicks".into(), Arc::new(latent(rmls::LATENT)))],
         ranker: StackRanker::Boosted(boosted::trees(4)),
         depth: 10,
         clicks: false,
         trials: vec![trial(Some(0.5), None, 0.25), trial(None, Some(4), 0.5)],
-    })));
-    models
+    }
 }
 
 fn fixture_of(kind: &str, version: u32) -> std::path::PathBuf {
@@ -189,7 +206,7 @@ fn fixture(kind: &str) -> std::path::PathBuf {
 #[ignore = "writes the fixtures; only for a new version of the format, under new names"]
 fn write_fixtures() {
     for model in models() {
-        save(&fixture(model.kind()), &model, &small().1).unwrap();
+        save(&fixture(model.kind()), &*model, &small().1).unwrap();
     }
 }
 
@@ -198,31 +215,27 @@ fn the_bytes_are_those_of_the_fixtures_before_and_after_loading() {
     for model in models() {
         let kind = model.kind();
         let expected = std::fs::read(fixture(kind)).unwrap();
-        assert_eq!(saved(&model, &small().1), expected, "{kind}");
+        assert_eq!(saved(&*model, &small().1), expected, "{kind}");
         let (again, provenance) = loaded(&expected).unwrap();
         assert_eq!(again.kind(), kind);
-        assert_eq!(saved(&again, &provenance), expected, "{kind}");
+        assert_eq!(saved(&*again, &provenance), expected, "{kind}");
     }
 }
 
 fn of_file(kind: LatentKind) -> LatentModel {
-    match load(&fixture(kind.name())).unwrap().0 {
-        MatchingModel::Latent(model) => {
-            assert_eq!((model.kind, model.report.validation), (kind, Some(0.25)));
-            *model
-        }
-        other => panic!("a {} model", other.kind()),
-    }
+    let model = load(&fixture(kind.name)).unwrap().0;
+    let model: &LatentModel = find_part(&*model).expect("a latent model");
+    assert_eq!((model.kind, model.report.validation), (kind, Some(0.25)));
+    model.clone()
 }
 
 /// W before learning is written in blocks, and after.
 #[test]
 fn earlier_files_of_sparse_preferences_have_the_same_w() {
-    let [earlier, now] =
-        [1, 2].map(|version| match load(&fixture_of("sparse-preference", version)).unwrap().0 {
-            MatchingModel::Preference(model) => model.w,
-            other => panic!("a {} model", other.kind()),
-        });
+    let [earlier, now] = [1, 2].map(|version| {
+        let model = load(&fixture_of("sparse-preference", version)).unwrap().0;
+        find_part::<PreferenceModel>(&*model).expect("sparse preferences").w.clone()
+    });
     assert_eq!(earlier.indices(), now.indices());
     assert!(earlier.nnz() > 2);
     for (a, b) in earlier.values().iter().zip(now.values()) {
@@ -234,9 +247,9 @@ fn earlier_files_of_sparse_preferences_have_the_same_w() {
 #[test]
 fn files_of_format_version_1_keep_their_scores() {
     let expected = [
-        (LatentKind::Rmls, 0.339_600_416_77),
-        (LatentKind::Pls, 1.231_436_885_39),
-        (LatentKind::LsiDt, -0.103_878_341_93),
+        (rmls::LATENT, 0.339_600_416_77),
+        (pls::LATENT, 1.231_436_885_39),
+        (lsi_dt::LATENT, -0.103_878_341_93),
     ];
     for (kind, expected) in expected {
         let LatentModel { inputs: Inputs::Features(features), model, .. } = of_file(kind) else { panic!() };
@@ -246,10 +259,8 @@ fn files_of_format_version_1_keep_their_scores() {
         let score = f64::from(model.score(x.row(), y.row()));
         assert!((score - expected).abs() <= 1e-6, "{kind:?}: {score} {expected}");
     }
-    let (MatchingModel::Preference(preference), _) = load(&fixture_of("sparse-preference", 1)).unwrap()
-    else {
-        panic!()
-    };
+    let preference = load(&fixture_of("sparse-preference", 1)).unwrap().0;
+    let preference: &PreferenceModel = find_part(&*preference).unwrap();
     let x = preference.features.query("sneakers for shoes", None);
     let documents = {
         let mut rows = CsrBuilder::new(3);
@@ -260,22 +271,24 @@ fn files_of_format_version_1_keep_their_scores() {
     PreferenceScorer::new(&preference.w, &[x], &documents).list(0, &[0], &mut score);
     assert!((f64::from(score[0]) - 0.126_635_588_746).abs() <= 1e-6, "{score:?}");
     assert_eq!((preference.state.clock.steps, preference.report.validation), (2, Some(0.25)));
-    let LatentModel { model, .. } = of_file(LatentKind::LsiQd);
+    let LatentModel { model, .. } = of_file(lsi_qd::LATENT);
     let one = |i| SparseRow::new(i, &[1.0]).unwrap();
     // 2 * 0.25 * 0 + 0.5 * 0.25
     assert_eq!(model.score(one(&[1]), one(&[2])), 0.125);
 
-    let (MatchingModel::RandomWalk(walk), _) = load(&fixture("random-walk")).unwrap() else { panic!() };
+    let walk = load(&fixture("random-walk")).unwrap().0;
+    let walk: &WalkModel = find_part(&*walk).unwrap();
     assert_eq!((walk.params.steps, walk.params.self_transition), (3, 0.8));
-    let (MatchingModel::Combination(both), _) = load(&fixture("combination")).unwrap() else { panic!() };
+    let both = load(&fixture("combination")).unwrap().0;
+    let both: &Combination = find_part(&*both).unwrap();
     assert_eq!((both.weight, both.curve.len(), both.second.kind()), (0.3, 2, "rmls"));
-    assert_eq!(bm25(&both.first).bm25, bm25(&small().0).bm25);
+    assert_eq!(bm25(&*both.first).bm25, bm25(&*small().0).bm25);
 }
 
 #[test]
 fn every_flip_is_an_error() {
     for model in models() {
-        let bytes = saved(&model, &small().1);
+        let bytes = saved(&*model, &small().1);
         let mut changed = bytes.clone();
         for at in 0..bytes.len() {
             changed[at] = bytes[at] ^ 0x20;
@@ -287,32 +300,33 @@ fn every_flip_is_an_error() {
 
 #[test]
 fn files_that_contradict_themselves_are_refused() {
-    let bytes = saved(&latent(LatentKind::Rmls), &small().1);
+    let bytes = saved(&latent(rmls::LATENT), &small().1);
     let refusal = |from: &str, to: &str| refusal(&with_header(&bytes, from, to));
     assert!(loaded(&with_header(&bytes, "rmls", "rmls")).is_ok());
     assert!(refusal(r#"\"n_queries\":2"#, r#"\"n_queries\":3"#).contains("5 document features"));
     assert!(refusal(r#""lx.values""#, r#""lx.Values""#).contains("lx.values"));
     assert!(refusal(r#"\"click_weight\":1.0"#, r#"\"click_weight\":-.5"#).contains("features"));
-    assert!(refusal(r#""kind":"rmls""#, r#""kind":"rmlz""#).contains("knows: bm25, rmls, pls"));
-    let MatchingModel::Latent(mut broken) = latent(LatentKind::Pls) else { panic!() };
+    assert!(refusal(r#""kind":"rmls""#, r#""kind":"rmlz""#).contains("does not know"));
+    let mut broken = latent(pls::LATENT);
     broken.inputs = Inputs::Rows(source());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
-    assert!(save(&path, &MatchingModel::Latent(broken), &Provenance::default()).is_err());
+    assert!(save(&path, &broken, &Provenance::default()).is_err());
 }
 
 #[test]
 fn a_stack_that_counts_clicks_says_so() {
-    let Some(MatchingModel::Stack(mut stack)) = models().pop() else { panic!("the last is a stack") };
+    let mut stack = stack();
     stack.clicks = true;
     stack.ranker = StackRanker::Boosted(boosted::trees(10));
-    let bytes = saved(&MatchingModel::Stack(stack.clone()), &small().1);
-    let (MatchingModel::Stack(again), _) = loaded(&bytes).unwrap() else { panic!("a stack") };
+    let bytes = saved(&stack, &small().1);
+    let again = loaded(&bytes).unwrap().0;
+    let again: &Stack = find_part(&*again).unwrap();
     assert!(again.clicks && again.ranker == stack.ranker);
     // Without the counts the ranker has too many features.
     let error = refusal(&with_header(&bytes, r#""clicks":"true""#, r#""clicks":"null""#));
     assert!(!error.is_empty());
     stack.clicks = false;
-    let error = refusal(&saved(&MatchingModel::Stack(stack), &small().1));
+    let error = refusal(&saved(&stack, &small().1));
     assert!(error.contains("10 features, where 4"), "{error}");
 }

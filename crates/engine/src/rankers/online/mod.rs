@@ -23,7 +23,7 @@ use self::position::Consumed;
 pub use self::position::StreamPosition;
 use super::{RankerModel, RankerParams};
 use crate::files;
-use crate::ingest::tally::Tally;
+use crate::tally::Tally;
 use crate::lines::{Arrival, Lines};
 
 /// A scaled feature beyond this would outweigh everything that was learned.

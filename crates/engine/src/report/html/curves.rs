@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::numbers::{measure, short};
-use crate::comparison::Curve;
+use crate::description::Curve;
 use crate::report::Page;
 
 /// Points that a curve is drawn with, at most.

@@ -10,7 +10,7 @@ use self::heat::heat_map;
 use self::strips::{Strip, strips};
 use super::numbers::{grade, listed, short};
 use super::script::shown_query;
-use crate::matching::{Explanation, Why};
+use crate::scoring::{Explanation, Why};
 use crate::report::shown::shortened;
 use crate::report::{Explained, Page};
 

@@ -3,7 +3,7 @@
 use foldhash::HashMap;
 use maud::{Markup, html};
 
-use crate::matching::Pair;
+use crate::scoring::Pair;
 use crate::report::html::numbers::{fixed, short};
 use crate::report::shown::shortened;
 

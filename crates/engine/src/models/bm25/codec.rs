@@ -1,0 +1,33 @@
+//! BM25 over text as arrays and metadata.
+
+use matchrank_core::matching::Bm25;
+use matchrank_core::{Error, Result};
+
+use super::TextBm25;
+use crate::container::{Reader, Writer, words};
+
+pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a TextBm25) -> Result<()> {
+    let TextBm25 { words, bm25 } = model;
+    if bm25.document_frequencies() != words.vocabulary.document_frequencies() {
+        return Err(Error::Params("the document frequencies of BM25 are not those of its vocabulary".into()));
+    }
+    file.put_json("params", bm25.params())?;
+    file.put_number("average_length", bm25.average_length());
+    words::put(file, words)
+}
+
+pub(super) fn get(file: &Reader<'_>) -> Result<TextBm25> {
+    let words = words::get(file)?;
+    let frequencies = words.vocabulary.document_frequencies();
+    if let Some(id) = frequencies.iter().position(|&df| df == 0) {
+        let term = words.vocabulary.term(id as u32);
+        return Err(Error::Params(format!("the term {term:?} is in no document")));
+    }
+    let bm25 = Bm25::new(
+        &file.json("params")?,
+        file.number("n_documents")?,
+        file.number("average_length")?,
+        frequencies.to_vec(),
+    )?;
+    Ok(TextBm25 { words, bm25 })
+}

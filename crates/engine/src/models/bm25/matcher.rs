@@ -1,0 +1,153 @@
+//! BM25 bound to documents: an index finds the best of a collection, stored counts score given ones.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use foldhash::HashMap;
+use matchrank_core::Result;
+use matchrank_core::matching::{Csr, CsrBuilder};
+use matchrank_core::progress::Progress;
+use rayon::prelude::*;
+
+use super::{Retriever, TextBm25};
+use crate::models::Documents;
+use crate::retrieval::index_of;
+use crate::scoring::{Explanation, Hit, Matcher, Scorer, Why};
+use crate::text::Bag;
+
+pub(super) struct Bm25Matcher<'a> {
+    model: &'a TextBm25,
+    documents: Documents<'a>,
+    /// Counts of all documents, read when they are first asked for: the index does without.
+    counts: OnceLock<Counts>,
+}
+
+struct Counts {
+    rows: Csr,
+    lengths: Vec<f32>,
+}
+
+impl<'a> Bm25Matcher<'a> {
+    pub(super) fn new(model: &'a TextBm25, documents: Documents<'a>) -> Result<Self> {
+        documents.dataset.places_of(&model.words.fields)?;
+        Ok(Self { model, documents, counts: OnceLock::new() })
+    }
+
+    fn counts(&self) -> Result<&Counts> {
+        if self.counts.get().is_none() {
+            let words = &self.model.words;
+            let mut rows = CsrBuilder::new(words.vocabulary.len());
+            let mut lengths = Vec::with_capacity(self.documents.len() as usize);
+            self.documents.dataset.map_documents(
+                &words.fields,
+                self.documents.wanted,
+                |_, texts| words.document(texts),
+                |bag: Bag| {
+                    rows.push_row(bag.row());
+                    lengths.push(bag.length);
+                },
+            )?;
+            let counts = Counts { rows: rows.finish()?, lengths };
+            self.counts.set(counts).unwrap_or_else(|_| unreachable!("begin is called by one thread"));
+        }
+        Ok(self.counts.get().expect("it was just set"))
+    }
+}
+
+impl Matcher for Bm25Matcher<'_> {
+    fn n_documents(&self) -> u32 {
+        self.documents.len()
+    }
+
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
+        let counts = self.counts()?;
+        let bags: Vec<Bag> = queries.par_iter().map(|query| self.model.words.query(query)).collect();
+        let mut by_term: HashMap<u32, Vec<(u32, f64)>> = HashMap::default();
+        for (query, bag) in (0..).zip(&bags) {
+            for (term, count) in bag.row().iter() {
+                let weight = f64::from(count) * self.model.bm25.idf(term);
+                by_term.entry(term).or_default().push((query, weight));
+            }
+        }
+        Ok(Box::new(Bm25Scorer { model: &self.model, counts, bags, by_term }))
+    }
+
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
+        let counts = self.counts()?;
+        let bag = self.model.words.query(query);
+        let (row, length) = (counts.rows.row(document as usize), counts.lengths[document as usize]);
+        let terms = self.model.explain_rows(bag.row(), row, length);
+        let score = (!terms.is_empty()).then(|| self.model.bm25.score(bag.row(), row, length) as f32);
+        Ok(Explanation { score, why: Why::Terms { terms } })
+    }
+
+    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+        if self.documents.wanted.is_some() {
+            return crate::scoring::sweep_top(self, queries, k, progress);
+        }
+        let index = index_of(self.documents.dataset, &self.model.words.analyser, progress)?;
+        let retriever = Retriever::new(Arc::new(index), self.model)?;
+        progress.begin("ranking", Some(queries.len() as u64), "queries");
+        queries
+            .par_iter()
+            .map(|query| {
+                let hits = retriever.search(query, k);
+                progress.advance(1);
+                hits
+            })
+            .collect()
+    }
+}
+
+struct Bm25Scorer<'a> {
+    model: &'a TextBm25,
+    counts: &'a Counts,
+    bags: Vec<Bag>,
+    /// The queries with a term, and the weight of the term in each.
+    by_term: HashMap<u32, Vec<(u32, f64)>>,
+}
+
+impl Scorer for Bm25Scorer<'_> {
+    fn n_queries(&self) -> usize {
+        self.bags.len()
+    }
+
+    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
+        let query = self.bags[query].row();
+        for (score, &document) in scores.iter_mut().zip(documents) {
+            let document = document as usize;
+            let row = self.counts.rows.row(document);
+            let sum = self.model.bm25.score(query, row, self.counts.lengths[document]) as f32;
+            // Every shared term adds something.
+            *score = if sum > 0.0 { sum } else { f32::NAN };
+        }
+    }
+
+    /// Documents meet all queries at once: each of their terms is looked up among the terms of the
+    /// queries. Sums are in the order of the terms, as in `list`.
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
+        scores.fill(f32::NAN);
+        let bm25 = &self.model.bm25;
+        let mut sums = vec![0f64; self.bags.len()];
+        let mut met: Vec<u32> = Vec::new();
+        let n = documents.len();
+        for (place, document) in documents.enumerate() {
+            let norm = bm25.length_norm(self.counts.lengths[document as usize]);
+            for (term, count) in self.counts.rows.row(document as usize).iter() {
+                let Some(queries) = self.by_term.get(&term) else { continue };
+                let saturation = bm25.saturation(count, norm);
+                for &(query, weight) in queries {
+                    let sum = &mut sums[query as usize];
+                    if *sum == 0.0 {
+                        met.push(query);
+                    }
+                    *sum += weight * saturation;
+                }
+            }
+            for query in met.drain(..) {
+                let query = query as usize;
+                scores[query * n + place] = std::mem::take(&mut sums[query]) as f32;
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use matchrank_core::Result;
+
+use super::memory::Sizes;
+use super::recipe::Trainer;
+use super::MatchingModel;
+use crate::container::Reader;
+use crate::settings::{Parameter, Settings};
+
+/// Describes a kind of model: one constant in the folder of the model, one line in the [table](super::registry).
+pub struct MatchingKind {
+    /// Name in files, in plans and on the command line.
+    pub name: &'static str,
+    /// Other names that plans take.
+    pub aliases: &'static [&'static str],
+    /// One line for people who look for a model.
+    pub summary: &'static str,
+    /// A paragraph on how it works and when to use it; may be empty.
+    pub help: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Parameters of its features.
+    pub feature_parameters: &'static [Parameter],
+    /// Whether the seed changes what is learned.
+    pub is_seeded: bool,
+    /// Whether training can start from a former model.
+    pub takes_start: bool,
+    /// Parameters that are tuned by default, each with its values.
+    pub space: &'static [(&'static str, &'static str)],
+    /// The parameter by which the effort of training grows, and its least sensible value.
+    pub effort: Option<(&'static str, u64)>,
+    /// Values that a search starts from in place of `auto`.
+    pub search_start: fn() -> Settings,
+    /// Makes a trainer from settings; `None` for models that are made of other models.
+    pub(crate) trainer: Option<fn(&Settings) -> Result<Arc<dyn Trainer>>>,
+    /// Reads the model from a file.
+    pub(crate) open: fn(&Reader<'_>) -> Result<Arc<dyn MatchingModel>>,
+    /// Bytes that training with default parameters takes at its peak.
+    pub(crate) memory: Option<fn(&Sizes) -> f64>,
+}
+
+impl MatchingKind {
+    /// Defaults for the fields that most kinds leave alone.
+    pub(crate) const fn new(
+        name: &'static str,
+        summary: &'static str,
+        open: fn(&Reader<'_>) -> Result<Arc<dyn MatchingModel>>,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            summary,
+            help: "",
+            parameters: &[],
+            feature_parameters: &[],
+            is_seeded: true,
+            takes_start: false,
+            space: &[],
+            effort: None,
+            search_start: Settings::new,
+            trainer: None,
+            open,
+            memory: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for MatchingKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}

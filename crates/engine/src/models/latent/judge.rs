@@ -1,0 +1,45 @@
+use matchrank_core::Result;
+use matchrank_core::matching::{Csr, CsrBuilder, Mapping};
+use matchrank_core::progress::Progress;
+
+use crate::dataset::{Clicks, Dataset};
+use crate::features::FeatureRow;
+use super::{Inputs, LatentScorer};
+use crate::validation::Validation;
+
+/// Measures bilinear models while they are trained; features of queries are made once.
+pub(in crate::models) struct Judge {
+    validation: Option<(Validation, Vec<FeatureRow>)>,
+}
+
+impl Judge {
+    pub(in crate::models) fn new(
+        inputs: &Inputs,
+        dataset: &Dataset,
+        clicks: Option<&Clicks>,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let validation = Validation::of(dataset, seed, progress)?.map(|validation| {
+            let rows = validation.queries().iter().map(|query| inputs.query(query, clicks)).collect();
+            (validation, rows)
+        });
+        Ok(Self { validation })
+    }
+
+    /// Whether there is anything to measure on.
+    pub(in crate::models) fn can_measure(&self) -> bool {
+        self.validation.is_some()
+    }
+
+    /// NDCG@10 of a model on the validation judgments; `y` has the features of all documents.
+    pub(in crate::models) fn ndcg(&self, model: &dyn Mapping, y: &Csr) -> Result<Option<f64>> {
+        let Some((validation, rows)) = &self.validation else { return Ok(None) };
+        let Some(wanted) = validation.wanted() else {
+            return validation.value(&mut LatentScorer::new(model, rows, y)).map(Some);
+        };
+        let mut some = CsrBuilder::new(y.n_columns());
+        wanted.iter().for_each(|&document| some.push_row(y.row(document as usize)));
+        validation.value(&mut LatentScorer::new(model, rows, &some.finish()?)).map(Some)
+    }
+}

@@ -1,0 +1,254 @@
+//! Bilinear models bound to documents.
+//!
+//! The images of the documents are not kept: at five million documents and a thousand dimensions they
+//! would take 20 GB, and mapping a block of sparse rows costs little beside its products with 256 queries.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Arc;
+
+use matchrank_core::Result;
+use matchrank_core::matching::{Csr, Factor, Mapping, SparseRow, dot, dots};
+use matchrank_core::progress::Progress;
+use rayon::prelude::*;
+
+use super::{Inputs, LatentModel, Named};
+use crate::dataset::Clicks;
+use crate::features::{FeatureRow, document_rows};
+use crate::models::Documents;
+use crate::models::sparse_preference::PreferenceScorer;
+use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
+
+/// Features of each side that an explanation looks at, the strongest ones.
+const EXPLAINED: usize = 512;
+
+/// In the place of a feature, beside one that adds something by itself.
+const ANY: &str = "(any)";
+
+pub(super) struct LatentMatcher<'a> {
+    model: &'a LatentModel,
+    documents: Documents<'a>,
+    clicks: Option<Arc<Clicks>>,
+    /// Features of the documents.
+    y: Csr,
+}
+
+impl<'a> LatentMatcher<'a> {
+    pub(super) fn new(
+        model: &'a LatentModel,
+        documents: Documents<'a>,
+        clicks: Option<Arc<Clicks>>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let y = match &model.inputs {
+            Inputs::Features(features) => {
+                document_rows(features, documents.dataset, clicks.as_deref(), documents.wanted, progress)?
+            }
+            Inputs::Rows(source) => {
+                let rows = (0..documents.len()).map(|document| documents.row(document));
+                Inputs::identity(source.n_documents as usize, rows)?
+            }
+        };
+        Ok(Self { model, documents, clicks, y })
+    }
+
+    fn names<'n>(&self, features: impl Iterator<Item = Named<'n>>) -> Result<Vec<String>> {
+        let features: Vec<Named<'n>> = features.collect();
+        let dataset = self.documents.dataset;
+        let rows = |of: fn(&Named<'_>) -> Option<u32>| features.iter().filter_map(of).collect::<Vec<u32>>();
+        let queries = dataset.query_texts_of(&rows(|feature| match feature {
+            Named::Query(row) => Some(*row),
+            _ => None,
+        }))?;
+        let documents = dataset.document_ids_of(&rows(|feature| match feature {
+            Named::Document(row) => Some(*row),
+            _ => None,
+        }))?;
+        Ok(features
+            .iter()
+            .map(|feature| match feature {
+                Named::Word(word) => (*word).to_owned(),
+                Named::Query(row) => format!("query:{}", queries[row]),
+                Named::Document(row) => format!("document:{}", documents[row]),
+                Named::Any => ANY.to_owned(),
+            })
+            .collect())
+    }
+}
+
+impl Matcher for LatentMatcher<'_> {
+    fn n_documents(&self) -> u32 {
+        self.documents.len()
+    }
+
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
+        let clicks = self.clicks.as_deref();
+        let rows: Vec<FeatureRow> =
+            queries.par_iter().map(|query| self.model.inputs.query(query, clicks)).collect();
+        Ok(Box::new(LatentScorer::new(&self.model.model, &rows, &self.y)))
+    }
+
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
+        let model = &self.model.model;
+        let x = self.model.inputs.query(query, self.clicks.as_deref());
+        let scorer = LatentScorer::new(model, std::slice::from_ref(&x), &self.y);
+        let mut score = [0.0];
+        scorer.list(0, &[document], &mut score);
+        let y = self.y.row(document as usize);
+        let (strong_x, strong_y) = (
+            strongest(x.row(), model.lx(), &model.map_document(y), model.weights()),
+            strongest(y, model.ly(), &model.map_query(x.row()), None),
+        );
+        let pairs = model.explain(strong_x.row(), strong_y.row());
+        let listed: f64 = pairs.iter().map(|pair| f64::from(pair.score)).sum();
+        let all = (strong_x.indices.len(), strong_y.indices.len()) == (x.indices.len(), y.indices().len());
+        let others = if all { 0.0 } else { f64::from(score[0]) - listed };
+        let inputs = &self.model.inputs;
+        let queries = self.names(pairs.iter().map(|pair| inputs.query_feature(pair.u)))?;
+        let documents = self.names(pairs.iter().map(|pair| inputs.document_feature(pair.v)))?;
+        let pairs = pairs
+            .iter()
+            .zip(queries.into_iter().zip(documents))
+            .map(|(pair, (query_feature, document_feature))| Pair {
+                query_feature,
+                document_feature,
+                x: pair.x,
+                affinity: pair.affinity,
+                y: pair.y,
+                score: pair.score,
+            })
+            .collect();
+        let score = Some(score[0]).filter(|score| !score.is_nan());
+        Ok(Explanation { score, why: Why::Pairs { pairs, others } })
+    }
+}
+
+/// The features of a row that add most to its product with the image of the other side.
+fn strongest(row: SparseRow<'_>, factor: &Factor, other: &[f32], weights: Option<&[f32]>) -> FeatureRow {
+    let mut other = other.to_vec();
+    if let Some(weights) = weights {
+        other.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
+    }
+    let mut entries: Vec<(u32, f32)> = row.iter().collect();
+    if entries.len() > EXPLAINED {
+        let mut image = vec![0.0; factor.d()];
+        let mut part = |(u, value): (u32, f32)| {
+            image.fill(0.0);
+            factor.add(u, value, &mut image);
+            dot(&image, &other).abs()
+        };
+        let mut parts: Vec<(f32, (u32, f32))> = entries.iter().map(|&entry| (part(entry), entry)).collect();
+        parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.0.cmp(&b.1.0)));
+        entries = parts[..EXPLAINED].iter().map(|(_, entry)| *entry).collect();
+        entries.sort_by_key(|(u, _)| *u);
+    }
+    let (indices, values) = entries.into_iter().unzip();
+    FeatureRow { indices, values }
+}
+
+/// Scores documents by their features for queries that have been mapped.
+pub struct LatentScorer<'a> {
+    model: &'a dyn Mapping,
+    y: &'a Csr,
+    /// d numbers for each query.
+    images: Vec<f32>,
+    /// Whether the model knows anything of a query.
+    known: Vec<bool>,
+    /// q' I d, where the model has an identity.
+    identity: Option<PreferenceScorer<'a>>,
+    /// What the query alone adds to its scores, where the model has biases.
+    biases: Option<Vec<f32>>,
+}
+
+thread_local! {
+    static IMAGES: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+    static SHARED: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+}
+
+impl<'a> LatentScorer<'a> {
+    /// Maps queries, to score the documents whose features are the rows of `y`.
+    pub fn new(model: &'a dyn Mapping, queries: &[FeatureRow], y: &'a Csr) -> Self {
+        let mut images = vec![0.0; queries.len() * model.d()];
+        let mapped = images.par_chunks_exact_mut(model.d()).zip(queries);
+        let shared = |query: &FeatureRow| query.indices.iter().any(|&u| (u as usize) < model.identity());
+        let known = mapped
+            .map(|(image, query)| {
+                model.map_query_into(query.row(), image);
+                image.iter().any(|&value| value != 0.0) || shared(query)
+            })
+            .collect();
+        let identity = (model.identity() > 0).then(|| PreferenceScorer::shared(model.identity(), queries, y));
+        let biases = model.biases().map(|biases| queries.iter().map(|x| biases.of_query(x.row())).collect());
+        Self { model, y, images, known, identity, biases }
+    }
+
+    fn image(&self, query: usize) -> &[f32] {
+        &self.images[query * self.model.d()..][..self.model.d()]
+    }
+
+    /// What a document alone adds to its scores.
+    fn bias(&self, document: u32) -> f32 {
+        self.model.biases().map_or(0.0, |biases| biases.of_document(self.y.row(document as usize)))
+    }
+
+    /// Adds q' I d of the block to its scores.
+    fn add_identity(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let Some(identity) = &self.identity else { return };
+        let mut shared = SHARED.take();
+        shared.resize(scores.len(), 0.0);
+        identity.block(documents, &mut shared);
+        // A query without a word in common has no score there, which adds nothing here.
+        let parts = scores.iter_mut().zip(&shared).filter(|(_, shared)| !shared.is_nan());
+        parts.for_each(|(score, shared)| *score += shared);
+        SHARED.set(shared);
+    }
+
+    /// Adds the biases of queries and documents of the block to its scores.
+    fn add_biases(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let Some(biases) = &self.biases else { return };
+        let of_documents: Vec<f32> = documents.map(|document| self.bias(document)).collect();
+        for (row, bias) in scores.chunks_exact_mut(of_documents.len()).zip(biases) {
+            row.iter_mut().zip(&of_documents).for_each(|(score, own)| *score += bias + own);
+        }
+    }
+}
+
+impl Scorer for LatentScorer<'_> {
+    fn n_queries(&self) -> usize {
+        self.known.len()
+    }
+
+    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
+        if !self.known[query] {
+            return scores.fill(f32::NAN);
+        }
+        match &self.identity {
+            Some(identity) => identity.list(query, documents, scores),
+            None => scores.fill(0.0),
+        }
+        let own = self.biases.as_ref().map_or(0.0, |biases| biases[query]);
+        let query = self.image(query);
+        let mut image = vec![0.0; self.model.d()];
+        for (score, &document) in scores.iter_mut().zip(documents) {
+            self.model.map_document_into(self.y.row(document as usize), &mut image);
+            let shared = if score.is_nan() { 0.0 } else { *score };
+            *score = dot(query, &image) + shared + (own + self.bias(document));
+        }
+    }
+
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let (d, n) = (self.model.d(), documents.len());
+        let mut images = IMAGES.take();
+        images.resize(n * d, 0.0);
+        for (image, document) in images.chunks_exact_mut(d).zip(documents.clone()) {
+            self.model.map_document_into(self.y.row(document as usize), image);
+        }
+        dots(d, &self.images, &images, scores);
+        self.add_identity(documents.clone(), scores);
+        self.add_biases(documents, scores);
+        for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {
+            row.fill(f32::NAN);
+        }
+        IMAGES.set(images);
+    }
+}

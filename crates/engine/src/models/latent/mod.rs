@@ -1,0 +1,278 @@
+//! Latent models f(x, y) = x' L_x L_y' y over text, and the code that all six kinds of them share.
+//!
+//! A [`LatentModel`] is a bilinear model of core together with the words and clicks that its features stand for. The
+//! folders `lsi_dt`, `lsi_qd`, `pls`, `rmls`, `ssi` and `svdfeature` train it.
+
+mod codec;
+mod describe;
+mod epochs;
+mod inspect;
+mod judge;
+mod matcher;
+mod related;
+mod report;
+mod summary;
+
+use std::fmt;
+use std::sync::Arc;
+
+use matchrank_core::bounds::{Bound, RmlsFamily, Sample};
+use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, PairContribution};
+use matchrank_core::{Error, Result};
+use serde_json::Value;
+
+pub(crate) use codec::{factor, put_factor};
+pub(super) use epochs::{Learned, Learns, keep_best};
+pub use inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
+pub(super) use judge::Judge;
+pub use matcher::LatentScorer;
+pub(super) use related::unknown;
+pub use report::{Epoch, IterationRow, LatentReport};
+pub use summary::rule_check;
+
+use super::recipe::chosen;
+use super::{Binding, MatchingModel, Related, RelatedQuery};
+use crate::container::{Reader, Writer};
+use crate::dataset::{Clicks, Dataset};
+use crate::description::{Curve, Description};
+use crate::features::{Feature, FeatureRow, Features, Source};
+use crate::scoring::Matcher;
+use crate::settings::{Parameter, Settings};
+
+pub(super) const TOLERANCE: Parameter = Parameter::new(
+    "tolerance",
+    "0.001",
+    "residual, relative to the largest singular value, at which to stop",
+);
+pub(super) const MAX_STEPS: Parameter =
+    Parameter::new("max_steps", "300", "products with the matrix at most");
+pub(super) const RATE: Parameter = Parameter::new("rate", "0.02", "length of the first step of a row");
+pub(super) const SPREAD: Parameter =
+    Parameter::new("spread", "0.05", "rows start at random between this and its negative");
+/// Parameters of both kinds of LSI.
+pub(super) const LSI_PARAMETERS: &[Parameter] =
+    &[Parameter::new("d", "100", "latent dimensions"), TOLERANCE, MAX_STEPS];
+
+/// What distinguishes the kinds of latent models; a constant in the folder of each.
+#[derive(Clone, Copy)]
+pub struct LatentKind {
+    /// Name in files and on the command line.
+    pub name: &'static str,
+    /// Whether its features are words and clicks, and not the rows of one dataset.
+    pub(crate) knows_words: bool,
+    /// Whether its rows tend to collapse into one direction.
+    pub(crate) may_collapse: bool,
+    /// The bound of the papers on its generalisation, with the number of the theorem.
+    pub(crate) bound: Option<fn(&Sample, &RmlsFamily) -> Result<(u8, Bound)>>,
+}
+
+impl LatentKind {
+    /// A kind with words and clicks as features.
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self { name, knows_words: true, may_collapse: false, bound: None }
+    }
+}
+
+impl PartialEq for LatentKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for LatentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What the features of a bilinear model stand for.
+#[derive(Debug, Clone)]
+pub enum Inputs {
+    /// Words and clicks.
+    Features(Box<Features>),
+    /// The queries and documents of one dataset, known by their rows alone.
+    Rows(Source),
+}
+
+impl Inputs {
+    /// The dataset the model was trained on.
+    pub fn source(&self) -> &Source {
+        match self {
+            Self::Features(features) => features.source(),
+            Self::Rows(source) => source,
+        }
+    }
+
+    /// Number of query features and of document features.
+    pub fn dimensions(&self) -> (usize, usize) {
+        match self {
+            Self::Features(features) => (features.d_x(), features.d_y()),
+            Self::Rows(source) => (source.n_queries as usize, source.n_documents as usize),
+        }
+    }
+
+    /// Y of a model that knows documents by their rows: a feature for each.
+    pub(crate) fn identity(n_columns: usize, rows: impl Iterator<Item = u32>) -> Result<Csr> {
+        let mut identity = CsrBuilder::new(n_columns);
+        for row in rows {
+            identity.push(row, 1.0);
+            identity.end_row();
+        }
+        identity.finish()
+    }
+
+    /// x: a query by its text, with its clicks where they are known.
+    pub fn query(&self, text: &str, clicks: Option<&Clicks>) -> FeatureRow {
+        let row = clicks.and_then(|clicks| Some((clicks, clicks.row_of(text)?)));
+        match self {
+            Self::Features(features) => features.query(text, row.map(|(clicks, row)| clicks.of_query(row))),
+            Self::Rows(_) => match row {
+                Some((_, row)) => FeatureRow { indices: vec![row], values: vec![1.0] },
+                None => FeatureRow::default(),
+            },
+        }
+    }
+
+    /// What a query feature stands for: a word, or a row of the dataset.
+    fn query_feature(&self, u: u32) -> Named<'_> {
+        match self {
+            _ if u == PairContribution::ANY => Named::Any,
+            Self::Features(features) => match features.feature(u) {
+                Feature::Word(word) => Named::Word(word),
+                Feature::Row(document) => Named::Document(document),
+            },
+            Self::Rows(_) => Named::Query(u),
+        }
+    }
+
+    /// What a document feature stands for.
+    fn document_feature(&self, v: u32) -> Named<'_> {
+        match self {
+            _ if v == PairContribution::ANY => Named::Any,
+            Self::Features(features) => match features.feature(v) {
+                Feature::Word(word) => Named::Word(word),
+                Feature::Row(query) => Named::Query(query),
+            },
+            Self::Rows(_) => Named::Document(v),
+        }
+    }
+}
+
+/// A feature as a person may call it.
+enum Named<'a> {
+    Word(&'a str),
+    Query(u32),
+    Document(u32),
+    /// None: what the other feature adds, whatever it meets.
+    Any,
+}
+
+/// A bilinear model over text.
+#[derive(Debug, Clone)]
+pub struct LatentModel {
+    /// How it was found.
+    pub kind: LatentKind,
+    /// Parameters of its training.
+    pub params: Value,
+    /// What its features stand for.
+    pub inputs: Inputs,
+    /// How features become scores.
+    pub model: Bilinear,
+    /// What its training reported.
+    pub report: LatentReport,
+}
+
+impl LatentModel {
+    /// Checks that the model has a row for every feature.
+    pub fn validate(&self) -> Result<()> {
+        let (d_x, d_y) = self.inputs.dimensions();
+        let found = (self.model.lx().n_features(), self.model.ly().n_features());
+        if found != (d_x, d_y) {
+            return Err(Error::Shape(format!(
+                "the model maps {} query features and {} document features, and there are {d_x} and {d_y}",
+                found.0, found.1
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Parameters as files keep them.
+pub(super) fn plain<T: serde::Serialize>(params: &T) -> Value {
+    serde_json::to_value(params).expect("parameters are plain data")
+}
+
+/// Reads a latent model of a kind.
+pub(super) fn open(file: &Reader<'_>, kind: LatentKind) -> Result<Arc<dyn MatchingModel>> {
+    Ok(Arc::new(codec::get(file, kind)?))
+}
+
+impl MatchingModel for LatentModel {
+    fn kind(&self) -> &'static str {
+        self.kind.name
+    }
+
+    fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
+        let clicks = self.clicks(binding)?;
+        Ok(Box::new(matcher::LatentMatcher::new(self, binding.documents, clicks, binding.progress)?))
+    }
+
+    fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()> {
+        codec::put(file, self)
+    }
+
+    fn describe(&self) -> Result<Description> {
+        describe::describe(self)
+    }
+
+    fn summary(&self, dataset: &Dataset) -> Description {
+        summary::summary(self, dataset)
+    }
+
+    fn curves(&self) -> Vec<Curve> {
+        let report = &self.report;
+        let kept = report.best.map(|best| best as f64);
+        let iterations = report.iterations.iter().map(|row| (row.report.number as f64, row.validation));
+        let epochs = report.epochs.iter().map(|epoch| (epoch.number as f64, epoch.validation));
+        let losses = report.epochs.iter().map(|epoch| (epoch.number as f64, Some(epoch.loss)));
+        let spectrum = (1..).zip(&report.singular_values).map(|(i, s)| (f64::from(i), Some(*s)));
+        vec![
+            Curve::new("iteration", "validation NDCG@10", iterations.chain(epochs), kept),
+            Curve::new("iteration", "loss", losses, kept),
+            Curve::new("dimension", "singular value", spectrum, None),
+        ]
+    }
+
+    fn chosen(&self) -> Settings {
+        self.report.best.iter().map(|best| chosen("iterations", best)).collect()
+    }
+
+    fn related(&self, query: &RelatedQuery<'_>) -> Option<Result<Related>> {
+        self.kind.knows_words.then(|| related::related(self, query))
+    }
+}
+
+impl LatentModel {
+    /// The clicks that its features are made of, where they are those of the dataset it was trained on.
+    fn clicks(&self, binding: &mut Binding<'_, '_>) -> Result<Option<Arc<Clicks>>> {
+        let dataset = binding.documents.dataset;
+        let is_own = self.inputs.source().content_hash == dataset.manifest.content_hash;
+        match &self.inputs {
+            Inputs::Features(features) if !features.use_clicks() => Ok(None),
+            Inputs::Features(_) if !is_own => {
+                binding.progress.note(&format!(
+                    "the {} model was trained on another dataset: its clicks are left out, words are used",
+                    self.kind.name
+                ));
+                Ok(None)
+            }
+            Inputs::Rows(_) if !is_own => Err(Error::Params(format!(
+                "a {} model knows only the queries and documents of the dataset it was trained on, and {} is \
+                 another; train it on this one",
+                self.kind.name,
+                dataset.folder().display()
+            ))),
+            _ => binding.clicks().map(Some),
+        }
+    }
+}

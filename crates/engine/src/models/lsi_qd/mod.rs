@@ -1,0 +1,68 @@
+//! LSI of the clicks: for queries that training saw, and no others.
+
+use std::sync::Arc;
+
+use matchrank_core::Result;
+use matchrank_core::matching::{Csr, LsiParams, lsi};
+use matchrank_core::progress::Progress;
+
+use super::MatchingKind;
+use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
+use super::memory::{BUFFERS, PROGRAM};
+use super::recipe::trainer;
+use crate::dataset::{Clicks, Dataset};
+use crate::features::{ClickParams, Source};
+
+/// LSI of clicks in the table of models.
+pub const KIND: MatchingKind = MatchingKind {
+    parameters: latent::LSI_PARAMETERS,
+    feature_parameters: ClickParams::PARAMETERS,
+    space: &[("d", "25,50,100,200,300,400")],
+    effort: Some(("d", 10)),
+    trainer: Some(|settings| {
+        trainer::<LsiParams, ClickParams>(
+            settings,
+            |params, _| params.validate(),
+            |params, clicks, training| {
+                let model = train_lsi_qd(params, clicks, training.dataset, training.seed, training.progress)?;
+                Ok(Arc::new(model))
+            },
+        )
+    }),
+    memory: Some(|sizes| {
+        PROGRAM + BUFFERS + sizes.singular([sizes.queries, sizes.documents], LsiParams::default().d)
+    }),
+    ..MatchingKind::new(
+        LATENT.name,
+        "LSI of the clicks: for queries that training saw, and no others",
+        |file| latent::open(file, LATENT),
+    )
+};
+
+/// LSI of clicks among the latent models.
+pub const LATENT: LatentKind = LatentKind { knows_words: false, ..LatentKind::new("lsi-qd") };
+
+/// Trains LSI on the click matrix. It knows the queries that have clicks, and no others.
+pub fn train_lsi_qd(
+    params: &LsiParams,
+    counting: &ClickParams,
+    dataset: &Dataset,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<LatentModel> {
+    params.validate()?;
+    let clicks = Clicks::to_learn_from(dataset)?;
+    let r = clicks.by_query();
+    let values = r.values().iter().map(|&count| counting.click_tf.of(count) as f32).collect();
+    let matrix = Csr::new(r.n_columns(), r.offsets().to_vec(), r.indices().to_vec(), values)?;
+    let inputs = Inputs::Rows(Source::of(dataset));
+    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let fit = lsi::fit(params, &matrix, seed, progress)?;
+    let (singular_values, residual, steps) = (fit.singular_values.clone(), fit.residual, fit.steps);
+    let model = fit.clicks()?;
+    let y = Inputs::identity(r.n_columns(), 0..r.n_columns() as u32)?;
+    let report = LatentReport::of_singular(judge.ndcg(&model, &y)?, singular_values, residual, steps);
+    let mut params = plain(params);
+    params["click_tf"] = plain(&counting.click_tf);
+    Ok(LatentModel { kind: LATENT, params, inputs, model, report })
+}

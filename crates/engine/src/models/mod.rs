@@ -1,0 +1,116 @@
+//! Matching models: they score the text of a query against the text of a document.
+//!
+//! One folder per model holds its parameters, training, matcher, file codec, search space and description:
+//!
+//! | folder | model |
+//! |---|---|
+//! | [`bm25`] | BM25 over text |
+//! | [`random_walk`] | backward random walk on the training clicks |
+//! | [`lsi_dt`], [`lsi_qd`] | latent semantic indexing of words, of clicks |
+//! | [`pls`], [`rmls`] | the papers' f(x, y) = x' L_x L_y' y |
+//! | [`ssi`], [`svdfeature`] | latent models that learn by gradient steps |
+//! | [`latent`] | code that the six latent models share |
+//! | [`bltm`] | topics that queries and documents share |
+//! | [`sparse_preference`] | q' W d, a weight for every pair of words |
+//! | [`combination`] | a weighted sum of two models |
+//! | [`stack`] | a ranker over the scores of several models |
+//!
+//! The table in [`registry`] lists all of them. Training, tuning, comparison, model files, the command line and its help
+//! find models there and name none of them. To add a model, write its folder and add a line to the table.
+//!
+//! ```text
+//! Recipe (kind + settings) + Dataset -> train -> MatchingModel -> model_file
+//! MatchingModel + Dataset -> bind -> Matcher (top, begin, explain)
+//! ```
+
+mod binding;
+pub mod bltm;
+pub mod bm25;
+pub mod combination;
+mod kind;
+pub mod latent;
+pub mod lsi_dt;
+pub mod lsi_qd;
+mod memory;
+pub mod pls;
+pub mod random_walk;
+mod recipe;
+pub mod registry;
+mod related;
+pub mod rmls;
+pub mod sparse_preference;
+pub mod ssi;
+pub mod stack;
+pub mod svdfeature;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod training_tests;
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use matchrank_core::Result;
+
+pub use binding::{Binding, Documents, bind};
+pub(crate) use binding::bind_all;
+pub use kind::MatchingKind;
+pub(crate) use memory::Sizes;
+pub use recipe::{Recipe, Training};
+pub use related::{Related, RelatedQuery, RelatedWord};
+
+use crate::container::Writer;
+use crate::dataset::Dataset;
+use crate::description::{Curve, Description};
+use crate::scoring::Matcher;
+use crate::settings::Settings;
+
+/// A trained matching model.
+pub trait MatchingModel: Any + Debug + Send + Sync {
+    /// Name of its kind, as files and commands call it.
+    fn kind(&self) -> &'static str;
+
+    /// Binds the model to documents.
+    fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>>;
+
+    /// Writes its metadata and arrays to a model file.
+    fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()>;
+
+    /// Describes the model: sizes, norms, spectrum, collapse, bounds.
+    fn describe(&self) -> Result<Description>;
+
+    /// Describes its training on a dataset.
+    fn summary(&self, dataset: &Dataset) -> Description;
+
+    /// Figures that its training reported on the way.
+    fn curves(&self) -> Vec<Curve> {
+        Vec::new()
+    }
+
+    /// Settings that training chose on the validation judgments, such as the number of iterations.
+    fn chosen(&self) -> Settings {
+        Settings::new()
+    }
+
+    /// Models that it is made of, by name.
+    fn parts(&self) -> Vec<(&str, &Arc<dyn MatchingModel>)> {
+        Vec::new()
+    }
+
+    /// Whether it has learned from the validation judgments, as stacks do.
+    fn has_learned_from_validation(&self) -> bool {
+        self.parts().iter().any(|(_, part)| part.has_learned_from_validation())
+    }
+
+    /// Words that the model relates to others; `None` where it knows no words.
+    fn related(&self, _query: &RelatedQuery<'_>) -> Option<Result<Related>> {
+        None
+    }
+}
+
+/// Finds the model itself, or the first of its parts, that is of a type.
+pub fn find_part<M: MatchingModel>(model: &dyn MatchingModel) -> Option<&M> {
+    let own = (model as &dyn Any).downcast_ref();
+    own.or_else(|| model.parts().into_iter().find_map(|(_, part)| find_part(&**part)))
+}

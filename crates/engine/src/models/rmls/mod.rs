@@ -1,0 +1,236 @@
+//! RMLS: learns from clicks which words of queries go with which words of documents.
+//!
+//! Every feature of queries and documents gets a sparse row of d numbers, so that queries and the documents that answer
+//! them come close. Training is stopped by the validation judgments; see [`train_rmls`].
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use matchrank_core::bounds::rmls_bound;
+use matchrank_core::matching::rmls::{IterationReport, RmlsParams, Verdict, fit};
+use matchrank_core::matching::{Bilinear, Factor};
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+
+use super::latent::{self, Inputs, IterationRow, Judge, LatentKind, LatentModel, LatentReport, plain};
+use super::recipe::trainer;
+use super::{MatchingKind, MatchingModel, Training};
+use crate::dataset::{Clicks, Dataset};
+use crate::features::{FeatureParams, Features, click_graph};
+use crate::settings::Parameter;
+
+/// RMLS in the table of models.
+pub const KIND: MatchingKind = MatchingKind {
+    help: "Regularized mapping to latent structures: every feature of queries and documents gets a sparse row of d \
+           numbers, so that queries and the documents that answer them come close. The iteration that is best on the \
+           validation judgments is kept.",
+    parameters: &[
+        Parameter::new("d", "1000", "latent dimensions"),
+        Parameter::new(
+            "iterations",
+            "5",
+            "iterations at most; two without a better figure end the training. Without validation judgments to stop \
+             by, 1",
+        ),
+        Parameter::new("beta", "0.5", "threshold of the rows of queries; 0 leaves rows dense"),
+        Parameter::new("gamma", "0.3", "threshold of the rows of documents; 0 leaves rows dense"),
+        Parameter::new(
+            "threshold",
+            "relative",
+            "unit of the thresholds: relative (shares of the largest entry of a row), absolute (as in the papers), \
+             density (shares of the entries to leave)",
+        ),
+        Parameter::new("theta_x", "1", "length of the rows of queries"),
+        Parameter::new("theta_y", "1", "length of the rows of documents"),
+        Parameter::new("center", "true", "subtract the means; without it the model collapses on most data"),
+        Parameter::new("route", "factored", "factored: by features and clicks; formed: form the matrix first (slower)"),
+    ],
+    feature_parameters: FeatureParams::PARAMETERS,
+    takes_start: true,
+    space: &[
+        ("beta", "0,0.3,0.5,0.7"),
+        ("gamma", "0,0.3,0.5"),
+        ("click_weight", "0,0.5,1,2,4"),
+        ("idf", "smooth,bm25"),
+    ],
+    effort: Some(("d", 10)),
+    trainer: Some(|settings| {
+        trainer::<RmlsParams, FeatureParams>(
+            settings,
+            |params, features| params.validate().and_then(|()| features.validate()),
+            train,
+        )
+    }),
+    memory: Some(|sizes| sizes.learning() + sizes.all_features() * RmlsParams::default().d as f64),
+    ..MatchingKind::new(
+        LATENT.name,
+        "RMLS: learns from clicks which words of queries go with which words of documents",
+        |file| latent::open(file, LATENT),
+    )
+};
+
+/// RMLS among the latent models.
+pub const LATENT: LatentKind = LatentKind {
+    may_collapse: true,
+    bound: Some(|sample, family| Ok((5, rmls_bound(sample, family)?))),
+    ..LatentKind::new("rmls")
+};
+
+/// Trains with defaults that depend on the data: d of the model that training starts from, and one iteration where there
+/// are no validation judgments to stop by.
+fn train(
+    params: &RmlsParams,
+    features: &FeatureParams,
+    training: &Training<'_>,
+) -> Result<Arc<dyn MatchingModel>> {
+    let Training { dataset, seed, progress, .. } = *training;
+    let mut params = *params;
+    let start = training.start.map(former).transpose()?;
+    if let Some(former) = start
+        && !training.is_given("d")
+    {
+        params.d = former.model.d();
+    }
+    if dataset.manifest.statistics.n_judged_queries[0] == 0 && !training.is_given("iterations") {
+        params.iterations = 1;
+        progress.note(
+            "there are no validation judgments to stop by, so one iteration is made, which is often the best (set \
+             iterations for more)",
+        );
+    }
+    Ok(Arc::new(train_rmls(&params, features, dataset, start, seed, progress)?))
+}
+
+fn former(model: &dyn MatchingModel) -> Result<&LatentModel> {
+    (model as &dyn Any).downcast_ref::<LatentModel>().ok_or_else(|| {
+        Error::Params(format!(
+            "a {} model has no latent rows to start from; give a model of rmls, pls or lsi-dt",
+            model.kind()
+        ))
+    })
+}
+
+/// Iterations without a better validation figure after which training stops.
+const PATIENCE: usize = 2;
+
+/// Trains RMLS.
+///
+/// With validation judgments the iteration with the best NDCG@10 is kept, and training stops after two
+/// iterations that are not better; without them the last one is kept. `start` is a former model whose
+/// L_y is started from: its words are found by name, and its clicks where it was trained on this dataset.
+pub fn train_rmls(
+    params: &RmlsParams,
+    features: &FeatureParams,
+    dataset: &Dataset,
+    start: Option<&LatentModel>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<LatentModel> {
+    params.validate()?;
+    let features = Features::of_dataset(features, dataset)?;
+    let start = start.map(|former| warm_start(params, former, &features, progress)).transpose()?;
+    let inputs = Inputs::Features(Box::new(features.clone()));
+    let clicks = Clicks::to_learn_from(dataset)?;
+    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
+
+    let mut clock = Instant::now();
+    let mut rows: Vec<IterationRow> = Vec::new();
+    let mut kept: Option<(usize, Option<f64>, Option<Bilinear>)> = None;
+    let last = fit(params, &graph, start.as_ref(), seed, progress, &mut |iteration| {
+        let seconds = clock.elapsed().as_secs_f64();
+        let number = iteration.report.number;
+        let mut validation = None;
+        if judge.can_measure() || number == params.iterations {
+            validation = judge.ndcg(iteration, graph.y())?;
+            if kept.as_ref().is_none_or(|(_, best, _)| validation > *best) {
+                let model = iteration.is_shared().then(|| iteration.model()).transpose()?;
+                kept = Some((number, validation, model));
+            }
+        }
+        progress.note(&line(&iteration.report, seconds, validation));
+        rows.push(IterationRow { validation, seconds, report: iteration.report.clone() });
+        let best = kept.as_ref().map_or(number, |(best, ..)| *best);
+        clock = Instant::now();
+        Ok(if number >= best + PATIENCE { Verdict::Stop } else { Verdict::Continue })
+    })?;
+    let (best, validation, model) = kept.expect("there is at least one iteration");
+    let model = match model {
+        Some(model) => model,
+        None if best == rows.len() => last.into_model()?,
+        None => {
+            // A copy of dense rows would have taken as much memory again. Training does the same again.
+            drop(last);
+            progress.note(&format!("iteration {best} was the best; training up to it again"));
+            let params = RmlsParams { iterations: best, ..*params };
+            fit(&params, &graph, start.as_ref(), seed, progress, &mut |_| Ok(Verdict::Continue))?
+                .into_model()?
+        }
+    };
+    let report = LatentReport {
+        features: Some(statistics),
+        validation,
+        iterations: rows,
+        best: Some(best),
+        ..LatentReport::default()
+    };
+    Ok(LatentModel { kind: LATENT, params: plain(params), inputs, model, report })
+}
+
+fn line(report: &IterationReport, seconds: f64, validation: Option<f64>) -> String {
+    let IterationReport { number, objective, density_x, density_y, collapse_y, .. } = report;
+    let ndcg = validation.map_or(String::new(), |ndcg| format!(", validation NDCG@10 {ndcg:.4}"));
+    format!(
+        "iteration {number} ({seconds:.1} s): objective {objective:.6}{ndcg}, density {:.1} % and {:.1} %, mean row {:.3}, \
+         effective rank {:.1}, {:.0} % of the rows in one direction",
+        100.0 * density_x,
+        100.0 * density_y,
+        collapse_y.mean_row,
+        collapse_y.effective_rank,
+        100.0 * collapse_y.aligned
+    )
+}
+
+/// L_y of a former model for the features of this dataset.
+fn warm_start(
+    params: &RmlsParams,
+    former: &LatentModel,
+    features: &Features,
+    progress: &dyn Progress,
+) -> Result<Factor> {
+    let ly = former.model.ly();
+    let Inputs::Features(old) = &former.inputs else {
+        return Err(Error::Params(format!(
+            "a {} model knows no words and cannot be started from; give a model of rmls, pls or lsi-dt",
+            former.kind.name
+        )));
+    };
+    if ly.d() != params.d {
+        return Err(Error::Params(format!(
+            "the model to start from has d = {}, and d = {} is asked for; they must be the same",
+            ly.d(),
+            params.d
+        )));
+    }
+    let vocabulary = &features.words().vocabulary;
+    let of_word =
+        |word| old.words().vocabulary.id(vocabulary.term(word)).map(|old| ly.row_of()[old as usize]);
+    let mut row_of: Vec<u32> =
+        (0..vocabulary.len() as u32).map(|word| of_word(word).unwrap_or(Factor::NONE)).collect();
+    if old.source() == features.source() && old.use_clicks() && features.use_clicks() {
+        row_of.extend_from_slice(&ly.row_of()[old.n_words()..]);
+    }
+    row_of.resize(features.d_y(), Factor::NONE);
+    let known = row_of.iter().filter(|&&row| row != Factor::NONE).count();
+    if known == 0 {
+        return Err(Error::Params(
+            "the model to start from shares no word with this dataset; train without a start".into(),
+        ));
+    }
+    progress.note(&format!(
+        "{known} of {} document features start from the former model, the others at random",
+        row_of.len()
+    ));
+    Factor::new(ly.d(), row_of, ly.rows().clone())
+}

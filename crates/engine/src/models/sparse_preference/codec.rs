@@ -1,0 +1,77 @@
+//! Sparse preference models as arrays and metadata: W as the state of its learner, from which W follows and
+//! learning goes on.
+
+use matchrank_core::Result;
+use matchrank_core::matching::sparse_preference::{Learner, Pending, State};
+
+use super::PreferenceModel;
+use crate::container::{Reader, Writer, words};
+use crate::features::{FeatureParams, Features};
+
+pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a PreferenceModel) -> Result<()> {
+    model.validate()?;
+    let PreferenceModel { settings, features, state, report, .. } = model;
+    file.put_json("settings", settings)?;
+    file.put_json("params", &state.params)?;
+    file.put_json("report", report)?;
+    file.put_json("source", features.source())?;
+    file.put_json("features", features.params())?;
+    words::put(file, features.words())?;
+    file.put_json("clock", &state.clock)?;
+    file.put_array("w.kinds", state.kinds.as_slice());
+    file.put_array("w.capacities", state.capacities.as_slice());
+    file.put_array("w.written_at", state.written_at.as_slice());
+    file.put_array("w.offsets", state.offsets.as_slice());
+    file.put_array("w.columns", state.columns.as_slice());
+    file.put_array("w.numbers", state.numbers.as_slice());
+    file.put_array("w.sums", state.sums.as_slice());
+    file.put_array("pending.etas", state.pending.etas.as_slice());
+    file.put_array("pending.offsets", state.pending.offsets.as_slice());
+    file.put_array("pending.columns", state.pending.columns.as_slice());
+    file.put_array("pending.values", state.pending.values.as_slice());
+    Ok(())
+}
+
+pub(super) fn get(file: &Reader<'_>) -> Result<PreferenceModel> {
+    let params: FeatureParams = file.json("features")?;
+    let features = Features::new(&params, words::get(file)?, file.json("source")?)?;
+    let n_words = features.n_words();
+    let state = State {
+        params: file.json("params")?,
+        clock: file.json("clock")?,
+        n_document_features: n_words,
+        // One dictionary: every word is itself.
+        shared: (0..n_words as u32).collect(),
+        kinds: file.array("w.kinds")?,
+        capacities: file.array("w.capacities")?,
+        // In earlier files numbers are all as at the start.
+        written_at: if file.has_array("w.written_at") {
+            file.array("w.written_at")?
+        } else {
+            vec![0.0; n_words]
+        },
+        offsets: file.array("w.offsets")?,
+        columns: file.array("w.columns")?,
+        numbers: file.array("w.numbers")?,
+        sums: file.array("w.sums")?,
+        pending: pending(file)?,
+    };
+    let w = Learner::from_state(&state)?.matrix();
+    let (settings, report) = (file.json("settings")?, file.json("report")?);
+    let model = PreferenceModel { settings, features, w, state, report };
+    model.validate()?;
+    Ok(model)
+}
+
+/// Earlier files have none.
+fn pending(file: &Reader<'_>) -> Result<Pending> {
+    if !file.has_array("pending.etas") {
+        return Ok(Pending::default());
+    }
+    Ok(Pending {
+        etas: file.array("pending.etas")?,
+        offsets: file.array("pending.offsets")?,
+        columns: file.array("pending.columns")?,
+        values: file.array("pending.values")?,
+    })
+}

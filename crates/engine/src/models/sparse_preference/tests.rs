@@ -1,0 +1,315 @@
+//! Preferences are learned, from every source, the same way every time, and learning goes on where it stopped.
+
+use matchrank_core::progress::Silent;
+
+use super::*;
+use crate::dataset::Holdout;
+use crate::ingest::{IngestParams, ingest};
+use crate::model_file::{Provenance, load, save};
+use crate::models::training_tests::groups;
+
+/// Queries of even number like documents of even number, odd ones odd ones; documents use other words than
+/// queries. Queries 30 and 31 are judged for validation, and for test by grades that say the opposite.
+fn checkerboard(judged: bool) -> (tempfile::TempDir, Dataset) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let words = |side: &str, i: u32| {
+        let group = ["even", "odd"][i as usize % 2];
+        format!("{side}{group}{} {side}{group}{}", i % 3, i % 5)
+    };
+    let documents = (0..20).map(|i| format!("d{i}\t{}\n", words("doc", i))).collect();
+    let queries = (0..32).map(|i| format!("q{i}\t{}\n", words("query", i))).collect();
+    let grades = (0..240u32)
+        .filter(|i| i / 8 % 2 == i % 2)
+        .map(|i| format!("q{} 0 d{} {}\n", i / 8, i % 20, 1 + i % 3));
+    let judgments = |opposite: u32| {
+        (0..20u32)
+            .flat_map(|d| {
+                (30..32).map(move |q| format!("q{q} 0 d{d} {}\n", u32::from((d + opposite) % 2 == q % 2)))
+            })
+            .collect()
+    };
+    let mut params = IngestParams {
+        responses: vec![file("train.qrels", grades.collect())],
+        documents: vec![file("docs.tsv", documents)],
+        queries: vec![file("queries.tsv", queries)],
+        ..IngestParams::default()
+    };
+    if judged {
+        params.judgments = vec![
+            (Holdout::Validation, file("dev.qrels", judgments(0))),
+            (Holdout::Test, file("test.qrels", judgments(1))),
+        ];
+    }
+    ingest(&params, &folder.path().join("data"), false, &Silent).unwrap();
+    let dataset = Dataset::open(&folder.path().join("data")).unwrap();
+    (folder, dataset)
+}
+
+fn course() -> Course<'static> {
+    Course { density: None, trial_tuples: TRIAL_TUPLES, seed: 1, stop: &|| false, checkpoint: None }
+}
+
+fn given(variant: Variant) -> PreferenceSettings {
+    PreferenceSettings {
+        variant,
+        tuples: 3000,
+        margin: Choice::Given(0.5),
+        c: Choice::Given(1.0),
+        lambda: Choice::Given(1e-4),
+        ..Default::default()
+    }
+}
+
+fn train(settings: &PreferenceSettings, dataset: &Dataset, course: &Course<'_>) -> PreferenceModel {
+    train_preference(settings, &WordParams::default(), dataset, None, course, &Silent).unwrap().model
+}
+
+#[test]
+fn every_variant_learns_what_it_can() {
+    let (_folder, dataset) = checkerboard(true);
+    for (variant, learns) in [
+        (Variant::Identity, false),
+        (Variant::Diagonal, false),
+        (Variant::Dense, true),
+        (Variant::Sparse, true),
+        (Variant::Refit, true),
+    ] {
+        let model = train(&given(variant), &dataset, &course());
+        model.validate().unwrap();
+        let n_words = model.features.n_words();
+        if learns {
+            // A query that training saw, and one that it did not.
+            for (query, group) in [("queryeven0 queryeven2", 0), ("queryodd1 queryodd3", 1)] {
+                let [own, other] =
+                    groups(&model, &dataset, query, group);
+                assert!(own > other + 0.05, "{variant:?}: {own} {other}");
+            }
+            assert!(model.report.validation.unwrap() > 0.99, "{variant:?}: {:?}", model.report.validation);
+            assert!(model.w.nnz() > n_words, "{variant:?}");
+        } else {
+            assert_eq!(model.w.nnz(), n_words, "{variant:?}: words with themselves");
+        }
+        let phases = model.report.curve.iter().map(|point| point.phase);
+        let expected = match variant {
+            Variant::Identity => 0,
+            Variant::Refit => 20,
+            _ => 10,
+        };
+        assert_eq!(phases.count(), expected, "{variant:?}");
+    }
+    let [dense, sparse] = [Variant::Dense, Variant::Sparse].map(|variant| {
+        train(&PreferenceSettings { lambda: Choice::Given(3e-3), ..given(variant) }, &dataset, &course())
+    });
+    assert!(sparse.w.nnz() < dense.w.nnz(), "{} {}", sparse.w.nnz(), dense.w.nnz());
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
+    let (folder, dataset) = checkerboard(true);
+    let of = |threads: usize, seed: u64| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let model = pool.install(|| {
+            let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
+            train(&settings, &dataset, &Course { seed, ..course() })
+        });
+        let path = folder.path().join("model");
+        save(&path, &model, &Provenance::default()).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let one = of(1, 1);
+    assert_eq!(one, of(3, 1));
+    assert_ne!(one, of(3, 2));
+}
+
+#[test]
+fn parameters_are_those_of_the_best_trial() {
+    let (_folder, dataset) = checkerboard(true);
+    let settings = PreferenceSettings { tuples: 2000, ..Default::default() };
+    let model = train(&settings, &dataset, &course());
+    let trials = &model.report.trials;
+    let params = model.state.params;
+    assert!(trials.iter().any(|trial| (trial.margin, trial.c) == (params.margin, params.c)));
+    assert!(params.lambda > 0.0);
+    // What is given is not tried otherwise.
+    let some = PreferenceSettings { margin: Choice::Given(0.7), lambda: Choice::Given(0.0), ..settings };
+    let model = train(&some, &dataset, &course());
+    assert!(model.report.trials.iter().all(|trial| (trial.margin, trial.lambda) == (0.7, 0.0)));
+    assert_eq!((model.state.params.margin, model.state.params.lambda), (0.7, 0.0));
+    // Without tuples for trials nothing is tried, without judgments nothing can be.
+    let model = train(&settings, &dataset, &Course { trial_tuples: 0, ..course() });
+    assert!(model.report.trials.is_empty());
+    let (_other, silent) = checkerboard(false);
+    let model = train(&settings, &silent, &course());
+    assert!(model.report.trials.is_empty() && model.report.validation.is_none());
+    assert_eq!(model.state.params.margin, Chosen::default().margin);
+}
+
+/// The trials of `auto` follow from the number of tuples and from nothing else: not from time, nor from load.
+#[test]
+fn trials_are_counted_not_timed() {
+    let (_folder, dataset) = checkerboard(true);
+    let sizes = |tuples: u64, trial_tuples: u64| -> Vec<(u64, usize)> {
+        let settings = PreferenceSettings { tuples, ..Default::default() };
+        let trials = train(&settings, &dataset, &Course { trial_tuples, ..course() }).report.trials;
+        trials.chunk_by(|a, b| a.tuples == b.tuples).map(|rung| (rung[0].tuples, rung.len())).collect()
+    };
+    // A 32nd of 320,000 would be fewer than 20,000.
+    assert_eq!(sizes(320_000, 1_000_000), [(20_000, 12), (40_000, 4), (80_000, 2), (40_000, 4)]);
+    // More tuples to learn from are not more to try.
+    assert_eq!(sizes(400_000, 320_000), sizes(320_000, 320_000));
+    assert_eq!(sizes(2000, 1_000_000), [(2000, 16)]);
+    assert!(!include_str!("choose.rs").contains("std::time"), "choose.rs must not know the time");
+}
+
+/// Test judgments that say the opposite, or none at all, change nothing: they are not looked at.
+#[test]
+fn test_judgments_are_not_looked_at() {
+    let (folder, dataset) = checkerboard(true);
+    let params = IngestParams {
+        responses: vec![folder.path().join("train.qrels")],
+        documents: vec![folder.path().join("docs.tsv")],
+        queries: vec![folder.path().join("queries.tsv")],
+        judgments: vec![(Holdout::Validation, folder.path().join("dev.qrels"))],
+        ..IngestParams::default()
+    };
+    ingest(&params, &folder.path().join("untested"), false, &Silent).unwrap();
+    let untested = Dataset::open(&folder.path().join("untested")).unwrap();
+    let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
+    let [a, b] = [&dataset, &untested].map(|dataset| train(&settings, dataset, &course()));
+    assert_eq!(a.w, b.w);
+    assert_eq!(a.report, b.report);
+}
+
+/// Of all tuples that are drawn the better document has a higher grade than the worse one.
+#[test]
+fn tuples_prefer_higher_grades() {
+    let (_folder, dataset) = checkerboard(true);
+    let features =
+        Features::of_dataset(&FeatureParams::words_only(&WordParams::default()), &dataset).unwrap();
+    let queries = dataset.queries().unwrap();
+    let mut grades = std::collections::HashMap::new();
+    for response in dataset.responses().unwrap() {
+        let text = queries[response.query as usize].text.clone();
+        *grades.entry((text, response.document)).or_insert(0.0) += response.response;
+    }
+    let clicks = crate::dataset::Clicks::of(&dataset).unwrap();
+    let texts: Vec<String> = clicks.queries().map(|(_, text)| text.to_owned()).collect();
+    let preferences = Preferences::of(&dataset, &features, 0.5, &Silent).unwrap();
+    let mut drawn = SampledTuples::new(&preferences, 7, 5000);
+    let (mut judged, mut n) = (0, 0);
+    while let Some(lesson) = drawn.next(777).unwrap() {
+        for tuple in lesson.tuples {
+            let grade = |document: u32| {
+                grades.get(&(texts[tuple.query as usize].clone(), document)).copied().unwrap_or(0.0)
+            };
+            assert!(grade(tuple.more) > grade(tuple.less), "{tuple:?}");
+            judged += usize::from(grade(tuple.less) > 0.0);
+            n += 1;
+        }
+    }
+    assert_eq!(n, 5000);
+    assert!((1000..3000).contains(&judged), "{judged}");
+}
+
+/// Tuples in two files, one after the other, with the model saved in between, are as all in one file.
+#[test]
+fn an_update_goes_on_bit_for_bit() {
+    let (folder, dataset) = checkerboard(true);
+    let line = |i: u32| {
+        let query = ["queryeven0 queryeven2", "queryodd1"][i as usize % 2];
+        format!("{query}\td{}\td{}\n", (i * 6 + i % 2) % 20, (i * 4 + 1 + i % 2) % 20)
+    };
+    let lines = |range: std::ops::Range<u32>| range.map(line).collect::<String>();
+    let file = |name: &str, content: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        TupleFile { path, texts: false }
+    };
+    let (all, first, second) =
+        (file("all", lines(0..900)), file("first", lines(0..333)), file("second", lines(333..900)));
+    for (variant, max_mib) in
+        [(Variant::Sparse, 0), (Variant::Dense, 0), (Variant::Diagonal, 0), (Variant::Sparse, 1)]
+    {
+        let settings = PreferenceSettings { shrink_every: 7, max_mib, ..given(variant) };
+        let train = |file: &TupleFile| {
+            train_preference(&settings, &WordParams::default(), &dataset, Some(file), &course(), &Silent)
+                .unwrap()
+                .model
+        };
+        let whole = train(&all);
+        let path = folder.path().join("model");
+        save(&path, &train(&first), &Provenance::default()).unwrap();
+        let (half, _) = load(&path).unwrap();
+        let half = find_part::<PreferenceModel>(&*half).unwrap();
+        let updated = update_preference(&half, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+        assert_eq!(updated.state.clock.steps, 900);
+        assert_eq!(updated.state, whole.state, "{variant:?}");
+        assert_eq!(updated.w, whole.w, "{variant:?}");
+    }
+    // A refitted model goes on refitting: no pair of words comes.
+    let refitted = train_preference(
+        &given(Variant::Refit),
+        &WordParams::default(),
+        &dataset,
+        Some(&first),
+        &course(),
+        &Silent,
+    );
+    let refitted = refitted.unwrap().model;
+    let opposite = file("opposite", "queryodd1\td0\td1\n".repeat(50));
+    let updated = update_preference(&refitted, Some(&dataset), &opposite, &course(), &Silent).unwrap().model;
+    assert_eq!(updated.state.columns, refitted.state.columns);
+    assert_ne!(updated.w, refitted.w);
+    // A density that was asked for stays.
+    let dense = Course { density: Some(0.05), ..course() };
+    let settings = PreferenceSettings { lambda: Choice::Auto, ..given(Variant::Sparse) };
+    let words = WordParams::default();
+    let model = train_preference(&settings, &words, &dataset, Some(&first), &dense, &Silent).unwrap().model;
+    let updated = update_preference(&model, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+    assert!(updated.density() <= 0.05 && updated.density() > 0.0, "{}", updated.density());
+}
+
+#[test]
+fn training_that_is_stopped_keeps_what_it_learned() {
+    let (_folder, dataset) = checkerboard(true);
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let stop = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 2;
+    let settings = PreferenceSettings { tuples: 100_000, ..given(Variant::Refit) };
+    let model = train(&settings, &dataset, &Course { stop: &stop, ..course() });
+    assert!(model.report.interrupted);
+    assert!((1..100_000).contains(&model.state.clock.steps), "{:?}", model.state.clock);
+    let saved = std::sync::atomic::AtomicU32::new(0);
+    let save = |model: &PreferenceModel| {
+        assert!(model.state.clock.steps > 0);
+        saved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(())
+    };
+    let model = train(&settings, &dataset, &Course { checkpoint: Some((Duration::ZERO, &save)), ..course() });
+    assert!(!model.report.interrupted && saved.into_inner() > 5);
+}
+
+#[test]
+fn a_density_that_is_asked_for_is_kept() {
+    let (_folder, dataset) = checkerboard(true);
+    let settings = PreferenceSettings { lambda: Choice::Auto, ..given(Variant::Refit) };
+    let model = train(&settings, &dataset, &Course { density: Some(0.1), ..course() });
+    let n = model.features.n_words() as f64;
+    assert!(model.density() <= 0.1 && model.density() > 0.1 - 2.0 / (n * n), "{}", model.density());
+    assert_eq!(model.state.params.lambda, 0.0);
+    assert!(
+        train_preference(
+            &settings,
+            &WordParams::default(),
+            &dataset,
+            None,
+            &Course { density: Some(1.5), ..course() },
+            &Silent
+        )
+        .is_err()
+    );
+}

@@ -1,0 +1,35 @@
+use matchrank_core::Result;
+use matchrank_core::matching::Csr;
+use matchrank_core::progress::Progress;
+
+use crate::models::sparse_preference::PreferenceScorer;
+use crate::dataset::Dataset;
+use crate::features::{FeatureRow, Features, document_rows};
+use crate::validation::Validation;
+
+/// Measures W on the validation judgments; rows of queries and documents are made once.
+pub(super) struct Judge {
+    validation: Validation,
+    queries: Vec<FeatureRow>,
+    documents: Csr,
+}
+
+impl Judge {
+    /// `None` where there are no validation judgments.
+    pub(super) fn of(
+        features: &Features,
+        dataset: &Dataset,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>> {
+        let Some(validation) = Validation::of(dataset, seed, progress)? else { return Ok(None) };
+        let queries = validation.queries().iter().map(|query| features.query(query, None)).collect();
+        let documents = document_rows(features, dataset, None, validation.wanted(), progress)?;
+        Ok(Some(Self { validation, queries, documents }))
+    }
+
+    /// NDCG@10 of q' W d.
+    pub(super) fn ndcg(&self, w: &Csr) -> Result<f64> {
+        self.validation.value(&mut PreferenceScorer::new(w, &self.queries, &self.documents))
+    }
+}

@@ -1,0 +1,105 @@
+//! The loop: tuples to the learner, and what is to be seen or done on the way.
+
+use std::time::{Duration, Instant};
+
+use matchrank_core::Result;
+use matchrank_core::matching::sparse_preference::{Clock, Learner, Phase};
+use matchrank_core::progress::Progress;
+
+use super::judge::Judge;
+use crate::models::sparse_preference::CurvePoint;
+use crate::preferences::Lessons;
+
+/// Tuples that are learned from at a time.
+const LESSON: u64 = 1 << 14;
+
+/// No point of the curve at all.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// What is to happen while learning goes on.
+pub(super) struct Watch<'a> {
+    /// Asked often; ends the learning when it says so.
+    pub(super) stop: &'a dyn Fn() -> bool,
+    /// Steps from one point of the curve to the next.
+    pub(super) every: u64,
+    /// Measures W for the curve.
+    pub(super) judge: Option<&'a Judge>,
+    /// Entries to leave in W at every point of the curve, the largest.
+    pub(super) entries: Option<usize>,
+    /// How often what was learned is to be saved, and by what.
+    pub(super) checkpoint: Option<(Duration, &'a mut Save<'a>)>,
+}
+
+/// Saves what was learned so far.
+pub(super) type Save<'a> = dyn FnMut(&Learner, &[CurvePoint]) -> Result<()> + 'a;
+
+/// Learns from all lessons; whether it came to their end.
+pub(super) fn learn(
+    learner: &mut Learner,
+    lessons: &mut dyn Lessons,
+    watch: &mut Watch<'_>,
+    curve: &mut Vec<CurvePoint>,
+    progress: &dyn Progress,
+) -> Result<bool> {
+    let (mut saved_at, mut saved_steps) = (Instant::now(), learner.clock().steps);
+    let mut last = *learner.clock();
+    let complete = loop {
+        if (watch.stop)() {
+            break false;
+        }
+        let due = last.steps.saturating_add(watch.every) - learner.clock().steps;
+        let Some(lesson) = lessons.next(LESSON.min(due) as usize)? else { break true };
+        learner.learn(lesson.queries, lesson.documents, lesson.tuples, progress)?;
+        let steps = learner.clock().steps;
+        if steps >= last.steps.saturating_add(watch.every) {
+            add_point(learner, &mut last, watch, curve, progress)?;
+        }
+        if let Some((interval, save)) = &mut watch.checkpoint
+            && saved_at.elapsed() >= *interval
+            && steps > saved_steps
+        {
+            save(learner, curve)?;
+            (saved_at, saved_steps) = (Instant::now(), steps);
+        }
+    };
+    if learner.clock().steps > last.steps && watch.every != NEVER {
+        add_point(learner, &mut last, watch, curve, progress)?;
+    }
+    Ok(complete)
+}
+
+fn add_point(
+    learner: &mut Learner,
+    last: &mut Clock,
+    watch: &Watch<'_>,
+    curve: &mut Vec<CurvePoint>,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let clock = *learner.clock();
+    if let Some(entries) = watch.entries.filter(|_| clock.phase == Phase::Learn) {
+        learner.shrink_to(entries);
+    }
+    let point = CurvePoint {
+        phase: clock.phase,
+        steps: clock.steps,
+        violations: (clock.violations - last.violations) as f64 / (clock.steps - last.steps) as f64,
+        nonzero: learner.nnz() as u64,
+        density: learner.density(),
+        validation: watch.judge.map(|judge| judge.ndcg(&learner.matrix())).transpose()?,
+    };
+    let phase = match point.phase {
+        Phase::Learn => "learned from",
+        Phase::Refit => "refitted on",
+    };
+    let ndcg = point.validation.map_or(String::new(), |ndcg| format!(", validation NDCG@10 {ndcg:.4}"));
+    progress.note(&format!(
+        "{phase} {} tuples, {:.1} % of the last ones within the margin; {} weights, density {:.4} %{ndcg}",
+        point.steps,
+        100.0 * point.violations,
+        point.nonzero,
+        100.0 * point.density
+    ));
+    curve.push(point);
+    *last = *learner.clock();
+    Ok(())
+}

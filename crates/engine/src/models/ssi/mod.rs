@@ -1,0 +1,196 @@
+//! SSI: the cosine of words, and which other words go together, learned from preferences.
+//!
+//! Preferences are drawn from the responses of a dataset; training is stopped by the validation judgments.
+
+use std::sync::Arc;
+
+use matchrank_core::matching::ssi::{Lesson, Ssi, SsiParams};
+use matchrank_core::matching::{Bilinear, Mapping};
+use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::MatchingKind;
+use super::latent::{
+    self, Inputs, Judge, LatentKind, LatentModel, LatentReport, Learned, Learns, keep_best, plain,
+};
+use super::recipe::trainer;
+use crate::dataset::{Clicks, Dataset, Holdout};
+use crate::features::{FeatureParams, Features};
+use crate::preferences::{Lessons, Preferences, RuleCheck, SampledTuples};
+use crate::settings::Parameter;
+
+/// SSI in the table of models.
+pub const KIND: MatchingKind = MatchingKind {
+    help: "Supervised semantic indexing: the score is q' (U' V + I) d, and U, V learn by steps from tuples: for this \
+           query this document is better than that one, by a margin. Tuples are drawn from the responses: a higher \
+           grade is better than a lower one or none; a click is better than none, and, where the log has positions, \
+           better than what was shown above it, or next below it, and not clicked (Joachims' rules). The summary says \
+           how many of these preferences the validation judgments contradict. The iteration that is best on the \
+           validation judgments is kept.",
+    parameters: &[
+        Parameter::new("d", "100", "latent dimensions"),
+        Parameter::new("iterations", "20", "iterations at most; four without a better figure end the training"),
+        Parameter::new("tuples", "200000", "tuples of an iteration"),
+        Parameter::new(
+            "judged",
+            "0.2",
+            "share of the tuples whose worse document was judged lower, or skipped, where there is one",
+        ),
+        Parameter::new("margin", "0.5", "learn from tuples whose scores are less apart than this"),
+        latent::RATE,
+        Parameter::new("l2", "0", "how strongly rows are pulled towards 0"),
+        latent::SPREAD,
+        Parameter::new("batch", "256", "tuples of a step"),
+        Parameter::new("identity", "true", "whether words that query and document share count by themselves"),
+    ],
+    feature_parameters: FeatureParams::PARAMETERS,
+    space: &[
+        ("d", "50,100,200"),
+        ("margin", "0.1,0.2,0.5"),
+        ("judged", "0.2,0.5,1"),
+        ("click_weight", "0,0.5,1"),
+        ("idf", "smooth,bm25"),
+    ],
+    effort: Some(("tuples", 10_000)),
+    trainer: Some(|settings| {
+        trainer::<SsiSettings, FeatureParams>(
+            settings,
+            |params, features| params.validate().and_then(|()| features.validate()),
+            |params, features, training| {
+                let model = train_ssi(params, features, training.dataset, training.seed, training.progress)?;
+                Ok(Arc::new(model))
+            },
+        )
+    }),
+    memory: Some(|sizes| sizes.learning() + sizes.descent(SsiParams::default().d)),
+    ..MatchingKind::new(
+        LATENT.name,
+        "SSI: the cosine of words, and which other words go together, learned from preferences",
+        |file| latent::open(file, LATENT),
+    )
+};
+
+/// SSI among the latent models.
+pub const LATENT: LatentKind = LatentKind::new("ssi");
+
+/// Tuples that are drawn at a time.
+const LESSON: usize = 1 << 14;
+
+/// Settings of SSI on a dataset: those of [`SsiParams`], and what it learns from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SsiSettings {
+    /// Latent dimensions. Default: 100.
+    pub d: usize,
+    /// Iterations at most. Default: 20.
+    pub iterations: usize,
+    /// Tuples of an iteration. Default: 200,000.
+    pub tuples: u64,
+    /// Share of the tuples whose worse document was judged lower, or skipped (Joachims' rules), where there is
+    /// one; the others have one that has no response. Default: 0.2.
+    pub judged: f64,
+    /// See [`SsiParams::margin`]. Default: 0.5.
+    pub margin: f64,
+    /// See [`SsiParams::rate`]. Default: 0.02.
+    pub rate: f64,
+    /// See [`SsiParams::l2`]. Default: 0.
+    pub l2: f64,
+    /// See [`SsiParams::spread`]. Default: 0.05.
+    pub spread: f64,
+    /// See [`SsiParams::batch`]. Default: 256.
+    pub batch: usize,
+    /// See [`SsiParams::identity`]. Default: yes.
+    pub identity: bool,
+}
+
+impl Default for SsiSettings {
+    fn default() -> Self {
+        let SsiParams { d, margin, rate, l2, spread, batch, identity } = SsiParams::default();
+        Self { d, iterations: 20, tuples: 200_000, judged: 0.2, margin, rate, l2, spread, batch, identity }
+    }
+}
+
+impl SsiSettings {
+    /// Checks every value.
+    pub fn validate(&self) -> Result<()> {
+        self.params().validate()?;
+        if !(0.0..=1.0).contains(&self.judged) {
+            return Err(Error::Params(format!("judged must be from 0 to 1, not {}", self.judged)));
+        }
+        if self.iterations == 0 || self.tuples == 0 {
+            return Err(Error::Params("iterations and tuples must be at least 1".into()));
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> SsiParams {
+        let Self { d, margin, rate, l2, spread, batch, identity, .. } = *self;
+        SsiParams { d, margin, rate, l2, spread, batch, identity }
+    }
+}
+
+/// Iterations without a better validation figure after which training stops.
+const PATIENCE: usize = 4;
+
+/// Trains SSI on preferences drawn from the responses: a higher grade over a lower one or none, a click over
+/// what was skipped by Joachims' rules or never clicked.
+pub fn train_ssi(
+    settings: &SsiSettings,
+    features: &FeatureParams,
+    dataset: &Dataset,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<LatentModel> {
+    settings.validate()?;
+    let features = Features::of_dataset(features, dataset)?;
+    let inputs = Inputs::Features(Box::new(features.clone()));
+    let clicks = Clicks::to_learn_from(dataset)?;
+    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    // Of the judgments those of validation alone: training never looks at the test.
+    let rules = RuleCheck::of(dataset, &clicks, &[Holdout::Validation])?;
+    drop(clicks);
+    let preferences = Preferences::of(dataset, &features, settings.judged, progress)?;
+    let (queries, documents) = (&preferences.queries, &preferences.documents);
+    let ssi = Ssi::new(&settings.params(), queries, documents, features.n_words(), seed)?;
+    let course = Course { ssi, preferences: &preferences, seed, tuples: settings.tuples, done: 0, progress };
+    progress.begin("learning", Some(settings.iterations as u64 * settings.tuples), "tuples");
+    let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, documents, progress)?;
+    let report = LatentReport { rules, ..report };
+    Ok(LatentModel { kind: LATENT, params: plain(settings), inputs, model, report })
+}
+
+/// SSI and the tuples that it has not yet learned from.
+struct Course<'a> {
+    ssi: Ssi,
+    preferences: &'a Preferences,
+    seed: u64,
+    tuples: u64,
+    done: u64,
+    progress: &'a dyn Progress,
+}
+
+impl Learns for Course<'_> {
+    fn learn(&mut self) -> Result<Learned> {
+        let mut lessons =
+            SampledTuples::between(self.preferences, self.seed, self.done, self.done + self.tuples);
+        self.done += self.tuples;
+        let mut sum = Lesson::default();
+        while let Some(lesson) = lessons.next(LESSON)? {
+            let learned = self.ssi.learn(lesson.queries, lesson.documents, lesson.tuples, self.progress)?;
+            sum.n += learned.n;
+            sum.violations += learned.violations;
+            sum.loss += learned.loss;
+        }
+        let n = sum.n.max(1) as f64;
+        Ok((sum.loss / n, Some(sum.violations as f64 / n)))
+    }
+
+    fn mapping(&self) -> Result<Box<dyn Mapping + '_>> {
+        Ok(Box::new(self.ssi.mapping()?))
+    }
+
+    fn model(&self) -> Result<Bilinear> {
+        self.ssi.model()
+    }
+}

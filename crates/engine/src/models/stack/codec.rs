@@ -1,0 +1,58 @@
+//! A ranker over the scores of models: metadata `names`, `depth` and `trials` (JSON); the ranker under names that start
+//! with `ranker.`, and the models under those that start with `part0.`, `part1.`, ... Where training clicks are features
+//! too, metadata `clicks` is true; else it is not there.
+
+use matchrank_core::{Error, Result};
+
+use super::{Stack, StackRanker};
+use crate::container::{Reader, Writer};
+use crate::model_file::{boosted, ranker};
+use crate::models::registry;
+use crate::rankers::RankerParams;
+
+pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()> {
+    let names: Vec<&str> = model.parts.iter().map(|(name, _)| name.as_str()).collect();
+    file.put_json("names", &names)?;
+    file.put_json("depth", &model.depth)?;
+    file.put_json("trials", &model.trials)?;
+    if model.clicks {
+        file.put_json("clicks", &true)?;
+    }
+    match &model.ranker {
+        StackRanker::Linear(model) => ranker::put(&mut file.inside("ranker"), model)?,
+        StackRanker::Boosted(model) => boosted::put(&mut file.inside("ranker"), model)?,
+    }
+    for (i, (_, part)) in model.parts.iter().enumerate() {
+        registry::put(&mut file.inside(&format!("part{i}")), &**part)?;
+    }
+    Ok(())
+}
+
+pub(super) fn get(file: &Reader<'_>) -> Result<Stack> {
+    let names: Vec<String> = file.json("names")?;
+    let inside = file.inside("ranker");
+    let (ranker, n_features) = if RankerParams::KINDS.contains(&inside.metadata("kind")?) {
+        let model = ranker::get(&inside)?;
+        let n_features = model.ranker.weights.len();
+        (StackRanker::Linear(Box::new(model)), n_features)
+    } else {
+        let model = boosted::get(&inside)?;
+        let n_features = model.trees.n_features();
+        (StackRanker::Boosted(model), n_features)
+    };
+    let parts = names
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| Ok((name, registry::get(&file.inside(&format!("part{i}")))?)));
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    let clicks = file.has_metadata("clicks").then(|| file.json("clicks")).transpose()?.unwrap_or(false);
+    let stack = Stack { parts, ranker, depth: file.json("depth")?, clicks, trials: file.json("trials")? };
+    if stack.parts.is_empty() || stack.depth == 0 || n_features != stack.n_features() {
+        return Err(Error::Shape(format!(
+            "has {} models and a ranker of {n_features} features, where {} are expected",
+            stack.parts.len(),
+            stack.n_features()
+        )));
+    }
+    Ok(stack)
+}

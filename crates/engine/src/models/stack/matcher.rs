@@ -1,0 +1,170 @@
+//! A stack with documents: candidates, scores, explanations.
+
+use std::ops::Range;
+
+use foldhash::HashMap;
+use matchrank_core::Result;
+use matchrank_core::data::FeatureLists;
+use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::ranking::Ranker;
+use rayon::prelude::*;
+
+use super::clicks::COUNTS;
+use super::columns::{ColumnScorer, FEATURES, features};
+use super::{Columns, Stack};
+use crate::scoring::{Explanation, Hit, Matcher, Scorer, StackedCount, StackedPart, Why};
+
+/// The models of a stack with their documents.
+pub(super) struct StackMatcher<'a> {
+    model: &'a Stack,
+    columns: Columns<'a>,
+}
+
+impl<'a> StackMatcher<'a> {
+    pub(super) fn new(model: &'a Stack, columns: Columns<'a>) -> Self {
+        Self { model, columns }
+    }
+}
+
+impl Matcher for StackMatcher<'_> {
+    fn n_documents(&self) -> u32 {
+        self.columns.matchers[0].n_documents()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.columns.batch_size()
+    }
+
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
+        let columns = self.columns.begin(queries)?;
+        Ok(Box::new(StackScorer { matcher: self, columns, known: Vec::new() }))
+    }
+
+    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+        progress.begin("ranking", Some(queries.len() as u64), "queries");
+        let mut all = Vec::with_capacity(queries.len());
+        for batch in queries.chunks(self.batch_size()) {
+            let candidates = self.columns.candidates(batch, self.model.depth)?;
+            let scorer = self.begin(batch)?;
+            let hits = candidates.par_iter().enumerate().map(|(query, documents)| {
+                let mut scores = vec![0.0; documents.len()];
+                scorer.list(query, documents, &mut scores);
+                let hits = documents.iter().zip(scores).map(|(&document, score)| Hit { document, score });
+                let mut hits: Vec<Hit> = hits.collect();
+                hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.document.cmp(&b.document)));
+                hits.truncate(k);
+                progress.advance(1);
+                hits
+            });
+            all.extend(hits.collect::<Vec<_>>());
+        }
+        Ok(all)
+    }
+
+    /// What each model adds to the mean score of the candidates: the Shapley values of its features, summed.
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
+        let mut documents = self.columns.candidates(&[query], self.model.depth)?.remove(0);
+        let place = documents.binary_search(&document).unwrap_or_else(|place| {
+            documents.insert(place, document);
+            place
+        });
+        let sources = self.columns.begin(&[query])?.sources(0, &documents);
+        let (rows, width) = (features(&sources), self.model.width());
+        let score = self.model.score_rows(&rows)?[place];
+        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place);
+        let mut adds = vec![0.0; sources.len()];
+        for (column, part) in (0..width).filter(|&column| self.model.ranker.takes(column)).zip(why.adds) {
+            adds[column / FEATURES] += part;
+        }
+        let mut parts = Vec::with_capacity(self.model.parts.len());
+        for (part, (name, _)) in self.model.parts.iter().enumerate() {
+            let scores = &sources[part];
+            parts.push(StackedPart {
+                model: name.clone(),
+                standardised: f64::from(rows[place * width + FEATURES * part + 1]),
+                rank: (!scores[place].is_nan())
+                    .then(|| 1 + scores.iter().filter(|&&other| other > scores[place]).count()),
+                adds: adds[part],
+                explanation: self.columns.matchers[part].explain(query, document)?,
+            });
+        }
+        let counts = COUNTS.iter().zip(parts.len()..sources.len());
+        let counts = counts.map(|(&count, source)| StackedCount {
+            count,
+            scaled: sources[source][place],
+            adds: adds[source],
+        });
+        let known = parts.iter().any(|part| part.explanation.score.is_some());
+        Ok(Explanation {
+            score: known.then_some(score),
+            why: Why::Stacked {
+                ranker: self.model.ranker.kind().to_owned(),
+                candidates: documents.len(),
+                base: why.base,
+                counts: counts.collect(),
+                parts,
+            },
+        })
+    }
+}
+
+impl Stack {
+    /// Rows of features as a list, with the columns that the ranker takes; there is at least one row.
+    fn lists(&self, rows: &[f32]) -> Result<FeatureLists> {
+        let (width, n) = (self.width(), rows.len() / self.width());
+        let taken = rows.iter().enumerate().filter(|(at, _)| self.ranker.takes(at % width));
+        let taken: Vec<f32> = taken.map(|(_, &value)| value).collect();
+        FeatureLists::from_dense(&[n], vec![0.0; n], (taken.len() / n) as u32, taken)
+    }
+
+    /// The scores of rows of features.
+    fn score_rows(&self, rows: &[f32]) -> Result<Vec<f32>> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut scores = Vec::new();
+        self.ranker.score(&self.lists(rows)?.list(0), &mut scores);
+        Ok(scores.into_iter().map(|score| score as f32).collect())
+    }
+}
+
+struct StackScorer<'a> {
+    matcher: &'a StackMatcher<'a>,
+    columns: ColumnScorer<'a>,
+    /// The scores of every query's candidates, by document; filled by `prepare`.
+    known: Vec<HashMap<u32, f32>>,
+}
+
+impl Scorer for StackScorer<'_> {
+    fn n_queries(&self) -> usize {
+        self.columns.queries.len()
+    }
+
+    fn prepare(&mut self) {
+        let queries: Vec<&str> = self.columns.queries.iter().map(String::as_str).collect();
+        let depth = self.matcher.model.depth * self.matcher.model.parts.len();
+        let hits = self.matcher.top(&queries, depth, &Silent).expect("queries that were begun can be ranked");
+        let by_document = |hits: Vec<Hit>| hits.into_iter().map(|hit| (hit.document, hit.score)).collect();
+        self.known = hits.into_iter().map(by_document).collect();
+    }
+
+    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
+        let sources = self.columns.sources(query, documents);
+        let model = self.matcher.model;
+        scores.copy_from_slice(&model.score_rows(&features(&sources)).expect("scores are finite"));
+        for (i, score) in scores.iter_mut().enumerate() {
+            if sources[..model.parts.len()].iter().all(|scores| scores[i].is_nan()) {
+                *score = f32::NAN;
+            }
+        }
+    }
+
+    /// Of the candidates; others have no score.
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
+        for (scores, known) in scores.chunks_exact_mut(documents.len()).zip(&self.known) {
+            for (document, score) in documents.clone().zip(scores) {
+                *score = known.get(&document).copied().unwrap_or(f32::NAN);
+            }
+        }
+    }
+}

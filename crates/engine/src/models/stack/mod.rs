@@ -1,0 +1,291 @@
+//! Models whose scores are the features of a ranker.
+//!
+//! ```text
+//! query --> best documents of every model, together the candidates
+//!       --> two features a model: its score, and its score standardised over the candidates
+//!       --> a ranker: weights (ListNet) or boosted trees (MART, LambdaMART)
+//! ```
+//!
+//! A document without a score counts as 0, as in a [combination](super::Combination). The ranker is trained on the
+//! validation judgments, which the models have not learned from; see [`train`](Stack::train). Where candidates are
+//! given, these are ranked; of the whole collection, those that a model has among its best. Training clicks may be
+//! features too; see [`StackParams::clicks`].
+
+mod clicks;
+mod codec;
+mod columns;
+mod lists;
+mod matcher;
+mod params;
+mod training;
+
+use std::sync::Arc;
+
+use matchrank_core::data::List;
+use matchrank_core::ranking::{Ranker, Shapley};
+use matchrank_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use clicks::ClickCounts;
+use columns::FEATURES;
+pub use columns::{ColumnScorer, Columns};
+pub use lists::{join_columns, list_columns};
+pub use params::{StackCandidates, StackParams};
+pub use training::StackTrial;
+
+use super::{Binding, MatchingKind, MatchingModel, Related, RelatedQuery, registry};
+use crate::container::Writer;
+use crate::dataset::Dataset;
+use crate::description::{Description, Remark};
+use crate::prose::human;
+use crate::rankers::RankerModel;
+use crate::rankers::boosted::BoostedModel;
+use crate::scoring::Matcher;
+
+/// The stack in the table of models.
+pub const KIND: MatchingKind = MatchingKind {
+    help: "The best documents of every model are the candidates of a query; their scores, plain and standardised over the \
+           candidates, are the features. The ranker learns from the validation judgments. Which ranker, and how large, is \
+           chosen by folds of the validation queries, each ranked by what was learned from the others.",
+    parameters: params::PARAMETERS,
+    ..MatchingKind::new("stack", "Stack: a ranker whose features are the scores of several models", |file| {
+        Ok(Arc::new(codec::get(file)?))
+    })
+};
+
+/// Models and a ranker over their scores; see the module.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// The models, with the names by which they are told apart.
+    pub parts: Vec<(String, Arc<dyn MatchingModel>)>,
+    /// What their scores are ranked by.
+    pub ranker: StackRanker,
+    /// Best documents of every model that are candidates.
+    pub depth: usize,
+    /// Whether training clicks are features too.
+    pub clicks: bool,
+    /// The rankers that were tried, and what they were worth on the validation judgments.
+    pub trials: Vec<StackTrial>,
+}
+
+/// The ranker of a stack.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StackRanker {
+    /// A weight for every standardised score.
+    Linear(Box<RankerModel>),
+    /// Boosted trees.
+    Boosted(BoostedModel),
+}
+
+/// Which rankers are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StackKind {
+    /// Those that can be trained here; the best on the validation judgments is kept.
+    Auto,
+    /// ListNet.
+    ListNet,
+    /// MART.
+    Mart,
+    /// LambdaMART.
+    LambdaMart,
+}
+
+impl StackRanker {
+    /// Its kind, as commands call it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Linear(model) => model.kind(),
+            Self::Boosted(model) => model.objective.name(),
+        }
+    }
+
+    /// Whether it ranks by a column.
+    fn takes(&self, column: usize) -> bool {
+        takes(matches!(self, Self::Boosted(_)), column)
+    }
+
+    /// What each feature adds to the score of the `i`-th document over the mean score of the list.
+    fn shapley(&self, list: &List<'_>, i: usize) -> Shapley {
+        match self {
+            Self::Linear(model) => model.ranker.shapley(list, i),
+            Self::Boosted(model) => model.trees.shapley(list, i, &(0..list.len()).collect::<Vec<_>>()),
+        }
+    }
+}
+
+/// Trees rank by all columns, rankers of weights by the standardised scores alone.
+fn takes(has_trees: bool, column: usize) -> bool {
+    has_trees || column % FEATURES == 1
+}
+
+impl Ranker for StackRanker {
+    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+        match self {
+            Self::Linear(model) => model.score(list, scores),
+            Self::Boosted(model) => model.score(list, scores),
+        }
+    }
+}
+
+impl Stack {
+    /// What the columns of the features that its ranker takes are called.
+    pub fn columns(&self) -> Vec<String> {
+        let columns = Columns::names(self.parts.iter().map(|(name, _)| name.as_str()), self.clicks);
+        columns
+            .into_iter()
+            .enumerate()
+            .filter(|(column, _)| self.ranker.takes(*column))
+            .map(|(_, name)| name)
+            .collect()
+    }
+
+    /// Features that its ranker takes.
+    pub(crate) fn n_features(&self) -> usize {
+        self.columns().len()
+    }
+
+    /// All features of a document.
+    fn width(&self) -> usize {
+        FEATURES * (self.parts.len() + if self.clicks { clicks::COUNTS.len() } else { 0 })
+    }
+
+    /// The same ranker over other models, which must have the names and kinds of those it has learned from: these,
+    /// trained again with more data.
+    pub fn with_parts(self, parts: Vec<(String, Arc<dyn MatchingModel>)>) -> Result<Self> {
+        let described = |parts: &[(String, Arc<dyn MatchingModel>)]| {
+            let parts = parts.iter().map(|(name, model)| format!("{name} ({})", model.kind()));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let [own, others] = [described(&self.parts), described(&parts)];
+        if own != others {
+            return Err(Error::Params(format!(
+                "the ranker ranks by {own}, in this order; the models given are {others}"
+            )));
+        }
+        Ok(Self { parts, ..self })
+    }
+}
+
+impl MatchingModel for Stack {
+    fn kind(&self) -> &'static str {
+        KIND.name
+    }
+
+    fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
+        let parts = self.parts.iter().map(|(_, part)| part.bind(binding)).collect::<Result<_>>()?;
+        let counts = if self.clicks {
+            Some(ClickCounts::new(binding.clicks()?, binding.documents))
+        } else {
+            None
+        };
+        Ok(Box::new(matcher::StackMatcher::new(self, Columns::new(parts, counts))))
+    }
+
+    fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()> {
+        codec::put(file, self)
+    }
+
+    fn describe(&self) -> Result<Description> {
+        let mut description = self.ranker_facts();
+        if let Some(kept) = self.kept() {
+            let name = format!("validation {}, in folds", kept.measure);
+            description.fact(name, format!("{:.4}", kept.validation));
+        }
+        description.remarks.push(self.importance_table());
+        let mut parts = Vec::new();
+        for (name, part) in &self.parts {
+            let part = registry::describe(&**part)?;
+            parts.push(PartDetails { name, model: part.details.clone() });
+            description.part(&format!("{name}: "), part);
+        }
+        let details = &mut description.details;
+        details.set("ranker", &self.ranker.kind());
+        details.set("depth", &self.depth);
+        details.set("trials", &self.trials);
+        details.set("importances", &self.importances());
+        details.set("parts", &parts);
+        Ok(description)
+    }
+
+    fn summary(&self, _dataset: &Dataset) -> Description {
+        let mut description = self.ranker_facts();
+        description.remarks.push(self.trial_table());
+        description.remarks.push(self.importance_table());
+        let details = &mut description.details;
+        details.set("ranker", &self.ranker.kind());
+        details.set("of", &self.parts.iter().map(|(name, _)| name).collect::<Vec<_>>());
+        details.set("depth", &self.depth);
+        details.set("trials", &self.trials);
+        details.set("importances", &self.importances());
+        description
+    }
+
+    fn parts(&self) -> Vec<(&str, &Arc<dyn MatchingModel>)> {
+        self.parts.iter().map(|(name, part)| (name.as_str(), part)).collect()
+    }
+
+    fn has_learned_from_validation(&self) -> bool {
+        true
+    }
+
+    fn related(&self, query: &RelatedQuery<'_>) -> Option<Result<Related>> {
+        self.parts.iter().find_map(|(_, part)| part.related(query))
+    }
+}
+
+/// A part of a stack, for programs.
+#[derive(Serialize)]
+struct PartDetails<'a> {
+    name: &'a str,
+    model: crate::description::Details,
+}
+
+impl Stack {
+    fn ranker_facts(&self) -> Description {
+        let mut description = Description::default();
+        description.fact("ranker", self.ranker.kind());
+        description.fact("candidates of each model", human(self.depth as u64));
+        description
+    }
+
+    /// The rankers that were tried.
+    fn trial_table(&self) -> Remark {
+        let kept = self.kept();
+        let number = |n: Option<usize>| n.map_or(String::new(), |n| n.to_string());
+        let rows = self.trials.iter().map(|trial| {
+            vec![
+                trial.ranker.clone(),
+                trial.lambda.map_or(String::new(), |lambda| format!("{lambda:e}")),
+                number(trial.leaves),
+                number(trial.trees),
+                format!("{:.4}", trial.validation),
+                if kept == Some(trial) { "kept".to_owned() } else { String::new() },
+            ]
+        });
+        let validation = format!("validation {}", kept.map_or("", |kept| &kept.measure));
+        Remark::table(&["ranker", "lambda", "leaves", "trees", &validation, ""], rows.collect())
+    }
+
+    /// Weights of the columns, or the shares of the gain that trees have from them.
+    fn importances(&self) -> Vec<(String, f64)> {
+        let values = match &self.ranker {
+            StackRanker::Linear(model) => model.ranker.weights.clone(),
+            StackRanker::Boosted(model) => {
+                let gains = model.trees.gains();
+                let sum = gains.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+                gains.into_iter().map(|gain| gain / sum).collect()
+            }
+        };
+        self.columns().into_iter().zip(values).collect()
+    }
+
+    fn importance_table(&self) -> Remark {
+        let column = match self.ranker {
+            StackRanker::Linear(_) => "weight",
+            StackRanker::Boosted(_) => "share of the gain",
+        };
+        let rows = self.importances().into_iter().map(|(name, value)| vec![name, format!("{value:.4}")]);
+        Remark::table(&["score of", column], rows.collect())
+    }
+}

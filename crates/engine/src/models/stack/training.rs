@@ -1,0 +1,356 @@
+//! How the ranker of a stack is trained and chosen: on the validation judgments, in folds.
+//!
+//! The candidates of every validation query are its list, with the grades of the judgments and 0 for documents nobody
+//! judged; where most queries have documents that were judged irrelevant, the judged ones are. Queries are dealt to
+//! folds; each fold is ranked by a ranker trained on the others. By the NDCG@10, or another measure, of these rankings, over
+//! all judged documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on all queries. Test
+//! judgments are never read.
+
+use std::sync::Arc;
+
+use matchrank_core::data::qrels::Qrels;
+use matchrank_core::data::{FeatureLists, List};
+use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::ranking::listnet::ListNetParams;
+use matchrank_core::ranking::{LambdaPath, Ranker, ScalingKind};
+use matchrank_core::{Error, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::params::LEAVES;
+use super::{
+    Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, list_columns, takes,
+};
+use crate::dataset::{Dataset, HeldOut, Holdout};
+use crate::models::MatchingModel;
+use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};
+use crate::rankers::{RankerModel, RankerParams, train_ranker};
+use crate::validation::{NDCG_10, Ranked};
+
+/// Lambdas that are tried.
+const LAMBDAS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
+
+/// A ranker that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StackTrial {
+    /// Its kind.
+    pub ranker: String,
+    /// lambda of ListNet.
+    pub lambda: Option<f64>,
+    /// Leaves of a tree.
+    pub leaves: Option<usize>,
+    /// Trees.
+    pub trees: Option<usize>,
+    /// The measure on the validation judgments, each query ranked by a ranker that has not seen it.
+    pub validation: f64,
+    /// The measure.
+    #[serde(default = "usual", skip_serializing_if = "is_usual")]
+    pub measure: String,
+}
+
+/// What a ranker is chosen by where a file does not say.
+fn usual() -> String {
+    NDCG_10.to_string()
+}
+
+fn is_usual(measure: &String) -> bool {
+    *measure == usual()
+}
+
+/// The lists of the validation queries: what is learned from.
+struct Lessons<'a> {
+    held_out: &'a HeldOut,
+    /// With the columns of all models and counts of clicks.
+    lists: FeatureLists,
+    n_folds: usize,
+    /// What rankers are chosen by.
+    measure: Measure,
+}
+
+impl Stack {
+    /// Trains a ranker over the scores of models, which have names of their own, and chooses it by a measure.
+    pub fn train(
+        parts: Vec<(String, Arc<dyn MatchingModel>)>,
+        dataset: &Dataset,
+        params: &StackParams,
+        measure: Measure,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        params.validate()?;
+        if !measure.higher_is_better() {
+            return Err(Error::Params(format!(
+                "a stack is chosen by a measure that is better when larger, not {measure}"
+            )));
+        }
+        if parts.is_empty() {
+            return Err(Error::Params("there is no model to stack; give at least one".into()));
+        }
+        if parts.iter().any(|(_, part)| part.has_learned_from_validation()) {
+            return Err(Error::Params(
+                "one of the models is a stack, which has learned from the validation judgments already; give its models"
+                    .into(),
+            ));
+        }
+        let held_out = HeldOut::of(dataset, Holdout::Validation)?.sample(params.queries, seed);
+        if held_out.queries.len() < params.folds {
+            return Err(Error::Params(format!(
+                "{}: there are {} judged validation queries, and a ranker over models needs at least {} to learn \
+                 from; ingest with --judgments validation=QRELS or --split",
+                dataset.folder().display(),
+                held_out.queries.len(),
+                params.folds
+            )));
+        }
+        let ranked = match params.candidates {
+            StackCandidates::Judged => Ranked::Judged,
+            StackCandidates::All => Ranked::All,
+            StackCandidates::Auto => Ranked::suiting_judgments(&held_out),
+        };
+        let documents = match ranked {
+            Ranked::Judged => "their judged documents".to_owned(),
+            Ranked::All => format!("the best {} documents of each model", params.depth),
+        };
+        progress.note(&format!("learning from {} validation queries, {documents}", held_out.queries.len()));
+        let lists = {
+            let models: Vec<&dyn MatchingModel> = parts.iter().map(|(_, model)| &**model).collect();
+            let columns = Columns::bind(&models, dataset, params.clicks, progress)?;
+            list_columns(&columns, dataset, &held_out, (ranked, params.depth), progress)?
+        };
+        if lists.n_queries() < params.folds {
+            return Err(Error::Params(format!(
+                "the models find documents for {} of {} validation queries; at least {} are needed to learn from",
+                lists.n_queries(),
+                held_out.queries.len(),
+                params.folds
+            )));
+        }
+        let lessons = Lessons { held_out: &held_out, lists, n_folds: params.folds, measure };
+        let (ranker, trials) = lessons.choose(params, seed, progress)?;
+        Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
+    }
+
+    /// The ranker that was kept, among those that were tried.
+    pub fn kept(&self) -> Option<&StackTrial> {
+        best(&self.trials)
+    }
+}
+
+/// The best, the first of equals.
+fn best(trials: &[StackTrial]) -> Option<&StackTrial> {
+    trials.iter().reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
+}
+
+impl Lessons<'_> {
+    /// The lists of which `is_wanted` says so, for a ranker of weights or for trees.
+    fn lists(&self, for_trees: bool, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
+        let (mut lengths, mut labels, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let takes = |column: usize| takes(for_trees, column);
+        for (_, list) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
+            lengths.push(list.len());
+            labels.extend_from_slice(list.labels());
+            for i in 0..list.len() {
+                let row = list.row(i);
+                values.extend((0..self.lists.n_features()).filter(|&c| takes(c)).map(|c| row.get(c as u32)));
+            }
+        }
+        let n_features = (0..self.lists.n_features()).filter(|&column| takes(column)).count();
+        FeatureLists::from_dense(&lengths, labels, n_features as u32, values)
+    }
+
+    /// The lists of all other folds, to learn from, and those of a fold, to be ranked.
+    fn split(&self, for_trees: bool, fold: usize) -> Result<[FeatureLists; 2]> {
+        let is_own = |i: usize| i % self.n_folds == fold;
+        Ok([self.lists(for_trees, |i| !is_own(i))?, self.lists(for_trees, is_own)?])
+    }
+
+    /// The measure over all judged documents of scores for all lists, one after the other.
+    fn figure(&self, scores: &[f64]) -> Result<f64> {
+        let ranked = |list: List<'_>| -> Vec<(&str, f32)> {
+            list.rows().map(|row| (self.lists.document(row), scores[row] as f32)).collect()
+        };
+        let rankings: Vec<_> = (0..self.lists.n_queries())
+            .map(|i| self.lists.list(i))
+            .map(|list| (list.query(), ranked(list)))
+            .collect();
+        let qrels: Qrels<'_> = self.held_out.qrels()?;
+        Ok(evaluate(&qrels, &rankings[..], &[self.measure], &Conventions::of(Dialect::Matchrank))?.mean(0))
+    }
+
+    /// The figure of scores that are made fold by fold.
+    fn cross_validated(&self, mut score: impl FnMut(usize) -> Result<Vec<f64>>) -> Result<f64> {
+        let mut all = vec![0.0; self.lists.n_rows()];
+        for fold in 0..self.n_folds {
+            let mut scores = score(fold)?.into_iter();
+            for i in (fold..self.lists.n_queries()).step_by(self.n_folds) {
+                all[self.lists.list(i).rows()]
+                    .iter_mut()
+                    .zip(scores.by_ref())
+                    .for_each(|(to, score)| *to = score);
+            }
+        }
+        self.figure(&all)
+    }
+
+    fn choose(
+        &self,
+        params: &StackParams,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<(StackRanker, Vec<StackTrial>)> {
+        let mut trials = Vec::new();
+        let objectives: &[Objective] = match params.ranker {
+            StackKind::ListNet => &[],
+            StackKind::Mart => &[Objective::Mart],
+            StackKind::LambdaMart | StackKind::Auto => &[Objective::LambdaMart],
+        };
+        let n_linear =
+            if matches!(params.ranker, StackKind::ListNet | StackKind::Auto) { LAMBDAS.len() } else { 0 };
+        let n_trials = n_linear + objectives.len() * LEAVES.len();
+        progress.begin("choosing the ranker", Some(n_trials as u64), "rankers");
+        for lambda in &LAMBDAS[..n_linear] {
+            trials.push(self.try_linear(*lambda, seed)?);
+            progress.advance(1);
+        }
+        for &objective in objectives {
+            for leaves in LEAVES {
+                match self.try_trees(objective, leaves, params, seed) {
+                    Ok(trial) => trials.push(trial),
+                    Err(error) if params.ranker == StackKind::Auto => {
+                        progress.note(&format!("only ListNet is tried: {error}"));
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+                progress.advance(1);
+            }
+        }
+        let kept = best(&trials).expect("a ranker was tried");
+        let ranker = match (kept.lambda, kept.leaves, kept.trees) {
+            (Some(lambda), ..) => {
+                StackRanker::Linear(Box::new(linear(lambda, self.lists(false, |_| true)?, seed)?))
+            }
+            (_, Some(leaves), Some(trees)) => {
+                let objective = objectives[0];
+                let (lists, params) = (self.lists(true, |_| true)?, params.boosted(leaves, trees));
+                let (trees, _) = grow(objective, &params, &lists, None, seed, &Silent)?;
+                StackRanker::Boosted(BoostedModel {
+                    objective,
+                    params,
+                    trees,
+                    report: BoostedReport::default(),
+                })
+            }
+            _ => unreachable!("a trial is of one or the other"),
+        };
+        Ok((ranker, trials))
+    }
+
+    fn try_linear(&self, lambda: f64, seed: u64) -> Result<StackTrial> {
+        let validation = self.cross_validated(|fold| {
+            let [train, tested] = self.split(false, fold)?;
+            Ok(linear(lambda, train, seed)?.score_all(&tested))
+        })?;
+        Ok(StackTrial {
+            ranker: "listnet".into(),
+            lambda: Some(lambda),
+            leaves: None,
+            trees: None,
+            validation,
+            measure: self.measure.to_string(),
+        })
+    }
+
+    /// Trees with so many leaves, as many as are best in the mean over the folds.
+    fn try_trees(
+        &self,
+        objective: Objective,
+        leaves: usize,
+        params: &StackParams,
+        seed: u64,
+    ) -> Result<StackTrial> {
+        let boosted = params.boosted(leaves, params.trees);
+        let grow_without = |fold: usize| {
+            let [train, tested] = self.split(true, fold)?;
+            let (trees, figures) =
+                grow(objective, &boosted, &train, Some((&tested, self.measure)), seed, &Silent)?;
+            Ok((trees, figures, tested))
+        };
+        let grown = (0..self.n_folds).into_par_iter().map(grow_without).collect::<Result<Vec<_>>>()?;
+        let longest = grown.iter().map(|(_, figures, _)| figures.len()).max().unwrap_or(0);
+        // A fold that stopped growing has the figure of its last tree from there on.
+        let at = |figures: &[f64], n: usize| figures.get(n).or(figures.last()).copied().unwrap_or(0.0);
+        let means = (0..longest).map(|n| grown.iter().map(|(_, figures, _)| at(figures, n)).sum::<f64>());
+        let best = means.enumerate().reduce(|best, mean| if mean.1 > best.1 { mean } else { best });
+        let n_trees = best.map_or(1, |(n, _)| n + 1);
+        let validation = self.cross_validated(|fold| {
+            let (trees, _, tested) = &grown[fold];
+            Ok(trees.clone().truncated(n_trees).score_all(tested))
+        })?;
+        Ok(StackTrial {
+            ranker: objective.name().into(),
+            lambda: None,
+            leaves: Some(leaves),
+            trees: Some(n_trees),
+            validation,
+            measure: self.measure.to_string(),
+        })
+    }
+}
+
+fn linear(lambda: f64, lists: FeatureLists, seed: u64) -> Result<RankerModel> {
+    let params =
+        RankerParams::ListNet(ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() });
+    train_ranker(&params, &[ScalingKind::None], lists, None, None, seed, &Silent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FEATURES;
+    use super::*;
+    use crate::dataset::Query;
+    use crate::rankers::boosted;
+
+    /// Twenty queries with ten documents each; what is relevant for every second query is what is not for the others, so
+    /// that a ranker which learned from the other fold of two puts every relevant document last.
+    fn contradictory() -> (HeldOut, FeatureLists) {
+        let (n, each) = (20usize, 10usize);
+        let is_relevant = |query: usize, document: usize| (document < each / 2) == query.is_multiple_of(2);
+        let names = |query: usize| (0..each).map(move |document| (query * each + document + 1).to_string());
+        let judged = |query: usize| -> Vec<(String, f32)> {
+            (0..).zip(names(query)).map(|(d, id)| (id, f32::from(u8::from(is_relevant(query, d))))).collect()
+        };
+        let held_out = HeldOut {
+            queries: (1..=n).map(|query| Query { id: query.to_string(), text: String::new() }).collect(),
+            clicks: vec![0.0; n],
+            n_words: vec![0; n],
+            judged: (0..n).map(judged).collect(),
+        };
+        let labels = held_out.judged.iter().flatten().map(|(_, grade)| *grade).collect();
+        let row = |i: usize| {
+            let score = if i % each < each / 2 { 1.0 } else { -1.0 };
+            [score, score]
+        };
+        let values = (0..n * each).flat_map(row).collect();
+        (held_out, FeatureLists::from_dense(&vec![each; n], labels, FEATURES as u32, values).unwrap())
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr)]
+    fn folds_are_ranked_by_what_the_others_taught() {
+        let (held_out, lists) = contradictory();
+        let lessons = Lessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
+        // Five relevant documents on the ranks 6 to 10.
+        let worst = (1..=5).map(|i| f64::from(i) / f64::from(5 + i)).sum::<f64>() / 5.0;
+        let found = lessons.try_linear(1e-3, 1).unwrap().validation;
+        assert!((found - worst).abs() < 1e-9, "ListNet: {found}, not {worst}");
+        if !boosted::is_installed() {
+            eprintln!("trees were skipped: no LightGBM");
+            return;
+        }
+        let params = StackParams { trees: 5, min_rows: 1, ..StackParams::default() };
+        let found = lessons.try_trees(Objective::LambdaMart, 2, &params, 1).unwrap().validation;
+        assert!((found - worst).abs() < 1e-9, "LambdaMART: {found}, not {worst}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Why a document has its score, by the model's own formula.
+
+use matchrank_core::matching::bm25::Contribution;
+use serde::Serialize;
+
+/// Why a document has its score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The score; none where the model says nothing about the document.
+    pub score: Option<f32>,
+    /// What it is made of.
+    #[serde(flatten)]
+    pub why: Why,
+}
+
+/// What a score is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "made_of", rename_all = "snake_case")]
+pub enum Why {
+    /// BM25: the shared terms, the largest part first. Their sum is the score.
+    Terms {
+        /// The terms.
+        terms: Vec<TermContribution>,
+    },
+    /// A bilinear model: pairs of a query feature and a document feature, the largest part (positive or
+    /// negative) first. Their sum and `others` together are the score.
+    Pairs {
+        /// The pairs.
+        pairs: Vec<Pair>,
+        /// Sum over the pairs of weaker features, where there are too many to list.
+        others: f64,
+    },
+    /// Bilingual topics: the words of the query, what adds most first. Their sum is the score.
+    Words {
+        /// lambda: share of the document's own words in the smoothed likelihood.
+        document: f64,
+        /// mu: share of the topics.
+        topic: f64,
+        /// The words.
+        words: Vec<WordLikelihood>,
+    },
+    /// A random walk: the ways from the document to the query over clicks, the likeliest first.
+    Paths {
+        /// Probability to stay in a step.
+        self_transition: f64,
+        /// Number of steps.
+        steps: usize,
+        /// Ways of one and of three clicks; longer ones are in the score, and not listed.
+        paths: Vec<ClickPath>,
+    },
+    /// A combination: the weighted sum of two standardised scores.
+    Parts {
+        /// Both models.
+        parts: Vec<Part>,
+    },
+    /// A ranker over the scores of several models. `base` and what models and counts add are the score.
+    Stacked {
+        /// Kind of the ranker.
+        ranker: String,
+        /// Documents that it ranked for the query.
+        candidates: usize,
+        /// The mean of its scores of them.
+        base: f64,
+        /// The models.
+        parts: Vec<StackedPart>,
+        /// Counts of training clicks that the ranker knows; none where it knows none.
+        counts: Vec<StackedCount>,
+    },
+}
+
+/// What a pair of features adds to a score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    /// Feature of the query: a word, or `document:ID` for a document that was clicked.
+    pub query_feature: String,
+    /// Feature of the document: a word, or `query:TEXT` for a query that led to a click.
+    pub document_feature: String,
+    /// Value of the query feature.
+    pub x: f32,
+    /// How much the two features have to do with each other, by the model.
+    pub affinity: f32,
+    /// Value of the document feature.
+    pub y: f32,
+    /// The product of the three.
+    pub score: f32,
+}
+
+/// What a word of a query adds to a score, by how likely it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WordLikelihood {
+    /// The word, as analysed.
+    pub word: String,
+    /// How often the query has it.
+    pub count: f32,
+    /// Its share among the words of the document.
+    pub in_document: f32,
+    /// How likely a query about the topics of the document has it.
+    pub by_topics: f32,
+    /// Its share among the words of the collection.
+    pub in_collection: f32,
+    /// The topic that adds most to `by_topics`.
+    pub topic: Option<usize>,
+    /// The likeliest document words of that topic.
+    pub topic_words: Vec<String>,
+    /// count * ln(1 + (lambda in_document + mu by_topics) / ((1 - lambda - mu) in_collection)).
+    pub score: f32,
+}
+
+/// A way over clicks from a document to a query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClickPath {
+    /// Queries and documents on the way, between the two ends: none for a click on the document itself.
+    pub over: Vec<String>,
+    /// Probability to take this way when every step moves.
+    pub probability: f64,
+}
+
+/// One model of a combination.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// Kind of the model.
+    pub model: String,
+    /// Its weight.
+    pub weight: f32,
+    /// Mean of its scores over the collection.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// (score - mean) / deviation; 0 where the deviation is 0.
+    pub standardised: f64,
+    /// weight * standardised: what it adds.
+    pub contribution: f64,
+    /// Its own score and why.
+    pub explanation: Explanation,
+}
+
+/// One model of a stack.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackedPart {
+    /// Name of the model.
+    pub model: String,
+    /// Its score, less the mean over the candidates, divided by the standard deviation.
+    pub standardised: f64,
+    /// The place of the document among the candidates by this model, from 1; none without a score.
+    pub rank: Option<usize>,
+    /// What it adds to the mean score of the candidates: the Shapley values of its features.
+    pub adds: f64,
+    /// Its own score and why.
+    pub explanation: Explanation,
+}
+
+/// A count of training clicks that a stack ranks by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackedCount {
+    /// What is counted.
+    pub count: &'static str,
+    /// log(1 + the count).
+    pub scaled: f32,
+    /// What it adds to the mean score of the candidates.
+    pub adds: f64,
+}
+
+/// A [`Contribution`] with its term spelled out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TermContribution {
+    /// The term.
+    #[serde(rename = "token")]
+    pub text: String,
+    /// What it adds, and why.
+    #[serde(flatten)]
+    pub contribution: Contribution,
+}

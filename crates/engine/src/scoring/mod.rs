@@ -1,0 +1,66 @@
+//! Scores of queries against the documents of a collection, and the best documents by them.
+//!
+//! ```text
+//! Matcher -> top      the best documents of the collection
+//!        \-> begin -> Scorer -> list, block   scores
+//!        \-> explain  the reasons for a document's score
+//! ```
+//!
+//! A [`Matcher`] is a model bound to documents; [`models`](crate::models) says how models are bound.
+//!
+//! A document that a model says nothing about has no score (NaN): one that shares no word with the query
+//! for BM25, one that the walk does not reach, every document where a query has no known word. It is left
+//! out of rankings of the whole collection, and counts as 0 among given candidates and in a combination.
+
+mod explanation;
+mod sweep;
+mod top_k;
+
+use std::ops::Range;
+
+use matchrank_core::Result;
+use matchrank_core::progress::Progress;
+
+pub use explanation::{
+    ClickPath, Explanation, Pair, Part, StackedCount, StackedPart, TermContribution, Why, WordLikelihood,
+};
+pub(crate) use sweep::{map_blocks, top as sweep_top, top_of};
+pub use top_k::Hit;
+pub(crate) use top_k::TopK;
+
+/// A model bound to documents, which it knows by number: 0, 1, ... in the order of the dataset.
+pub trait Matcher: Sync {
+    /// Number of documents.
+    fn n_documents(&self) -> u32;
+
+    /// Gets ready to score some queries, given by their texts.
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>>;
+
+    /// Explains the score of a document.
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation>;
+
+    /// Number of queries to pass to [`Matcher::begin`] at a time, so that memory stays bounded.
+    fn batch_size(&self) -> usize {
+        256
+    }
+
+    /// The `k` best documents for each query: the highest score first, ties by document number.
+    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+        sweep::top(self, queries, k, progress)
+    }
+}
+
+/// Scores documents for the queries of [`Matcher::begin`]. NaN is no score.
+pub trait Scorer: Sync {
+    /// Number of queries.
+    fn n_queries(&self) -> usize;
+
+    /// Called once, before the first [`Scorer::block`]; for models whose scores depend on all documents.
+    fn prepare(&mut self) {}
+
+    /// Scores some documents for one query.
+    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]);
+
+    /// Scores a range of documents for all queries: `scores[query * documents.len() + place]`.
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]);
+}
