@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`bounds`] | how far a matching model's objective can be from its expectation |
 //! | [`data`] | judgments, runs and feature lists, and the parsers of their bytes |
+//! | [`linalg`] | sparse matrices and their products |
 //! | [`matching`] | models that score a query against a document |
 //! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
 //! | [`ranking`] | models that order the documents of a query by their features |
@@ -15,11 +16,11 @@
 pub mod bounds;
 pub mod data;
 mod error;
+pub mod linalg;
 pub mod matching;
 pub mod measure;
 pub mod progress;
 pub mod ranking;
-mod simd;
 pub mod simulate;
 mod solve;
 

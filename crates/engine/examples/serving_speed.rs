@@ -16,10 +16,10 @@ use matchrank_core::matching::dot;
 use matchrank_core::progress::Silent;
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::features::document_rows;
+use matchrank_engine::model_file;
 use matchrank_engine::models::find_part;
 use matchrank_engine::models::latent::{Inputs, LatentModel, LatentScorer};
 use matchrank_engine::scoring::Scorer;
-use matchrank_engine::model_file;
 
 const QUERIES: usize = 2_000;
 const DOCUMENTS: usize = 1_000;

@@ -38,8 +38,7 @@ pub fn rank_collection(
     note(silent.map(|(query, _)| query.id.as_str()), "no document with a score", progress);
     let ids = dataset.document_ids()?;
     let named = |(query, hits): (&Query, Vec<_>)| {
-        let list =
-            hits.iter().map(|hit: &Hit| (ids[hit.document as usize].clone(), hit.score));
+        let list = hits.iter().map(|hit: &Hit| (ids[hit.document as usize].clone(), hit.score));
         (query.id.clone(), list.collect())
     };
     Ok(queries.iter().zip(hits).map(named).collect())

@@ -4,9 +4,9 @@ use anyhow::bail;
 use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::model_file;
 use matchrank_engine::models::bind;
 use matchrank_engine::scoring::{Explanation, Why};
-use matchrank_engine::model_file;
 
 use crate::commands::rankers;
 use crate::terminal::{self, Format, Terminal, table, to_json};

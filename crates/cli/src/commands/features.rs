@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     ensure!(args.depth != Some(0), "--depth 0 leaves no document; give at least 1");
     let dataset = Dataset::open(&args.data)?;
     let parts = named_models(&args.of, &dataset, &terminal)?;
-    if let Some((name, _)) = parts.iter().find(|(_, model)| model.has_stack()) {
+    if let Some((name, _)) = parts.iter().find(|(_, model)| model.has_learned_from_validation()) {
         let learned = format!("{name} is a stack, which has learned from the validation judgments");
         match args.split {
             SplitName::Validation if args.letor.is_empty() => {

@@ -7,8 +7,8 @@ use clap::ArgGroup;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
-use matchrank_engine::models::sparse_preference::{PreferenceModel, update_preference};
 use matchrank_engine::model_file;
+use matchrank_engine::models::sparse_preference::{PreferenceModel, update_preference};
 use matchrank_engine::outputs::check_outputs;
 use serde_json::json;
 

@@ -1,7 +1,8 @@
 //! Xw and X'g of one list, the two products that every linear ranker is made of.
 
 use crate::data::{FeatureRow, List};
-use crate::simd::vectorised;
+pub(crate) use crate::linalg::dot_f64 as dot;
+use crate::linalg::simd::vectorised;
 
 /// Replaces `scores` by Xw. Columns beyond the weights count nothing.
 pub(crate) fn scores(list: &List<'_>, w: &[f64], scores: &mut Vec<f64>) {
@@ -56,9 +57,4 @@ vectorised! {
             *sum += factor * f64::from(*x);
         }
     }
-}
-
-/// The sum of products of two vectors of one length.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b)
 }

@@ -15,7 +15,7 @@
 use faer::Mat;
 use faer::linalg::solvers::Solve;
 
-use crate::ranking::products::dot;
+use crate::linalg::dot_f64;
 
 /// A convex function of weights.
 pub(crate) trait Convex {
@@ -66,11 +66,11 @@ impl Bundle {
         let mut w = start;
         for iteration in 1..=max_iterations {
             let (value, subgradient) = risk.at(&w);
-            let objective = value + 0.5 * lambda * dot(&w, &w);
+            let objective = value + 0.5 * lambda * dot_f64(&w, &w);
             if objective < best.objective {
                 (best.objective, best.w) = (objective, w.clone());
             }
-            let offset = value - dot(&subgradient, &w);
+            let offset = value - dot_f64(&subgradient, &w);
             self.add(subgradient, offset);
             let gap = best.objective - best.lower_bound;
             let bound;
@@ -86,10 +86,10 @@ impl Bundle {
 
     fn add(&mut self, plane: Vec<f64>, offset: f64) {
         for (row, other) in self.products.iter_mut().zip(&self.planes) {
-            row.push(dot(&plane, other));
+            row.push(dot_f64(&plane, other));
         }
         let mut row: Vec<f64> = self.products.iter().map(|row| row[row.len() - 1]).collect();
-        row.push(dot(&plane, &plane));
+        row.push(dot_f64(&plane, &plane));
         self.products.push(row);
         self.planes.push(plane);
         self.offsets.push(offset);
@@ -104,12 +104,12 @@ impl Bundle {
         let n = self.alpha.len();
         for _ in 0..2 * n {
             // Gradient of 1/(2 lambda) alpha'K alpha - b'alpha.
-            let slope = |i: usize| dot(&self.products[i], &self.alpha) / lambda - self.offsets[i];
+            let slope = |i: usize| dot_f64(&self.products[i], &self.alpha) / lambda - self.offsets[i];
             let gradient: Vec<f64> = (0..n).map(slope).collect();
             let size = gradient.iter().fold(0.0f64, |most, value| most.max(value.abs()));
             let joins =
                 (0..n).min_by(|&a, &b| gradient[a].total_cmp(&gradient[b])).expect("there is a plane");
-            let gain = dot(&gradient, &self.alpha) - gradient[joins];
+            let gain = dot_f64(&gradient, &self.alpha) - gradient[joins];
             if gain <= tolerance.max(1e-14 * size) || !self.mix(joins, lambda) {
                 break;
             }
@@ -118,7 +118,7 @@ impl Bundle {
         for (plane, alpha) in self.planes.iter().zip(&self.alpha).filter(|(_, alpha)| **alpha > 0.0) {
             w.iter_mut().zip(plane).for_each(|(w, a)| *w -= alpha * a / lambda);
         }
-        let value = dot(&self.offsets, &self.alpha) - 0.5 * lambda * dot(&w, &w);
+        let value = dot_f64(&self.offsets, &self.alpha) - 0.5 * lambda * dot_f64(&w, &w);
         self.give_up_idle();
         (w, value)
     }

@@ -9,7 +9,7 @@
 //!
 //! Reference: Nocedal and Wright, *Numerical optimization*, 2006, Algorithm 7.1.
 
-use crate::ranking::products::dot;
+use crate::linalg::dot_f64;
 
 /// A smooth convex function of weights that remembers where it was evaluated last.
 pub(crate) trait Smooth {
@@ -48,19 +48,19 @@ pub(crate) fn minimise(
     max_iterations: u32,
 ) -> Stationary {
     let mut w = start;
-    let regularized = |risk: f64, w: &[f64]| risk + 0.5 * lambda * dot(w, w);
+    let regularized = |risk: f64, w: &[f64]| risk + 0.5 * lambda * dot_f64(w, w);
     let (value, mut gradient) = risk.at(&w);
     let mut objective = regularized(value, &w);
     let mut iterations = 0;
     loop {
         gradient.iter_mut().zip(&w).for_each(|(gradient, w)| *gradient += lambda * w);
-        let relative_gradient = dot(&gradient, &gradient).sqrt() / reference.max(f64::MIN_POSITIVE);
+        let relative_gradient = dot_f64(&gradient, &gradient).sqrt() / reference.max(f64::MIN_POSITIVE);
         if relative_gradient <= tolerance || iterations == max_iterations {
             return Stationary { w, objective, relative_gradient, iterations };
         }
         iterations += 1;
         let step = newton_step(risk, lambda, &gradient, relative_gradient);
-        let slope = dot(&gradient, &step);
+        let slope = dot_f64(&gradient, &step);
         let mut length = 1.0;
         let moved = (0..HALVINGS).find_map(|_| {
             let next: Vec<f64> = w.iter().zip(&step).map(|(w, step)| w + length * step).collect();
@@ -83,19 +83,19 @@ fn newton_step(risk: &impl Smooth, lambda: f64, gradient: &[f64], relative_gradi
     let mut step = vec![0.0; gradient.len()];
     let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut direction = residual.clone();
-    let mut square = dot(&residual, &residual);
+    let mut square = dot_f64(&residual, &residual);
     let enough = square * relative_gradient.sqrt().min(0.1).powi(2);
     for _ in 0..INNER_STEPS.min(2 * gradient.len() + 1) {
         let mut image = risk.curvature(&direction);
         image.iter_mut().zip(&direction).for_each(|(image, direction)| *image += lambda * direction);
-        let bend = dot(&direction, &image);
+        let bend = dot_f64(&direction, &image);
         if bend <= 0.0 {
             break;
         }
         let length = square / bend;
         step.iter_mut().zip(&direction).for_each(|(step, direction)| *step += length * direction);
         residual.iter_mut().zip(&image).for_each(|(residual, image)| *residual -= length * image);
-        let before = std::mem::replace(&mut square, dot(&residual, &residual));
+        let before = std::mem::replace(&mut square, dot_f64(&residual, &residual));
         if square <= enough {
             break;
         }

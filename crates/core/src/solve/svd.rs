@@ -18,7 +18,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::Tall;
-use crate::matching::operator::{Block, Lanes, Operator, Scratch, Side, WIDTH};
+use crate::linalg::{Block, Lanes, Operator, Scratch, Side, WIDTH};
 use crate::progress::Progress;
 use crate::{Error, Result};
 

@@ -15,10 +15,10 @@ use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
 use crate::description::Curve;
 use crate::files;
+use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
 use crate::models::{MatchingModel, Recipe, Training, registry};
-use crate::model_file::{self, Provenance};
 use crate::rankers::boosted;
 use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
@@ -101,7 +101,8 @@ impl Making<'_> {
                     progress.note(&format!("{name}: training again on {}", more.folder().display()));
                     let settled = recipe.settled(&*model)?;
                     params = settled.params();
-                    (model, cost) = timed(|| settled.train(&Training::new(more, seed, &WithoutNotes(progress))))?;
+                    (model, cost) =
+                        timed(|| settled.train(&Training::new(more, seed, &WithoutNotes(progress))))?;
                 }
                 None => model = self.with_parts_again(&*model, planned)?,
             }

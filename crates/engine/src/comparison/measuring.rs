@@ -69,7 +69,12 @@ impl TestSet {
     }
 
     /// Ranks the test queries and measures the rankings.
-    pub(super) fn measure(&self, model: &dyn MatchingModel, dataset: &Dataset, seed: u64) -> Result<Measured> {
+    pub(super) fn measure(
+        &self,
+        model: &dyn MatchingModel,
+        dataset: &Dataset,
+        seed: u64,
+    ) -> Result<Measured> {
         let queries = &self.held_out.queries;
         let rankings = match self.ranked {
             Ranked::Judged => {

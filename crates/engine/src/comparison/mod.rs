@@ -36,6 +36,5 @@ pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};
 pub use plan::{Plan, Planned, What};
 pub use results::{
-    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, Protocol,
-    TestQuery,
+    BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, Protocol, TestQuery,
 };

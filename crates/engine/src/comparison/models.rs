@@ -14,9 +14,9 @@ use super::plan::{Plan, Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::dataset::Dataset;
+use crate::model_file;
 use crate::models::MatchingModel;
 use crate::models::stack::StackKind;
-use crate::model_file;
 use crate::rankers::boosted;
 use crate::validation::Validation;
 

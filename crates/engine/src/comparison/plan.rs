@@ -127,7 +127,8 @@ impl Plan {
                         "{name}: there is no stack called {ranker}; there are stack, listnet, mart, lambdamart"
                     ))
                 })?;
-                let of: Vec<String> = parts.split('+').map(|part| proper_name(part.trim()).to_owned()).collect();
+                let of: Vec<String> =
+                    parts.split('+').map(|part| proper_name(part.trim()).to_owned()).collect();
                 return self.add_stack(&format!("{ranker}:{}", of.join("+")), kind, of);
             }
             None => match (ranker_of(name), name.rsplit_once('+')) {

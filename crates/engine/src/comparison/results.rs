@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::description::Curve;
 use crate::dataset::{Dataset, Statistics};
+use crate::description::Curve;
 use crate::files;
 use crate::validation::Ranked;
 

@@ -10,9 +10,9 @@ use matchrank_core::ranking::ScalingKind;
 use super::*;
 use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, SplitBy, ingest};
+use crate::model_file;
 use crate::models::find_part;
 use crate::models::stack::Stack;
-use crate::model_file;
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 
 /// A dataset of twenty documents of two groups of words; queries of either group click documents of their own.

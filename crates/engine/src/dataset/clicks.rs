@@ -5,8 +5,8 @@ use matchrank_core::matching::{Csr, CsrBuilder, SparseRow};
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-use super::{Dataset, QUERIES, Response, tables};
 use super::Names;
+use super::{Dataset, QUERIES, Response, tables};
 use crate::text::normalise_query;
 
 /// The training clicks (or grades) of a dataset; responses of 0 are left out.

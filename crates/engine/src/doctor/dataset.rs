@@ -9,8 +9,8 @@ use super::{Kind, encoding, held_out, memory};
 use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, Query};
 use crate::files;
-use crate::text::Analyser;
 use crate::preferences::RuleCheck;
+use crate::text::Analyser;
 
 /// Left-out rows above this share of a source are a warning.
 const MANY: f64 = 0.05;

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::aggregate::MOST_DOCUMENTS;
 use super::columns::{Mapping, Named, Role, plain};
-use crate::dataset::Names;
 use super::table::{MOST_COLUMNS, Table};
+use crate::dataset::Names;
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{Source, TableInfo, text_column};
 use crate::files;

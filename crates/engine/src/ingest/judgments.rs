@@ -8,8 +8,8 @@ use matchrank_core::{Error, Result};
 
 use super::columns::{Mapping, Named, Role, is_usual_grade};
 use super::listed::ListedQueries;
-use crate::dataset::id_of_text;
 use super::table::{Table, has_table_ending};
+use crate::dataset::id_of_text;
 use crate::files;
 use crate::text::normalise_query;
 

@@ -6,8 +6,8 @@ use matchrank_core::{Error, Result};
 
 use super::columns::{Named, Role, plain};
 use super::documents::{check_id, source};
-use crate::dataset::Names;
 use super::table::{self, Table};
+use crate::dataset::Names;
 use crate::dataset::Source;
 use crate::files;
 use crate::text::normalise_query;

@@ -38,13 +38,13 @@ pub use crate::lines::LONGEST_RECORD;
 pub use columns::{Named, Role};
 pub use split::SplitBy;
 
+use crate::tally::Tally;
 use aggregate::Aggregator;
 use clicks::{ClickLog, Searches};
 use documents::source;
 use listed::ListedQueries;
 use reading::Reading;
 use table::Table;
-use crate::tally::Tally;
 use target::Target;
 
 use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split, content_hash};

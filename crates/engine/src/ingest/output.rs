@@ -18,7 +18,9 @@ use super::listed::ListedQueries;
 use super::pairs::Pairs;
 use super::{IngestParams, split, waves};
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{DOCUMENTS, Holdout, QUERIES, Split, Statistics, TableInfo, VOCABULARY, Names, id_of_text};
+use crate::dataset::{
+    DOCUMENTS, Holdout, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY, id_of_text,
+};
 use crate::tally::Tally;
 use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 

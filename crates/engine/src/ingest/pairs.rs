@@ -12,9 +12,9 @@ use matchrank_core::Result;
 
 use super::aggregate::{QuerySums, Share};
 use super::documents::Collection;
-use crate::tally::Tally;
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, SKIPPED, Statistics, TableInfo};
+use crate::tally::Tally;
 
 /// The tables of training pairs and of judged pairs.
 pub(super) struct Pairs {

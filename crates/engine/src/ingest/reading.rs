@@ -10,10 +10,10 @@ use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
 use super::columns::Named;
 use super::documents::Collection;
 use super::listed::ListedQueries;
-use crate::tally::Tally;
 use super::{judgments, split};
 use crate::dataset::Split;
 use crate::files;
+use crate::tally::Tally;
 use crate::text::normalise_query;
 
 /// What the rows of logs are resolved against.

@@ -226,10 +226,12 @@ fn from_bytes(name: &str, bytes: &[u8]) -> Result<(Arc<dyn MatchingModel>, Prove
     if RankerParams::KINDS.contains(&kind) || kind == QUERY_DEPENDENT || is_boosted(kind) {
         return Err(Error::format(name, format!("holds a {kind} model, which ranks feature lists")));
     }
-    registry::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
-        Error::Params(message) | Error::Shape(message) => Error::format(name, message),
-        other => other,
-    })
+    registry::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(
+        |error| match error {
+            Error::Params(message) | Error::Shape(message) => Error::format(name, message),
+            other => other,
+        },
+    )
 }
 
 #[cfg(test)]

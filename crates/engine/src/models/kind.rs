@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use matchrank_core::Result;
 
+use super::MatchingModel;
 use super::memory::Sizes;
 use super::recipe::Trainer;
-use super::MatchingModel;
 use crate::container::Reader;
 use crate::settings::{Parameter, Settings};
 

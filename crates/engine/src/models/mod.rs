@@ -53,8 +53,8 @@ use std::sync::Arc;
 
 use matchrank_core::Result;
 
-pub use binding::{Binding, Documents, bind};
 pub(crate) use binding::bind_all;
+pub use binding::{Binding, Documents, bind};
 pub use kind::MatchingKind;
 pub(crate) use memory::Sizes;
 pub use recipe::{Recipe, Training};

@@ -332,8 +332,7 @@ fn parameters_are_documented_with_their_defaults() {
             let default = crate::settings::plain(&params[parameter.name]);
             assert_eq!(parameter.default, default, "{} {}", kind.name, parameter.name);
         }
-        let mut known: Vec<&str> =
-            params.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut known: Vec<&str> = params.as_object().unwrap().keys().map(String::as_str).collect();
         names.sort_unstable();
         known.sort_unstable();
         assert_eq!(names, known, "{}", kind.name);

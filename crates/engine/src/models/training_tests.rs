@@ -92,7 +92,12 @@ fn bltm(dataset: &Dataset, seed: u64) -> BltmModel {
 }
 
 /// Mean score of the documents of the query's own group, and of the other.
-pub(in crate::models) fn groups(model: &dyn MatchingModel, dataset: &Dataset, query: &str, group: u32) -> [f32; 2] {
+pub(in crate::models) fn groups(
+    model: &dyn MatchingModel,
+    dataset: &Dataset,
+    query: &str,
+    group: u32,
+) -> [f32; 2] {
     let matcher = bind(model, dataset, None, &Silent).unwrap();
     let scorer = matcher.begin(&[query]).unwrap();
     [0, 1].map(|other| {
@@ -160,8 +165,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let of = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let mut files: Vec<Vec<u8>> =
-                all(&dataset, seed).iter().map(|model| bytes(model)).collect();
+            let mut files: Vec<Vec<u8>> = all(&dataset, seed).iter().map(|model| bytes(model)).collect();
             files.push(bytes(&bltm(&dataset, seed)));
             files
         })

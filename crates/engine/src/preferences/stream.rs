@@ -18,8 +18,8 @@ use super::maker::{Made, Maker, NamedDocuments, Skip};
 use super::{Lesson, Lessons};
 use crate::features::Features;
 use crate::files;
-use crate::tally::Tally;
 use crate::lines::{Arrival, Line, Lines};
+use crate::tally::Tally;
 
 /// How long to wait for lines before the caller may look around.
 const PATIENCE: Duration = Duration::from_millis(100);

@@ -8,9 +8,9 @@ use matchrank_core::progress::{Progress, Silent};
 use super::Page;
 use crate::comparison::Comparison;
 use crate::dataset::Dataset;
+use crate::model_file;
 use crate::models::{MatchingModel, bind};
 use crate::scoring::Explanation;
-use crate::model_file;
 use crate::validation::Ranked;
 
 /// Why a model put a document first.

@@ -9,8 +9,8 @@ use crate::comparison::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
 };
 use crate::dataset::{Split, Statistics};
-use crate::doctor::{Finding, Report, Severity};
 use crate::description::Curve;
+use crate::doctor::{Finding, Report, Severity};
 use crate::scoring::{Explanation, Pair, Why};
 use crate::validation::Ranked;
 

@@ -13,6 +13,7 @@
 //! out of rankings of the whole collection, and counts as 0 among given candidates and in a combination.
 
 mod explanation;
+mod sparse;
 mod sweep;
 mod top_k;
 
@@ -24,6 +25,7 @@ use matchrank_core::progress::Progress;
 pub use explanation::{
     ClickPath, Explanation, Pair, Part, StackedCount, StackedPart, TermContribution, Why, WordLikelihood,
 };
+pub(crate) use sparse::SparseScorer;
 pub(crate) use sweep::{map_blocks, top as sweep_top, top_of};
 pub use top_k::Hit;
 pub(crate) use top_k::TopK;

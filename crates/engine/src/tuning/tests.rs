@@ -123,7 +123,8 @@ fn every_default_space_fits_its_model() {
         assert!(!space.0.is_empty(), "{}", kind.name);
         let base = start(kind, &[]);
         let full = Recipe::new(kind.name, &base).unwrap();
-        check(&space, &full.params(), &|varied| Recipe::new(kind.name, &over(&base, varied)).map(|_| ())).unwrap();
+        check(&space, &full.params(), &|varied| Recipe::new(kind.name, &over(&base, varied)).map(|_| ()))
+            .unwrap();
         for settings in space.grid(5000) {
             let varied: Map<String, Value> = settings.into_iter().collect();
             for share in [1.0, 1.0 / 3.0, 1.0 / 9.0] {

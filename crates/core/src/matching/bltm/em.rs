@@ -5,10 +5,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::{Bltm, BltmParams};
+use crate::linalg::simd::vectorised;
 use crate::matching::operator::compact;
 use crate::matching::{Csr, Factor, Rows, SparseRow};
 use crate::progress::Progress;
-use crate::simd::vectorised;
 use crate::{Error, Result};
 
 /// Pairs whose words, together with those of all pairs, a topic starts from.

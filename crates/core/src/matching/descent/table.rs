@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::items::{Entry, Items};
 use super::{Rule, WIDTH};
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// Items that a thread maps at a time.
 const MAPPED: usize = 64;

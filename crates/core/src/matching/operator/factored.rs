@@ -1,5 +1,4 @@
-use super::lanes::{Block, Cuts, Lanes, Term, WIDTH};
-use super::{Chain, Operator, Scaled, Scratch, Side};
+use crate::linalg::{Block, Chain, Cuts, Lanes, Operator, Scaled, Scratch, Side, Term, WIDTH};
 use crate::matching::{ClickGraph, Csr, CsrBuilder, SparseRow};
 use crate::{Error, Result};
 

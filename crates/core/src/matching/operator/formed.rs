@@ -1,5 +1,4 @@
-use super::lanes::{Block, Cuts, Lanes, Term};
-use super::{Chain, Operator, Scaled, Scratch, Side};
+use crate::linalg::{Block, Chain, Cuts, Lanes, Operator, Scaled, Scratch, Side, Term};
 use crate::matching::{ClickGraph, Csr};
 use crate::{Error, Result};
 

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::Threshold;
 use super::half::{Half, Rule};
 use super::latent::Latent;
+use crate::linalg::simd::vectorised;
 use crate::matching::SparseRows;
 use crate::matching::operator::{Lanes, WIDTH};
-use crate::simd::vectorised;
 
 /// What an entry must exceed: `share` times the largest of its row, and `floor`.
 #[derive(Debug, Clone, Copy)]

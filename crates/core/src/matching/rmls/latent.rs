@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::linalg::simd::vectorised;
 use crate::matching::operator::{Lanes, SparseBlock, WIDTH};
 use crate::matching::{Factor, Rows, SparseRow, SparseRows};
-use crate::simd::vectorised;
 
 /// Rows of one piece of work.
 const PIECE: usize = 4096;

@@ -1,5 +1,5 @@
+use crate::linalg::simd::vectorised;
 use crate::matching::SparseRow;
-use crate::simd::vectorised;
 
 /// d+ - d-: the columns where it is not 0, ascending, with their values.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -8,7 +8,7 @@ use super::change::{Change, Room};
 use super::difference::Spread;
 use super::shrinkage::Shrinkage;
 use super::violation::Part;
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// Columns with a number each; see the [module](self).
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,7 @@ use super::present::{Meeting, Present};
 use super::shrinkage::Shrinkage;
 use super::unpacked::{pack, unpack};
 use super::violation::Part;
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// Columns as bits, and their numbers; see the [module](self).
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@
 use super::difference::Difference;
 use super::packed::Word;
 use super::shrinkage::Shrinkage;
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// The entries that a difference meets, row after row; see the [module](self).
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::problem::{Loss, Problem, Solution, add_lanes, dot, dot_lanes};
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// Sweeps between two looks at all pairs.
 const SWEEPS: usize = 4;

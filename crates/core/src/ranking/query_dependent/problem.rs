@@ -6,7 +6,7 @@
 //! the vector 0). Products with all z go through the vectors: X w first, then a difference for each pair, so that they
 //! cost m d + P instead of P d.
 
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// Columns are padded to a multiple of this with zeros.
 pub(super) const LANES: usize = 8;

@@ -33,9 +33,21 @@ pub const KIND: MatchingKind = MatchingKind {
            after every fifth, is kept.",
     parameters: &[
         Parameter::new("topics", "100", "topics"),
-        Parameter::new("iterations", "50", "iterations at most; ten without a better figure end the training"),
-        Parameter::new("alpha", "0.01", "how strongly the topics of a pair are pulled towards all being equal"),
-        Parameter::new("beta", "0.01", "how strongly the words of a topic are pulled towards all being equal"),
+        Parameter::new(
+            "iterations",
+            "50",
+            "iterations at most; ten without a better figure end the training",
+        ),
+        Parameter::new(
+            "alpha",
+            "0.01",
+            "how strongly the topics of a pair are pulled towards all being equal",
+        ),
+        Parameter::new(
+            "beta",
+            "0.01",
+            "how strongly the words of a topic are pulled towards all being equal",
+        ),
         Parameter::new("steps", "20", "updates by which the topics of a document are found"),
         Parameter::new("document", "0.2", "share of the document's own words in the likelihood"),
         Parameter::new("topic", "0.1", "share of the topics; the rest is that of the collection"),

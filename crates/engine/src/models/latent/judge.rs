@@ -2,9 +2,9 @@ use matchrank_core::Result;
 use matchrank_core::matching::{Csr, CsrBuilder, Mapping};
 use matchrank_core::progress::Progress;
 
+use super::{Inputs, LatentScorer};
 use crate::dataset::{Clicks, Dataset};
 use crate::features::FeatureRow;
-use super::{Inputs, LatentScorer};
 use crate::validation::Validation;
 
 /// Measures bilinear models while they are trained; features of queries are made once.

@@ -14,7 +14,8 @@ pub(super) fn summary(model: &LatentModel, dataset: &Dataset) -> Description {
     facts(model, &mut description);
     description.remarks.extend(iterations(report));
     description.remarks.extend(epochs(report));
-    let remarks = [report.features.as_ref().and_then(|features| counting(features, dataset)), warning(report)];
+    let remarks =
+        [report.features.as_ref().and_then(|features| counting(features, dataset)), warning(report)];
     description.remarks.extend(remarks.into_iter().flatten().map(Remark::Text));
     let details = &mut description.details;
     details.set("params", &model.params);

@@ -1,6 +1,5 @@
 //! The backward random walk: documents that queries with the same clicks lead to.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use matchrank_core::Result;
@@ -14,7 +13,7 @@ use crate::container::{Reader, Writer};
 use crate::dataset::{Clicks, Dataset};
 use crate::description::Description;
 use crate::prose::human;
-use crate::scoring::{ClickPath, Explanation, Hit, Matcher, Scorer, TopK, Why};
+use crate::scoring::{ClickPath, Explanation, Hit, Matcher, Scorer, SparseScorer, TopK, Why};
 use crate::settings::Parameter;
 
 /// The random walk in the table of models.
@@ -145,7 +144,7 @@ impl Matcher for WalkMatcher<'_> {
 
     fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
         let reached = self.walk.map(queries, |walker, query| self.reached(walker, query));
-        Ok(Box::new(WalkScorer { reached }))
+        Ok(Box::new(SparseScorer { scores: reached }))
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
@@ -211,34 +210,5 @@ impl WalkMatcher<'_> {
             probability,
         });
         Ok(named.collect())
-    }
-}
-
-struct WalkScorer {
-    /// Reached documents of each query, ascending.
-    reached: Vec<Vec<(u32, f32)>>,
-}
-
-impl Scorer for WalkScorer {
-    fn n_queries(&self) -> usize {
-        self.reached.len()
-    }
-
-    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
-        let reached = &self.reached[query];
-        for (score, document) in scores.iter_mut().zip(documents) {
-            let at = reached.binary_search_by_key(document, |(reached, _)| *reached);
-            *score = at.map_or(f32::NAN, |at| reached[at].1);
-        }
-    }
-
-    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
-        scores.fill(f32::NAN);
-        for (reached, row) in self.reached.iter().zip(scores.chunks_exact_mut(documents.len())) {
-            let from = reached.partition_point(|(document, _)| *document < documents.start);
-            for (document, score) in reached[from..].iter().take_while(|(d, _)| *d < documents.end) {
-                row[(document - documents.start) as usize] = *score;
-            }
-        }
     }
 }

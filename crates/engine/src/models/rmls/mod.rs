@@ -44,7 +44,11 @@ pub const KIND: MatchingKind = MatchingKind {
         Parameter::new("theta_x", "1", "length of the rows of queries"),
         Parameter::new("theta_y", "1", "length of the rows of documents"),
         Parameter::new("center", "true", "subtract the means; without it the model collapses on most data"),
-        Parameter::new("route", "factored", "factored: by features and clicks; formed: form the matrix first (slower)"),
+        Parameter::new(
+            "route",
+            "factored",
+            "factored: by features and clicks; formed: form the matrix first (slower)",
+        ),
     ],
     feature_parameters: FeatureParams::PARAMETERS,
     takes_start: true,

@@ -31,8 +31,7 @@ impl MatchingModel for PreferenceModel {
         let variant = to_json(&settings.variant);
         description.fact("variant", variant.as_str().unwrap_or_default());
         let params = &state.params;
-        description
-            .fact("margin, c, lambda", format!("{}, {}, {}", params.margin, params.c, params.lambda));
+        description.fact("margin, c, lambda", format!("{}, {}, {}", params.margin, params.c, params.lambda));
         description.fact("learned from", report.source.clone());
         description.fact(
             "tuples of this phase, within the margin",

@@ -85,8 +85,7 @@ fn every_variant_learns_what_it_can() {
         if learns {
             // A query that training saw, and one that it did not.
             for (query, group) in [("queryeven0 queryeven2", 0), ("queryodd1 queryodd3", 1)] {
-                let [own, other] =
-                    groups(&model, &dataset, query, group);
+                let [own, other] = groups(&model, &dataset, query, group);
                 assert!(own > other + 0.05, "{variant:?}: {own} {other}");
             }
             assert!(model.report.validation.unwrap() > 0.99, "{variant:?}: {:?}", model.report.validation);

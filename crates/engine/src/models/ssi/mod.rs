@@ -30,7 +30,11 @@ pub const KIND: MatchingKind = MatchingKind {
            validation judgments is kept.",
     parameters: &[
         Parameter::new("d", "100", "latent dimensions"),
-        Parameter::new("iterations", "20", "iterations at most; four without a better figure end the training"),
+        Parameter::new(
+            "iterations",
+            "20",
+            "iterations at most; four without a better figure end the training",
+        ),
         Parameter::new("tuples", "200000", "tuples of an iteration"),
         Parameter::new(
             "judged",

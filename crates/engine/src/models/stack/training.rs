@@ -19,9 +19,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
-use super::{
-    Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, list_columns, takes,
-};
+use super::{Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, list_columns, takes};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::models::MatchingModel;
 use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};

@@ -27,7 +27,11 @@ pub const KIND: MatchingKind = MatchingKind {
            beside those with one, and should get 0. The iteration that is best on the validation judgments is kept.",
     parameters: &[
         Parameter::new("d", "100", "latent dimensions"),
-        Parameter::new("iterations", "20", "iterations at most; four without a better figure end the training"),
+        Parameter::new(
+            "iterations",
+            "20",
+            "iterations at most; four without a better figure end the training",
+        ),
         Parameter::new(
             "pairs",
             "2000000",
@@ -37,7 +41,11 @@ pub const KIND: MatchingKind = MatchingKind {
         Parameter::new("l2", "0.0001", "how strongly rows and biases are pulled towards 0"),
         latent::SPREAD,
         Parameter::new("batch", "256", "pairs with a response of a step"),
-        Parameter::new("negatives", "3", "documents without a response that are drawn for every pair with one"),
+        Parameter::new(
+            "negatives",
+            "3",
+            "documents without a response that are drawn for every pair with one",
+        ),
         Parameter::new("target", "log", "predicted value: log (of 1 + response), count"),
     ],
     feature_parameters: FeatureParams::PARAMETERS,

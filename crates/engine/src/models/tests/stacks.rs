@@ -96,9 +96,8 @@ fn the_ranker_of_a_stack_takes_the_same_models_trained_again() {
     parts[2].1 = extended(pls::LATENT, &dataset);
     let again = stack.clone().with_parts(parts.clone()).unwrap();
     assert_eq!((&again.ranker, again.clicks), (&stack.ranker, true));
-    let top = |stack: Stack| {
-        bind(&stack, &dataset, None, &Silent).unwrap().top(&QUERIES[..1], 5, &Silent).unwrap()
-    };
+    let top =
+        |stack: Stack| bind(&stack, &dataset, None, &Silent).unwrap().top(&QUERIES[..1], 5, &Silent).unwrap();
     assert_ne!(top(again), top(stack.clone()));
     parts.swap(0, 1);
     let error = stack.clone().with_parts(parts).unwrap_err().to_string();

@@ -23,8 +23,8 @@ use self::position::Consumed;
 pub use self::position::StreamPosition;
 use super::{RankerModel, RankerParams};
 use crate::files;
-use crate::tally::Tally;
 use crate::lines::{Arrival, Lines};
+use crate::tally::Tally;
 
 /// A scaled feature beyond this would outweigh everything that was learned.
 const LARGEST_VALUE: f32 = 1e6;

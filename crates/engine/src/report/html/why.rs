@@ -10,9 +10,9 @@ use self::heat::heat_map;
 use self::strips::{Strip, strips};
 use super::numbers::{grade, listed, short};
 use super::script::shown_query;
-use crate::scoring::{Explanation, Why};
 use crate::report::shown::shortened;
 use crate::report::{Explained, Page};
+use crate::scoring::{Explanation, Why};
 
 /// Results that are explained without the script.
 const SHOWN: usize = 2;

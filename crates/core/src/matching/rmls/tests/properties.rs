@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::sparse;
 use super::*;
-use crate::matching::operator::{Chain, Scaled};
+use crate::linalg::{Chain, Scaled};
 
 fn arbitrary_graph() -> impl Strategy<Value = ClickGraph> {
     let matrix = |n_rows: usize, n_columns: usize, low: f32| {

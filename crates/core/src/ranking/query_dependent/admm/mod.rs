@@ -25,7 +25,7 @@ use faer::linalg::solvers::{Llt, Solve};
 
 pub use self::paper::{KernelAdmm, PaperState, VectorAdmm};
 use super::problem::{Loss, Pair, Problem, Solution, dot, dot_lanes};
-use crate::simd::vectorised;
+use crate::linalg::simd::vectorised;
 
 /// Iterations between two looks at the gap and at rho.
 const LOOK: u32 = 10;

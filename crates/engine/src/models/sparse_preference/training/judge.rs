@@ -2,9 +2,9 @@ use matchrank_core::Result;
 use matchrank_core::matching::Csr;
 use matchrank_core::progress::Progress;
 
-use crate::models::sparse_preference::PreferenceScorer;
 use crate::dataset::Dataset;
 use crate::features::{FeatureRow, Features, document_rows};
+use crate::models::sparse_preference::PreferenceScorer;
 use crate::validation::Validation;
 
 /// Measures W on the validation judgments; rows of queries and documents are made once.

@@ -26,9 +26,7 @@ use self::learn::{Watch, learn};
 use super::{CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant};
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams};
-use crate::preferences::{
-    Lessons, NamedDocuments, Preferences, SampledTuples, TupleFile, TupleStream,
-};
+use crate::preferences::{Lessons, NamedDocuments, Preferences, SampledTuples, TupleFile, TupleStream};
 
 /// Points of the learning curve of a phase.
 const POINTS: u64 = 10;
@@ -96,8 +94,13 @@ pub fn train_preference(
             tuples: settings.tuples,
         },
     };
-    let training =
-        PreferenceTraining { settings: *settings, features: &features, judge: judge.as_ref(), course, progress };
+    let training = PreferenceTraining {
+        settings: *settings,
+        features: &features,
+        judge: judge.as_ref(),
+        course,
+        progress,
+    };
     training.run(&source)
 }
 

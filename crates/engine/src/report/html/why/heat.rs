@@ -3,9 +3,9 @@
 use foldhash::HashMap;
 use maud::{Markup, html};
 
-use crate::scoring::Pair;
 use crate::report::html::numbers::{fixed, short};
 use crate::report::shown::shortened;
+use crate::scoring::Pair;
 
 /// Features of the query (across) and of the document (down) that are shown.
 const ACROSS: usize = 5;

@@ -3,7 +3,7 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 
-use crate::simd::vectorised;
+use super::simd::vectorised;
 
 vectorised! {
     /// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
@@ -29,6 +29,11 @@ pub fn dots(d: usize, a: &[f32], b: &[f32], out: &mut [f32]) {
     let (a, b) = (MatRef::from_row_major_slice(a, n_a, d), MatRef::from_row_major_slice(b, n_b, d));
     let out = MatMut::from_row_major_slice_mut(out, n_a, n_b);
     matmul(out, Accum::Replace, a, b.transpose(), 1.0, Par::Seq);
+}
+
+/// The sum of products of two vectors of one length.
+pub(crate) fn dot_f64(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b)
 }
 
 #[cfg(test)]

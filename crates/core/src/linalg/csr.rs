@@ -1,6 +1,6 @@
 //! Sparse matrices by rows.
 
-use crate::matching::SparseRow;
+use super::SparseRow;
 use crate::{Error, Result};
 
 /// A sparse matrix, row after row: the entries of row i lie at `offsets[i]..offsets[i + 1]`, columns

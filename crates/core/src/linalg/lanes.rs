@@ -8,8 +8,8 @@
 
 use rayon::prelude::*;
 
-use crate::matching::Csr;
-use crate::simd::vectorised;
+use super::Csr;
+use super::simd::vectorised;
 
 /// Latent columns of a block.
 pub(crate) const WIDTH: usize = 32;
