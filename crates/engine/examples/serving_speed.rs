@@ -40,12 +40,12 @@ fn median<T>(items: &[T], mut work: impl FnMut(&T)) -> f64 {
 
 fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     let Inputs::Features(features) = &model.inputs else {
-        return println!("{}: has no features to map", model.kind.name());
+        return println!("{}: has no features to map", model.kind.name);
     };
     let all = clicks.queries().len();
     let texts: Vec<&str> =
         clicks.queries().map(|(_, text)| text).step_by((all / QUERIES).max(1)).take(QUERIES).collect();
-    println!("{} with d = {}, {} queries:", model.kind.name(), model.model.d(), texts.len());
+    println!("{} with d = {}, {} queries:", model.kind.name, model.model.d(), texts.len());
     for (clicks, name) in [(Some(clicks), "seen, with clicks"), (None, "unseen, words only")] {
         let made = median(&texts, |text| {
             black_box(model.inputs.query(text, clicks));

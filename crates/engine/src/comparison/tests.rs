@@ -235,7 +235,7 @@ fn stacks_learn_nothing_from_the_test_judgments() {
         let table = compare(&plan, data, &out, 1, &|| false, &Silent).unwrap().models.remove(2);
         let (model, _) = model_file::load(&Comparison::model(&out, "listnet")).unwrap();
         let stack: &Stack = find_part(&*model).expect("a stack");
-        (table, stack)
+        (table, stack.clone())
     };
     let ((plain, stack), (turned, other)) = (made(false), made(true));
     assert_eq!((&plain.validation, &plain.params), (&turned.validation, &turned.params));

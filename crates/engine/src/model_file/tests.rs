@@ -114,7 +114,7 @@ fn the_bytes_are_those_of_the_fixture() {
 #[ignore = "writes the fixture; only for a new version of the format, under a new name"]
 fn write_fixture() {
     let (model, provenance) = small();
-    save(Path::new(FIXTURE), &model, &provenance).unwrap();
+    save(Path::new(FIXTURE), &*model, &provenance).unwrap();
 }
 
 #[test]

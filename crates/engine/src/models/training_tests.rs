@@ -189,7 +189,7 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     assert_eq!(best.validation, model.report.validation);
     assert!(figures.len() <= best.report.number + 2, "two iterations that are not better end it");
     // What a look into the model finds is what training saw.
-    let looked = crate::inspect::inspect(&model).unwrap();
+    let looked = latent::inspect(&model).unwrap();
     assert_eq!((looked.x.collapse, looked.y.collapse), (best.report.collapse_x, best.report.collapse_y));
 
     for model in &all(&dataset, 1)[4..] {

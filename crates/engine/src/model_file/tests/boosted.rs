@@ -77,7 +77,7 @@ fn other_models_say_what_takes_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bm25.model");
     let (model, provenance) = small();
-    save(&path, &model, &provenance).unwrap();
+    save(&path, &*model, &provenance).unwrap();
     let not_trees = load_boosted(&path).unwrap_err().to_string();
     assert!(not_trees.contains("bm25 is no kind of boosted trees"), "{not_trees}");
 }

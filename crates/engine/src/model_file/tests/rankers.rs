@@ -220,7 +220,7 @@ fn rankers_that_contradict_themselves_are_refused() {
     broken.ranker.scaling = Scaling::with_factors(ScalingKind::None, Vec::new());
     let error = from(&bytes_of(&broken)).unwrap_err().to_string();
     assert!(error.contains("no finite numbers"), "{error}");
-    let matching = saved(&small().0, &small().1);
+    let matching = saved(&*small().0, &small().1);
     assert!(from(&matching).unwrap_err().to_string().contains("rankers of feature lists are"));
     let error = from_bytes("x", &bytes_of(&models[2])).unwrap_err().to_string();
     assert!(error.contains("with --letor"), "{error}");

@@ -103,12 +103,13 @@ fn what_does_not_fit_is_refused() {
     let index = Arc::new(Index::in_memory(&plain, &["text"], [["a b"]], &Silent).unwrap());
     let model = |analyser, field| {
         let fields = FieldWeights::equal([field]).unwrap();
-        Arc::new(TextBm25::fit(&Bm25Params::default(), analyser, &fields, [["a b"]]).unwrap())
+        TextBm25::fit(&Bm25Params::default(), analyser, &fields, [["a b"]]).unwrap()
     };
-    let refused = |model| Retriever::new(index.clone(), model).err().unwrap().to_string();
-    assert!(refused(model(&english, "text")).contains("another analyser"));
-    assert!(refused(model(&plain, "title")).contains("no field \"title\""));
-    let retriever = Retriever::new(index.clone(), model(&plain, "text")).unwrap();
+    let refused = |model: &TextBm25| Retriever::new(index.clone(), model).err().unwrap().to_string();
+    assert!(refused(&model(&english, "text")).contains("another analyser"));
+    assert!(refused(&model(&plain, "title")).contains("no field \"title\""));
+    let fitting = model(&plain, "text");
+    let retriever = Retriever::new(index.clone(), &fitting).unwrap();
     assert_eq!(retriever.search("unknown words", 5).unwrap(), []);
     assert_eq!(retriever.search("", 5).unwrap(), []);
     assert_eq!(retriever.search("a", 5).unwrap().len(), 1);

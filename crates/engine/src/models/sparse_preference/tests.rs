@@ -1,12 +1,17 @@
 //! Preferences are learned, from every source, the same way every time, and learning goes on where it stopped.
 
+use std::time::Duration;
+
 use matchrank_core::progress::Silent;
 
 use super::*;
-use crate::dataset::Holdout;
+use crate::dataset::{Dataset, Holdout};
+use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
 use crate::model_file::{Provenance, load, save};
+use crate::models::find_part;
 use crate::models::training_tests::groups;
+use crate::preferences::{Lessons, Preferences, SampledTuples, TupleFile};
 
 /// Queries of even number like documents of even number, odd ones odd ones; documents use other words than
 /// queries. Queries 30 and 31 are judged for validation, and for test by grades that say the opposite.
@@ -162,7 +167,7 @@ fn trials_are_counted_not_timed() {
     // More tuples to learn from are not more to try.
     assert_eq!(sizes(400_000, 320_000), sizes(320_000, 320_000));
     assert_eq!(sizes(2000, 1_000_000), [(2000, 16)]);
-    assert!(!include_str!("choose.rs").contains("std::time"), "choose.rs must not know the time");
+    assert!(!include_str!("training/choose.rs").contains("std::time"), "choose.rs must not know the time");
 }
 
 /// Test judgments that say the opposite, or none at all, change nothing: they are not looked at.
