@@ -6,7 +6,6 @@
 
 use std::hash::BuildHasher;
 
-use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
@@ -15,8 +14,8 @@ use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Dataset, HeldOut, Holdout};
-use crate::scoring::{Scorer, top_of};
+use crate::dataset::{Dataset, HeldOut, Holdout, IdList};
+use crate::scoring::{Hit, Scorer, top_of};
 
 /// Most queries that are looked at.
 const QUERIES: usize = 1000;
@@ -63,12 +62,14 @@ impl Ranked {
 
 /// Validation queries with their judgments.
 pub struct Validation {
+    ids: Vec<String>,
     texts: Vec<String>,
     /// Judged documents of each query, as the scorer knows them, with their grades.
     judged: Vec<Vec<(u32, f32)>>,
     /// The documents that are ranked, by ascending rows; all of them if there is no list.
     wanted: Option<Vec<u32>>,
-    n_documents: u32,
+    /// Ids of the documents that are ranked, by which ties are broken.
+    documents: IdList,
     measure: Measure,
 }
 
@@ -129,14 +130,16 @@ impl Validation {
             .iter()
             .map(|&i| lists[i].iter().map(|judged| (number(judged.document), judged.grade)).collect())
             .collect();
-        let n_documents = wanted.as_ref().map_or(n_documents, |wanted| wanted.len() as u64) as u32;
+        let documents = dataset.id_list(wanted.as_deref())?;
+        let mut ids = dataset.query_ids_of(&rows)?;
+        let ids = rows.iter().map(|row| ids.remove(row).expect("judged queries exist")).collect();
         let of = if taken.len() < lists.len() { format!(" of {}", lists.len()) } else { String::new() };
         progress.note(&format!(
             "validation: NDCG@10 over {}{of} judged queries, {}",
             taken.len(),
             ranked.describe()
         ));
-        Ok(Some(Self { texts, judged, wanted, n_documents, measure: NDCG_10 }))
+        Ok(Some(Self { ids, texts, judged, wanted, documents, measure: NDCG_10 }))
     }
 
     /// The same by another measure.
@@ -172,7 +175,7 @@ impl Validation {
 
     /// Number of documents that are ranked.
     pub fn n_documents(&self) -> u32 {
-        self.n_documents
+        self.documents.len() as u32
     }
 
     /// The measure, NDCG@10 by default, of a scorer begun with [`Validation::queries`].
@@ -195,37 +198,41 @@ impl Validation {
             (0..scorer.n_queries()).into_par_iter().map(list).collect()
         } else {
             scorer.prepare();
-            let hits = top_of(scorer, self.n_documents, self.measure.depth().min(DEEPEST) as usize, &Silent);
+            let hits = self.top(scorer);
             hits.iter().map(|hits| hits.iter().map(|hit| (hit.document, hit.score)).collect()).collect()
         };
         rankings.chunks(self.judged.len()).map(|variant| self.evaluate(variant)).collect()
     }
 
-    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<f64> {
-        let ids: Vec<String> = (0..rankings.len()).map(|query| query.to_string()).collect();
-        let mut documents: HashMap<u32, String> = HashMap::default();
-        for &(document, _) in rankings.iter().flatten().chain(self.judged.iter().flatten()) {
-            documents.entry(document).or_insert_with(|| document.to_string());
+    /// The best documents of each query, as deep as the measure looks; as deep as rankings usually are where the score at
+    /// that depth is tied, because the ids decide which of the tied documents come first.
+    fn top(&self, scorer: &dyn Scorer) -> Vec<Vec<Hit>> {
+        let depth = self.measure.depth().min(DEEPEST) as usize;
+        let hits = top_of(scorer, self.n_documents(), depth + 1, &Silent);
+        let is_tied = |hits: &Vec<Hit>| hits.len() > depth && hits[depth].score == hits[depth - 1].score;
+        if hits.iter().any(is_tied) {
+            top_of(scorer, self.n_documents(), DEEPEST as usize, &Silent)
+        } else {
+            hits
         }
-        let judgments: Vec<Judgment<'_>> = ids
-            .iter()
-            .zip(&self.judged)
+    }
+
+    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<f64> {
+        let lists = self.ids.iter().zip(&self.judged);
+        let judgments: Vec<Judgment<'_>> = lists
             .flat_map(|(query, list)| {
-                list.iter().map(|&(document, grade)| Judgment {
+                list.iter().map(move |&(document, grade)| Judgment {
                     query,
-                    document: &documents[&document],
+                    document: self.documents.get(document),
                     grade,
                 })
             })
             .collect();
-        let rankings: Vec<(&str, Vec<(&str, f32)>)> = ids
-            .iter()
-            .zip(rankings)
-            .map(|(query, list)| {
-                let named = list.iter().map(|(document, score)| (documents[document].as_str(), *score));
-                (query.as_str(), named.collect())
-            })
-            .collect();
+        let named = |list: &Vec<(u32, f32)>| -> Vec<(&str, f32)> {
+            list.iter().map(|&(document, score)| (self.documents.get(document), score)).collect()
+        };
+        let rankings: Vec<(&str, Vec<(&str, f32)>)> =
+            self.ids.iter().zip(rankings).map(|(query, list)| (query.as_str(), named(list))).collect();
         let conventions = Conventions::of(Dialect::Matchrank);
         Ok(evaluate(&Qrels::new(&judgments)?, &rankings[..], &[self.measure], &conventions)?.mean(0))
     }

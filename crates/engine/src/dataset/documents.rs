@@ -81,6 +81,32 @@ impl Dataset {
         Ok(all)
     }
 
+    /// The ids of all documents, or of those `wanted`, given by ascending rows, in one piece of memory.
+    pub(crate) fn id_list(&self, wanted: Option<&[u32]>) -> Result<IdList> {
+        let path = self.folder.join(DOCUMENTS);
+        let mut list = IdList::default();
+        let (mut first, mut taken) = (0u32, 0);
+        for batch in self.batches(DOCUMENTS, Some(&["id"]))? {
+            let batch = &batch?;
+            let ids = tables::ids(&path, batch)?;
+            let end = first + ids.len() as u32;
+            match wanted {
+                None => (0..ids.len()).for_each(|i| list.push(ids.value(i))),
+                Some(wanted) => {
+                    let here = wanted[taken..].iter().take_while(|&&row| row < end);
+                    taken += here.map(|row| list.push(ids.value((row - first) as usize))).count();
+                }
+            }
+            first = end;
+        }
+        Ok(list)
+    }
+
+    /// The ids of some queries, by row number.
+    pub(crate) fn query_ids_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        self.cells(QUERIES, "id", rows)
+    }
+
     /// The ids of some documents, by row number.
     pub fn document_ids_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
         self.cells(DOCUMENTS, "id", rows)
@@ -169,5 +195,29 @@ impl Dataset {
             first = end;
             Ok(())
         })
+    }
+}
+
+/// Ids in one piece of memory, by number.
+#[derive(Default)]
+pub(crate) struct IdList {
+    bytes: String,
+    ends: Vec<usize>,
+}
+
+impl IdList {
+    fn push(&mut self, id: &str) {
+        self.bytes.push_str(id);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &str {
+        let number = number as usize;
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.bytes[start..self.ends[number]]
     }
 }

@@ -40,6 +40,7 @@ use matchrank_core::{Error, Result};
 
 pub use clicks::Clicks;
 pub use documents::Documents;
+pub(crate) use documents::IdList;
 pub use held_out::{BinBy, HeldOut};
 pub(crate) use manifest::content_hash;
 pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};

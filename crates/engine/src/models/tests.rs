@@ -362,3 +362,28 @@ fn rmls_without_judgments_makes_one_iteration() {
     assert_eq!(iterations(&[("d".into(), 4.into())]), 1);
     assert_eq!(iterations(&[("d".into(), 4.into()), ("iterations".into(), 3.into())]), 3);
 }
+
+/// A figure on the validation judgments is the one that measuring a ranking of the same queries gives, ties included.
+#[test]
+fn validation_figures_are_those_of_rankings() {
+    use crate::dataset::{HeldOut, Holdout};
+    use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+
+    let (_folder, dataset) = dataset();
+    let held_out = HeldOut::of(&dataset, Holdout::Validation).unwrap();
+    let conventions = Conventions::of(Dialect::Matchrank);
+    let mut n_ties = 0;
+    for measure in Measure::parse_list("ndcg@1,ndcg@3,ndcg@10,map").unwrap() {
+        let validation = Validation::of(&dataset, 1, &Silent).unwrap().unwrap().by(measure);
+        assert_eq!(validation.n_queries(), held_out.queries.len(), "no query is left out");
+        for model in models(&dataset) {
+            let rankings = rank_collection(&*model, &dataset, &held_out.queries, 1000, &Silent).unwrap();
+            let evaluation =
+                evaluate(&held_out.qrels().unwrap(), &rankings[..], &[measure], &conventions).unwrap();
+            n_ties += evaluation.audit.deciding_ties;
+            let found = crate::tuning::measure(&*model, &dataset, &validation).unwrap();
+            assert_eq!(found, evaluation.mean(0), "{} by {measure}", model.kind());
+        }
+    }
+    assert!(n_ties > 0, "ties decide somewhere");
+}
