@@ -195,18 +195,25 @@ fn pages_of_models_list_every_parameter() {
         let file = match model {
             "lsi-dt" | "lsi-qd" => "models/lsi.md",
             "mart" | "lambdamart" => "rankers/boosted-trees.md",
-            "perceptron" | "slam" | "ranksvm" | "listnet" | "query-dependent" => &format!("rankers/{model}.md"),
+            "perceptron" | "slam" | "ranksvm" | "listnet" | "query-dependent" => {
+                &format!("rankers/{model}.md")
+            }
             _ => &format!("models/{model}.md"),
         };
         let page = std::fs::read_to_string(repository().join("docs/src").join(file))
             .unwrap_or_else(|_| panic!("{model} has no page {file}"));
         let help = folder.text(&format!("train {model} --help"));
-        let parameters = help.split("Parameters for --set").nth(1).and_then(|text| text.split("Usage:").next());
+        let parameters =
+            help.split("Parameters for --set").nth(1).and_then(|text| text.split("Usage:").next());
         for line in parameters.unwrap_or_default().lines().filter_map(|line| line.strip_prefix("  ")) {
             // `beta=0.5, gamma=0.3  thresholds ...`
-            for setting in line.split("  ").next().unwrap().split([',', ' ']).filter(|word| word.contains('=')) {
+            for setting in
+                line.split("  ").next().unwrap().split([',', ' ']).filter(|word| word.contains('='))
+            {
                 let (name, default) = setting.split_once('=').unwrap();
-                if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit()) {
+                if name.is_empty()
+                    || !name.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c.is_ascii_digit())
+                {
                     continue;
                 }
                 let shared = ["tf", "idf", "click_tf", "click_weight"].contains(&name);
@@ -226,7 +233,9 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
     let roots = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
         .map(|name| (name, std::fs::read_to_string(repository().join(name)).unwrap()));
     let of_book = pages.iter().map(|(name, page)| (source.join(name), page.as_str()));
-    for (path, page) in of_book.chain(roots.iter().map(|(name, page)| (repository().join(name), page.as_str()))) {
+    for (path, page) in
+        of_book.chain(roots.iter().map(|(name, page)| (repository().join(name), page.as_str())))
+    {
         for target in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if target.contains("://") || target.starts_with('#') {
                 continue;

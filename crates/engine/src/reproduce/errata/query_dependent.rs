@@ -112,13 +112,14 @@ fn gains_of_ranks() -> Correction {
 }
 
 fn features_left() -> Correction {
+    let left = 591.0 - 6.0;
     Correction {
         paper: PAPER,
         place: "section 5.2",
         printed: "591 features, 6 of them constant, the remaining 586",
         correct: "585",
-        figures: figures([("591 - 6", 591.0 - 6.0)]),
-        holds: true,
+        figures: figures([("591 - 6", left)]),
+        holds: left != 586.0,
     }
 }
 
