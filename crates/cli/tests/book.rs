@@ -272,3 +272,20 @@ fn the_readme_is_short() {
     let words = readme.split_whitespace().count();
     assert!(words < 900, "{words} words");
 }
+
+#[test]
+fn errata_are_printed_in_every_format() {
+    let folder = Folder::new();
+    let corrections = folder.json("reproduce errata --format json");
+    let corrections = corrections.as_array().unwrap();
+    assert!(corrections.iter().all(|correction| correction["holds"] == true));
+    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    assert!(readme.contains(&format!("runs {} corrections", corrections.len())));
+    let n_figures: usize =
+        corrections.iter().map(|correction| correction["figures"].as_array().unwrap().len()).sum();
+    let csv = folder.text("reproduce errata --format csv");
+    assert_eq!(csv.lines().next(), Some("paper,place,figure,value,holds"));
+    assert_eq!(csv.lines().count(), n_figures + 1);
+    let table = folder.text("reproduce errata");
+    assert_eq!(table.matches("  printed: ").count(), corrections.len());
+}

@@ -58,7 +58,8 @@ fn independence_of_the_step() -> Result<Correction> {
 }
 
 fn bound_of_the_perceptron() -> Result<Correction> {
-    // R_X = eps, gamma = eps / sqrt(26), m = 3; v = (1/4, 1/6, 0), and v_max is the largest ratio of two entries.
+    // R_X = eps, gamma = eps / sqrt(26), m = 3, v = (1/4, 1/6, 0). v_max is read as the largest ratio of two positive
+    // entries of v, which gives a larger bound than the largest entry would (78).
     let eps = 0.02;
     let lists = three_documents(eps)?;
     let v = Target::Map.weights(&[1.0, 1.0, 0.0]);
