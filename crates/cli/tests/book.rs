@@ -164,6 +164,7 @@ fn commands_print_what_the_pages_show() {
 }
 
 #[test]
+#[allow(clippy::print_stderr)]
 fn the_tutorial_prints_what_it_shows() {
     let named = std::env::var_os("MATCHRANK_DATA").map(PathBuf::from);
     let data = named.unwrap_or_else(|| repository().join("../shared/data")).join("bestbuy");
@@ -193,14 +194,14 @@ fn pages_of_models_list_every_parameter() {
     let models = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     for model in models.filter(|model| !model.is_empty() && *model != "help") {
         let file = match model {
-            "lsi-dt" | "lsi-qd" => "models/lsi.md",
-            "mart" | "lambdamart" => "rankers/boosted-trees.md",
+            "lsi-dt" | "lsi-qd" => "models/lsi.md".to_owned(),
+            "mart" | "lambdamart" => "rankers/boosted-trees.md".to_owned(),
             "perceptron" | "slam" | "ranksvm" | "listnet" | "query-dependent" => {
-                &format!("rankers/{model}.md")
+                format!("rankers/{model}.md")
             }
-            _ => &format!("models/{model}.md"),
+            _ => format!("models/{model}.md"),
         };
-        let page = std::fs::read_to_string(repository().join("docs/src").join(file))
+        let page = std::fs::read_to_string(repository().join("docs/src").join(&file))
             .unwrap_or_else(|_| panic!("{model} has no page {file}"));
         let help = folder.text(&format!("train {model} --help"));
         let parameters =
