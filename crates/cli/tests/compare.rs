@@ -225,6 +225,14 @@ fn rankers_are_tuned_and_refitted_fold_by_fold() {
         (&9.into(), &"listnet".into())
     );
     assert_eq!(model(&planned, "wide")["params"]["tolerance"], 0.01);
+    for (wrong, expected) in [
+        ("models = [\"trees\"]\n", "wrong.toml: trees: there is no ranker called trees"),
+        ("models = [\"slam\", \"slam\"]\n", "wrong.toml: two rankers are called slam"),
+    ] {
+        folder.write("wrong.toml", wrong);
+        let said = folder.refused(&format!("compare {FOLDS} --plan wrong.toml"));
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]
