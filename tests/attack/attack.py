@@ -58,7 +58,7 @@ def arguments():
     parser.add_argument("--kills", type=int, default=50, help="writing commands that are killed or interrupted [50]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time [2]")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds a command may take [60]")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds of the processor a command may take, and a tenth of those of the clock [60]")
     parser.add_argument("--memory", type=int, default=4096, help="MiB of address space a command may take [4096]")
     parser.add_argument("--work", help="folder for the workspace and what failed [a temporary one, removed if all passed]")
     parser.add_argument("--replay", metavar="ID", help="run one case again, with --work of the run that reported it")

@@ -37,6 +37,8 @@ class Program:
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (self.memory, self.memory))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            # Seconds of the processor: on a busy machine those of the clock say little.
+            resource.setrlimit(resource.RLIMIT_CPU, (int(self.seconds), int(self.seconds) + 5))
 
         streams = [Path(folder) / "stdout", Path(folder) / "stderr"]
         with open(streams[0], "wb") as out, open(streams[1], "wb") as err:
@@ -55,7 +57,7 @@ class Program:
                 except ProcessLookupError:
                     pass
 
-            timers = [threading.Timer(self.seconds, late)] + ([threading.Timer(stop[0], disturb)] if stop else [])
+            timers = [threading.Timer(10 * self.seconds, late)] + ([threading.Timer(stop[0], disturb)] if stop else [])
             for timer in timers:
                 timer.start()
             _, status, usage = os.wait4(child.pid, 0)
@@ -89,7 +91,7 @@ class Ending:
 def crash(end, limit):
     """Failures that no input may cause: (kind, detail)."""
     text = end.text()
-    if end.late:
+    if end.late or end.code == -signal.SIGXCPU:
         yield "timeout", f"{end.seconds:.0f} s"
         return
     panic = re.search(r"panicked at ([^\n]*):\d+:\n?([^\n]*)", text)
