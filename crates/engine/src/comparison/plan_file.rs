@@ -4,11 +4,12 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use matchrank_core::measure::Measure;
+use matchrank_core::ranking::ScalingKind;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::folds::PlannedRanker;
+use super::folds::{PlannedRanker, check_planned};
 use super::plan::{Plan, Planned, What, proper, ranker_of, stack_params};
 use crate::files;
 use crate::matching::StackParams;
@@ -97,6 +98,7 @@ impl File {
         self.trials = self.trials.or(Some(1));
         let mut rankers = self.model.drain(..).map(FileModel::ranker).collect::<Result<Vec<_>>>()?;
         rankers.extend(self.models.drain(..).map(|name| PlannedRanker::named(&name)));
+        check_planned(&rankers, &[ScalingKind::MinMax])?;
         Ok((self.plan()?, rankers))
     }
 
