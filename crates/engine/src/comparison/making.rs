@@ -16,7 +16,7 @@ use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackK
 use crate::model_file::{self, Provenance};
 use crate::rankers::boosted;
 use crate::training::Recipe;
-use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
+use crate::tuning::{self, Search, Session, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
 
 /// Where models are chosen, and where they learn.
@@ -141,8 +141,9 @@ impl Making<'_> {
                 let (recipe, trials) = if tunes {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
                     let trace = self.trace(name);
-                    let (trace, stop) = (Some(trace.as_path()), self.course.stop);
-                    let tuner = Tuner { dataset, validation, seed, trace, replace: true, stop };
+                    let session =
+                        Session { trace: Some(trace.as_path()), replace: true, stop: self.course.stop };
+                    let tuner = Tuner { dataset, validation, seed, session };
                     let (recipe, tuned) = tuner.tune(kind, settings, &how, progress)?;
                     if tuned.stopped {
                         return Ok(None);

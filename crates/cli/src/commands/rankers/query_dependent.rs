@@ -90,10 +90,14 @@ pub(super) fn params_of(
     Ok(params)
 }
 
-pub(crate) fn read_table(path: &Path) -> anyhow::Result<QueryTable> {
+fn read_table(path: &Path) -> anyhow::Result<QueryTable> {
+    parse_table(path, &files::read_all(path)?)
+}
+
+/// Query features from the content of a file.
+pub(super) fn parse_table(path: &Path, bytes: &[u8]) -> anyhow::Result<QueryTable> {
     let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
+    let text = std::str::from_utf8(bytes).with_context(|| format!("{name}: is not UTF-8"))?;
     Ok(QueryTable::parse(&name, text)?)
 }
 
