@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use matchrank_core::message::counted;
 use matchrank_core::progress::WithoutNotes;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
@@ -171,7 +172,10 @@ impl Making<'_> {
                 Ok(Some((Choice::of_parts(model, params, value), cost)))
             }
             What::Stack { of: parts, params } => {
-                progress.note(&format!("{name}: stacking {} models on the validation queries", parts.len()));
+                progress.note(&format!(
+                    "{name}: stacking {} on the validation queries",
+                    counted(parts.len(), "model")
+                ));
                 if params.ranker == StackKind::Auto && !boosted::is_installed() {
                     let missing = "LightGBM is not installed (`pip install lightgbm`)";
                     progress.note(&format!("{name}: {missing}, so only ListNet is tried, without trees"));

@@ -29,7 +29,7 @@ pub(crate) fn foreign_file(folder: &Path) -> Result<Option<PathBuf>> {
     let tables = manifest["tables"].as_object().ok_or_else(|| unknown("it lists no tables".into()))?;
     for (name, path) in entries(folder)? {
         let is_listed = path.is_file() && (name == MANIFEST || tables.contains_key(&name));
-        if name == INDEX && path.is_dir() {
+        if name == INDEX && path.is_dir() && !path.is_symlink() {
             for (name, path) in entries(&path)? {
                 if path.is_dir() && !name.starts_with(TEMPORARY) {
                     let foreign = entries(&path)?.into_iter().find(|(name, _)| !is_of_index(name));

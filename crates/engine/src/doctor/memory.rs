@@ -16,8 +16,9 @@
 //! against the measured peaks that their constants were set by; no other data has been measured.
 
 use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams, SsiParams, SvdFeatureParams};
+use matchrank_core::message::thousands;
 
-use super::finding::{Finding, Severity, thousands, whole};
+use super::finding::{Finding, Severity, whole};
 use crate::dataset::Statistics;
 use crate::training::preference::PreferenceSettings;
 

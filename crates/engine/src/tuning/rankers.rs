@@ -7,7 +7,7 @@ use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::{Progress, Silent};
-use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
+use matchrank_core::ranking::ScalingKind;
 use serde_json::{Value, json};
 
 use super::{Axis, Search, Session, Space, Strategy, Tuned, check, lessen, over, search};
@@ -146,13 +146,7 @@ impl RankerTuner<'_> {
             recipe.validate()?;
             let lists = Some((validation.clone(), measure));
             let mut model = recipe.train(training, train.clone(), lists, &Silent)?;
-            match model.validated() {
-                Some(value) => Ok(value),
-                None => {
-                    model.know(training.query, validation)?;
-                    Ok(evaluate_ranker(&model, validation, &[measure])?.mean(0))
-                }
-            }
+            model.value_on(validation, measure, training.query)
         })?;
         Ok((make(&tuned.settings(settings))?, tuned))
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::Measure;
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::{Error, files};
 
@@ -166,8 +167,8 @@ fn note_shared_queries(train: &FeatureLists, validation: &FeatureLists, progress
     let n = validation.iter().filter(|list| known.contains(list.query())).count();
     if n > 0 {
         progress.note(&format!(
-            "{n} of {} validation queries are training queries too, so the validation figures are too good",
-            validation.n_queries()
+            "{n} of {} among the training queries too: the validation figures are too good",
+            counted(validation.n_queries(), "validation query")
         ));
     }
 }
@@ -187,13 +188,13 @@ pub(crate) fn note_unknown_features(
     let names = names_of(paths);
     if lists.n_features() > n_known {
         progress.note(&format!(
-            "{names}: has {} features, of which the model knows the first {n_known}; the others count nothing",
-            lists.n_features()
+            "{names}: has {}, of which the model knows the first {n_known}; the others count nothing",
+            counted(lists.n_features(), "feature")
         ));
     } else if lists.n_features() < n_known {
         progress.note(&format!(
-            "{names}: has {} features, and the model knows {n_known}; those that are missing count as 0",
-            lists.n_features()
+            "{names}: has {}, and the model knows {n_known}; those that are missing count as 0",
+            counted(lists.n_features(), "feature")
         ));
     }
 }

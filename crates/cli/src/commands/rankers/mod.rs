@@ -18,6 +18,7 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
+use matchrank_core::message::counted;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
@@ -74,9 +75,10 @@ impl FeatureNames {
         let n = names.0.len();
         ensure!(
             counts.contains(&n),
-            "{}: has {n} lines; a name for each of the {} features is expected, one a line",
+            "{}: has {}; a name for each feature is expected, one a line: {}",
             path.display(),
-            counts[0]
+            counted(n, "line"),
+            counted(counts[0], "line")
         );
         Ok(names)
     }

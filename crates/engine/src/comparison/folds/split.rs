@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use matchrank_core::data::FeatureLists;
+use matchrank_core::message::counted_with;
 use matchrank_core::{Error, Result};
 
 /// The lists that fold `test` is trained on, and those it is validated on.
@@ -22,8 +23,8 @@ pub(super) fn train_and_validation(folds: &[FeatureLists], test: usize) -> (Feat
 pub(super) fn check_folds(folds: &[FeatureLists], names: &[String]) -> Result<()> {
     if folds.len() < 3 {
         return Err(Error::Params(format!(
-            "there are {} folds; at least three are needed: one to test, one to validate, the others to train",
-            folds.len()
+            "{} given; at least three are needed: one to test, one to validate, the others to train",
+            counted_with(folds.len(), "fold", ["is", "are"])
         )));
     }
     let mut fold_of: HashMap<&str, usize> = HashMap::new();

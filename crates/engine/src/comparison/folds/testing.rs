@@ -83,7 +83,7 @@ impl FoldRun<'_> {
             let validation = Some((validation.clone(), plan.tuned_by));
             recipe.train(training, train.clone(), validation, &notes)
         })?;
-        let value = model.validated();
+        let value = model.value_on(&validation, plan.tuned_by, rankers.query)?;
         if rankers.refit {
             let all = FeatureLists::concatenate(&[&train, &validation]);
             let settled = model.settled();
@@ -97,7 +97,7 @@ impl FoldRun<'_> {
         model.save(&path, &self.provenance(fold, &train, &validation))?;
         Ok(Some(Tested {
             evaluation: evaluate_ranker(&model, test, &plan.measures)?,
-            validation: value.unwrap_or(f64::NAN),
+            validation: value,
             rankings: rankings(&model, test),
             trials,
             chosen,
