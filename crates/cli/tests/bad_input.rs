@@ -132,7 +132,7 @@ fn a_dataset_of_nothing_is_refused() {
     refused(
         "log.csv",
         "query,document\nshoes,x1\nblue,x2\n",
-        "no pair of a query and a document is left: left out were 2 rows",
+        "no pair of a query and a document is left: left out were rows whose document is not in the collection: 2 (first: log.csv:2)",
     );
     refused(
         "log.csv",

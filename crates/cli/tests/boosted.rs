@@ -264,6 +264,7 @@ fn a_stack_of_models_is_trained_ranks_and_explains() {
 #[test]
 fn a_stack_says_which_library_grew_its_trees() {
     let folder = Folder::with_dataset();
+    folder.write("train.txt", lists(0, 5));
     if !is_installed(&folder) {
         return;
     }
@@ -278,7 +279,7 @@ fn a_stack_says_which_library_grew_its_trees() {
 /// Three lists are too few for leaves of 50 rows.
 #[test]
 fn trees_that_split_nothing_have_a_figure_and_a_remark() {
-    let folder = Folder::new();
+    let folder = letor();
     if !is_installed(&folder) {
         return;
     }
