@@ -201,7 +201,7 @@ fn errors_name_file_and_line_and_exit_with_2() {
         (
             "other.qrels",
             b"x1 0 a 1\n",
-            "error: good.run: none of its 5 queries has a judgment in other.qrels; do both files use the same query ids?",
+            "error: good.run: it has 5 queries, none with a judgment in other.qrels; do both files use the same query ids?",
         ),
     ];
     for (name, content, message) in cases {

@@ -166,7 +166,7 @@ fn bad_lines_are_left_out_and_said() {
         "left out tuples with a document that is not in the dataset: 1 (first: bad.tsv:6)",
         "left out empty lines: 1 (first: bad.tsv:7)",
         "left out tuples with a document without a known word: 1 (first: bad.tsv:8)",
-        "1 words of queries are not among the words of the model",
+        "left out words of queries that the model does not know: 1",
     ] {
         assert!(err.contains(expected), "{expected}\n{err}");
     }

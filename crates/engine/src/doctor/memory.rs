@@ -167,7 +167,7 @@ mod tests {
         ("rmls", [Some(106.5), Some(540.6), Some(144.7), Some(94.9)]),
         ("ssi", [Some(82.2), Some(520.4), None, Some(108.6)]),
         ("svdfeature", [Some(86.4), Some(527.4), None, Some(103.0)]),
-        ("bltm", [Some(63.3), Some(309.0), None, Some(70.4)]),
+        ("bltm", [Some(63.3), Some(309.0), Some(217.8), Some(70.4)]),
         ("sparse-preference", [Some(126.0), Some(469.9), Some(667.1), Some(255.2)]),
     ];
 
