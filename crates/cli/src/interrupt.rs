@@ -57,7 +57,7 @@ fn say_in_time(line: &'static str) {
         say(line);
         said.send(())
     });
-    let _ = is_said.recv_timeout(std::time::Duration::from_millis(200));
+    let _ = is_said.recv_timeout(std::time::Duration::from_secs(2));
 }
 
 /// Waits for signals on a thread of its own. Called before any other thread starts: threads take over which signals go

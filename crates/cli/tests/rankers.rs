@@ -223,7 +223,7 @@ fn folds_are_compared_and_kept() {
     assert_eq!(made["split"]["mean_over"], "folds");
     assert!(models[0]["test"]["ndcg@10"].as_f64().unwrap() > 0.99, "{made}");
     let table = folder.text(&format!("{compare} --per-fold"));
-    assert!(table.contains("means over the 4 folds, as LETOR's are, not over all queries"), "{table}");
+    assert!(table.contains("means over 4 folds, as LETOR's are, not over all queries"), "{table}");
     assert!(table.contains("map by fold") && table.contains("ndcg@3 by fold"), "{table}");
     assert!(!folder.text(compare).contains("map by fold"));
     // The ranker of every fold, and one run over all of them that is worth what the table says.
