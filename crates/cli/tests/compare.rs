@@ -263,6 +263,42 @@ fn a_ranker_is_tuned_on_lists() {
     }
 }
 
+/// A pipe can be read once: what names the content of the lists is what was learned from.
+#[test]
+fn lists_of_a_pipe_are_hashed_as_they_are_read() {
+    let folder = folds();
+    let other = folder.read("fold0.txt").replace("2 qid:1 ", "0 qid:1 ");
+    assert_ne!(other, folder.read("fold0.txt"));
+    let tune = "tune listnet --letor - --validation fold1.txt --vary lambda=0.1,1 --trials 2 --trace t.jsonl";
+    let (code, _, err) = folder.run_with(tune, &folder.read("fold0.txt"));
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(folder.run_with(tune, &folder.read("fold0.txt")).0, 0, "the same lists go on");
+    let (code, _, err) = folder.run_with(tune, &other);
+    assert!(code == 2 && err.contains("trials of another search"), "{err}");
+    // The same hash as of a file: a trace goes on either way.
+    folder.text(&tune.replace("--letor -", "--letor fold0.txt"));
+    let compare = "compare --letor - fold1.txt fold2.txt --models listnet --out c --format json";
+    let made = |lists: &str| -> Value { serde_json::from_str(&folder.run_with(compare, lists).1).unwrap() };
+    let first = made(&folder.read("fold0.txt"));
+    assert_ne!(made(&other)["data"]["content_hash"], first["data"]["content_hash"]);
+}
+
+#[test]
+fn refused_input_leaves_no_folder_behind() {
+    let folder = folds();
+    for command in [
+        "compare --letor no.txt fold1.txt fold2.txt --models listnet --out new/c",
+        "compare --letor fold0.txt fold1.txt --models listnet --out new/c",
+        "compare --letor fold0.txt fold1.txt fold2.txt --models nothing --out new/c",
+        "compare --data nothing --models bm25 --out new/c",
+    ] {
+        folder.refused(command);
+        assert!(!folder.path().join("new").exists(), "{command}");
+    }
+    folder.text(&format!("compare {FOLDS} --models listnet --out new/c"));
+    assert!(folder.path().join("new/c/comparison.json").exists());
+}
+
 #[test]
 fn tuning_goes_on_from_its_trace_and_never_sees_the_test() {
     let folder = Folder::with_dataset();

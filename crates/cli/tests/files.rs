@@ -71,6 +71,7 @@ fn an_interrupted_training_leaves_the_former_model() {
     let err = rest.join().unwrap();
     assert_eq!(code, 130, "{err}");
     assert!(err.contains("no model is written; words.model is left as it was"), "{err}");
+    assert!(!err.contains("there was no tuple"), "{err}");
     assert_eq!(bytes(&folder, "words.model"), before);
     // While it learns: what was learned is beside the former model.
     let child = start(
@@ -112,6 +113,7 @@ fn signals_end_a_command_with_their_code_and_without_leftovers() {
         let child = writing(&folder);
         let (code, err) = end(child, signal);
         assert_eq!(code, expected, "{err}");
+        assert_eq!(err.matches("interrupted").count(), 1, "{err}");
         assert_eq!(left(&folder), Vec::<String>::new());
     }
 }
@@ -311,6 +313,82 @@ fn links_are_followed_and_dangling_ones_refused_first() {
         assert!(err.contains("dangling: is a link to nowhere, which is not there"), "{command}: {err}");
     }
     assert!(folder.path().join("dangling").is_symlink());
+}
+
+#[test]
+fn links_inside_a_dataset_are_not_followed() {
+    let folder = shop();
+    folder.text("train bm25 --data shop --out bm25.model");
+    std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    let rank = "rank --model bm25.model --data shop --queries queries.tsv --out a.run";
+    let index = folder.path().join("shop/index");
+    let _ = std::fs::remove_dir_all(&index);
+    std::os::unix::fs::symlink("../elsewhere", &index).unwrap();
+    let err = folder.refused(rank);
+    assert!(err.contains("shop/index: is a link, and links inside a dataset are not followed"), "{err}");
+    assert_eq!(folder.path().join("elsewhere").read_dir().unwrap().count(), 0, "nothing is written there");
+    let err = folder.refused("ingest --clicks log.csv --documents docs.csv --out shop --force");
+    assert!(err.contains("shop/index"), "{err}");
+    std::fs::remove_file(&index).unwrap();
+    folder.text(rank);
+    // An index of its own that is a link, too.
+    let own =
+        index.read_dir().unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    std::fs::rename(&own, folder.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink("../../moved", &own).unwrap();
+    assert!(folder.refused(rank).contains("is a link"));
+}
+
+#[test]
+fn refusals_of_the_system_say_what_to_do() {
+    let folder = shop();
+    folder.write("plain", "x");
+    folder.write("a.txt", LETOR);
+    for (command, expected) in [
+        (
+            "compare --letor a.txt --models listnet --out plain",
+            "plain: is a file, and a folder is expected here",
+        ),
+        (
+            "compare --letor a.txt --models listnet --out plain/x",
+            "plain: is a file, and a folder is expected here",
+        ),
+        (
+            "compare --data shop --models bm25 --plan no.toml --out new",
+            "no.toml: there is no such file or folder",
+        ),
+        ("simulate clicks --preset small --out plain", "plain: is a file, and a folder is expected here"),
+        ("inspect no.model", "no.model: there is no such file or folder; check the name"),
+        (
+            "train listnet --letor no.txt --out x.model",
+            "no.txt: there is no such file or folder; check the name",
+        ),
+        ("train listnet --letor a.txt --out no/x.model", "there is no such folder; make it first"),
+        (
+            "train sparse-preference --data shop --tuples no.tsv --out x.model",
+            "no.tsv: there is no such file",
+        ),
+        ("doctor no.txt", "no.txt: there is no such file or folder; check the name"),
+    ] {
+        let err = folder.refused(command);
+        assert!(err.contains(expected) && !err.contains("os error"), "{command}: {err}");
+    }
+    assert!(!folder.path().join("new").exists());
+    // Permissions say nothing to the superuser.
+    std::fs::create_dir(folder.path().join("closed")).unwrap();
+    std::fs::set_permissions(folder.path().join("closed"), std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::write(folder.path().join("closed/x"), "").is_err() {
+        for command in [
+            "train listnet --letor a.txt --out closed/x.model",
+            "compare --letor a.txt --models listnet --out closed/c",
+        ] {
+            let err = folder.refused(command);
+            assert!(
+                err.contains("permission denied; change the permissions") && !err.contains("os error"),
+                "{err}"
+            );
+        }
+    }
 }
 
 #[test]

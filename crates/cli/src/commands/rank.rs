@@ -4,6 +4,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
+use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::model_file;
@@ -15,7 +16,7 @@ use matchrank_engine::{Error, files};
 use serde_json::json;
 
 use crate::commands::rankers;
-use crate::terminal::{self, Format, Terminal, human};
+use crate::terminal::{self, Format, Terminal};
 use crate::{Global, Outcome};
 
 /// Rank documents of a dataset, or feature lists, with a trained model
@@ -117,9 +118,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             rankings.len()
         ))?,
         Format::Table => {
-            let empty = if n_empty > 0 { format!(" ({n_empty} queries found none)") } else { String::new() };
-            let (queries, documents) = (human(rankings.len() as u64), human(n_ranked as u64));
-            terminal::print(&format!("{queries} queries, {documents} ranked documents{empty}"))?;
+            let empty = if n_empty > 0 {
+                format!(" ({} found none)", counted(n_empty, "query"))
+            } else {
+                String::new()
+            };
+            let (queries, documents) =
+                (counted(rankings.len(), "query"), counted(n_ranked, "ranked document"));
+            terminal::print(&format!("{queries}, {documents}{empty}"))?;
             terminal.done(&format!("wrote {}", args.out.display()), started);
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use foldhash::{HashMap, HashSet};
+use matchrank_core::message::{HAS, counted_with};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
@@ -135,7 +136,7 @@ pub(super) fn write(
         }
     }
     if collection.n_empty > 0 {
-        progress.note(&format!("{} documents have no word", collection.n_empty));
+        progress.note(&format!("{} no word", counted_with(collection.n_empty, "document", HAS)));
     }
 
     let weights = params.field_weights.clone();

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::row::parse_row;
 use crate::data::{FeatureLists, FeatureRows};
+use crate::message::{IS, counted_with};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -176,8 +177,7 @@ fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
         scattered.entry(file).or_insert((query, HashSet::new())).1.insert(query);
     }
     for (file, (first, queries)) in scattered {
-        let n = queries.len();
-        let queries = if n == 1 { "1 query is" } else { &format!("{n} queries are") };
+        let queries = counted_with(queries.len(), "query", IS);
         progress.note(&format!(
             "{}: the rows of {queries} scattered (the first is qid:{first}); they were grouped",
             rows.files[file as usize]

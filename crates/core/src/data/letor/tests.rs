@@ -34,6 +34,33 @@ fn a_file_as_people_write_it() {
     assert_eq!(lists.list(2).row(0).get(2), 3.0);
 }
 
+/// LETOR's comments are `name = value` pairs.
+#[test]
+fn document_ids_end_at_the_next_pair_of_the_comment() {
+    for (comment, expected) in [
+        ("docid = a b", "a b"),
+        ("docid = a c\r", "a c"),
+        ("docid = a  b  inc = 1 prob = 0.5", "a  b"),
+        ("docid=a b inc=1", "a b"),
+        ("inc = 1 docid = GX-1 prob = 0.5", "GX-1"),
+        ("docid = page?id=3", "page?id=3"),
+        ("docid = x see a=b?", "x see"),
+        // No id: the row is called by its number.
+        ("docid = inc = 0.5", "1"),
+        ("docid =", "1"),
+    ] {
+        let read = lists(&format!("1 qid:1 1:1 #{comment}\n"));
+        assert_eq!(read.document(0), expected, "{comment}");
+        let mut written = Vec::new();
+        write("x", &read, &mut written).unwrap();
+        assert_eq!(parse("x", &written, &Silent).unwrap(), read, "{comment}");
+    }
+    let mut rows = FeatureRows::default();
+    rows.push("1", Some("a b = c"), 1.0, &mut vec![(0, 1.0)]).unwrap();
+    let error = write("x", &FeatureLists::from_rows(rows), &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("`a b = c` cannot be written"), "{error}");
+}
+
 #[test]
 fn scattered_queries_are_grouped_and_noted() {
     let notes = Notes::default();

@@ -2,6 +2,7 @@
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
+use matchrank_core::message::{IS, counted_with, shortest};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{
     Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
@@ -103,8 +104,8 @@ pub fn train_query_dependent(
             }
             if with.len() < known.len() {
                 progress.note(&format!(
-                    "{} training queries are not in the file of query features, and are left out",
-                    known.len() - with.len()
+                    "{} not in the file of query features: left out",
+                    counted_with(known.len() - with.len(), "training query", IS)
                 ));
                 train = train.subset(&with);
             }
@@ -157,15 +158,16 @@ pub fn train_query_dependent(
             .unwrap_or(kept);
         if next(&trials).is_some() {
             progress.note(&format!(
-                "the best lambda, {:e}, is at the end of those that were tried; one beyond it may be better",
-                trials[kept].lambda
+                "the best lambda, {}, is at the end of those that were tried; one beyond it may be better",
+                shortest(trials[kept].lambda)
             ));
         }
         if let Some(gap) = trials[kept].gap.filter(|&gap| gap > 1.01 * params.tolerance) {
             progress.note(&format!(
-                "the functions of lambda {:e} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
+                "the functions of lambda {} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
                  --set max_iterations=... for more",
-                trials[kept].lambda, params.tolerance
+                shortest(trials[kept].lambda),
+                params.tolerance
             ));
         }
     }
