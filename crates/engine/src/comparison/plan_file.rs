@@ -80,10 +80,16 @@ struct FileModel {
     trials: Option<usize>,
 }
 
+/// Bytes of a plan at most: reading TOML takes forty times as much memory.
+const LARGEST: usize = 16 << 20;
+
 impl File {
     fn read(path: &Path) -> Result<Self> {
         let name = files::name_of(path);
         let bytes = files::read_all(path)?;
+        if bytes.len() > LARGEST {
+            return Err(Error::format(&name, "is larger than 16 MiB, which is no plan"));
+        }
         let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(&name, "is not UTF-8"))?;
         toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |span| 1 + text[..span.start].matches('\n').count() as u64);
