@@ -7,6 +7,7 @@
 //! | [`linalg`] | sparse matrices and their products |
 //! | [`matching`] | models that score a query against a document |
 //! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
+//! | [`message`] | numbers in messages |
 //! | [`ranking`] | models that order the documents of a query by their features |
 //! | [`simulate`] | data with the statistics of the papers |
 //! | [`progress`] | how long work tells its caller where it stands |
@@ -19,9 +20,15 @@ mod error;
 pub mod linalg;
 pub mod matching;
 pub mod measure;
+pub mod message;
 pub mod progress;
 pub mod ranking;
 pub mod simulate;
 mod solve;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, explained};
+
+/// Code of the book's page on the library, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/library.md")]
+struct Book;

@@ -2,18 +2,7 @@
 
 use serde_json::Value;
 
-/// A whole number with commas between thousands.
-pub fn human(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use matchrank_core::message::thousands as human;
 
 /// A number with so many decimals and commas between thousands; zeros alone after the point are left out.
 pub fn figure(value: f64, decimals: usize) -> String {

@@ -10,6 +10,7 @@ use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -135,8 +136,8 @@ impl Validation {
         let ids = rows.iter().map(|row| ids.remove(row).expect("judged queries exist")).collect();
         let of = if taken.len() < lists.len() { format!(" of {}", lists.len()) } else { String::new() };
         progress.note(&format!(
-            "validation: NDCG@10 over {}{of} judged queries, {}",
-            taken.len(),
+            "validation: NDCG@10 over {}{of}, {}",
+            counted(taken.len(), "judged query"),
             ranked.describe()
         ));
         Ok(Some(Self { ids, texts, judged, wanted, documents, measure: NDCG_10 }))

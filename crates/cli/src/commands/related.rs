@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file;
 use matchrank_engine::models::{Related, RelatedQuery, RelatedWord};
@@ -59,7 +60,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let related = related?;
     let terminal = Terminal::new(global.quiet);
     if related.words.is_empty() && related.unknown.is_some() {
-        terminal.note(&format!("no word is in {} documents (--min-documents)", args.min_documents));
+        terminal
+            .note(&format!("no word is in {} (--min-documents)", counted(args.min_documents, "document")));
     }
     if let Some(unknown) = related.unknown.as_ref().filter(|unknown| !unknown.is_empty()) {
         terminal.note(&format!(

@@ -9,7 +9,7 @@
 //! | rmls | an eighth of the entries of both sides, which may pass the threshold of the first iteration |
 //! | ssi, svdfeature | rows of both sides in blocks of 16, the best iteration and the newest one |
 //! | bltm | p(z \| pair), and p(word \| z) of both sides, the best iteration and the newest one |
-//! | sparse-preference | entries of W that the tuples may touch, as it is learned and as it is refitted: at most that |
+//! | sparse-preference | entries of W: pairs of words that the tuples touch, where words are frequent by Zipf's law |
 //!
 //! Every model but BM25 and the random walk also holds the program, the buffers of its threads and of the validation, the
 //! graph with its transposes, and the words. The formula of each model is in its folder, with default parameters.
@@ -24,6 +24,9 @@ pub(super) const BUFFERS: f64 = 60e6;
 pub(super) const ENTRY: f64 = 8.0;
 /// A word with its text, its counts and its place in a hash table.
 pub(super) const WORD: f64 = 100.0;
+
+/// Copies of W as it is learned, measured, refitted and saved, less the entries that are dropped on the way.
+pub(super) const COPIES: f64 = 3.5;
 
 /// Sizes that the estimates are made of.
 pub(crate) struct Sizes {
@@ -80,17 +83,36 @@ impl Sizes {
         4.0 * self.all_features() * (padded + padded / 16.0 + 2.0 * d as f64)
     }
 
-    /// W after some tuples of a query and two documents, nothing dropped: rows are lists, or bits and numbers.
+    /// W after some tuples of a query and two documents, nothing dropped: pairs of a word of the queries and a word, in rows
+    /// that are lists, or bits and numbers.
     pub(super) fn preferences(&self, tuples: f64) -> f64 {
         let mean = |entries: f64, rows: f64| entries / rows.max(1.0);
         let each = mean(self.entries[0], self.queries) * 2.0 * mean(self.entries[1], self.documents);
-        let cells = (self.words * self.words).max(1.0);
-        let entries = cells * -(-tuples * each / cells).exp_m1();
-        (ENTRY * entries).min(4.0 * entries + cells / 8.0)
+        let words = by_frequency(self.words);
+        let of_queries = by_frequency(drawn(&words, self.entries[0]));
+        let entries: f64 = of_queries.iter().map(|(n, share)| n * drawn(&words, tuples * each * share)).sum();
+        (ENTRY * entries).min(4.0 * entries + self.words * self.words / 8.0)
     }
 
     /// What every model holds that learns from the click graph.
     pub(super) fn learning(&self) -> f64 {
         PROGRAM + BUFFERS + self.graph()
     }
+}
+
+/// Words by Zipf's law, the i-th most frequent with a share of 1 / i: in steps of equal width in log i, numbers of words
+/// and the share of each.
+fn by_frequency(words: f64) -> Vec<(f64, f64)> {
+    const STEPS: u32 = 60;
+    let width = (words.max(1.0) + 1.0).powf(1.0 / f64::from(STEPS));
+    let step = |i: u32| {
+        let n = width.powf(f64::from(i) + 1.0) - width.powf(f64::from(i));
+        (n, 1.0 / (f64::from(STEPS) * n))
+    };
+    (0..STEPS).map(step).collect()
+}
+
+/// Different words among some that are drawn.
+fn drawn(words: &[(f64, f64)], draws: f64) -> f64 {
+    words.iter().map(|(n, share)| n * -(-draws * share).exp_m1()).sum()
 }

@@ -1,6 +1,7 @@
 //! `train`, `inspect` and `related` of sparse preferences.
 
 use matchrank_core::Result;
+use matchrank_core::message::shortest;
 
 use super::{KIND, PreferenceModel, codec, matcher};
 use crate::container::Writer;
@@ -31,7 +32,8 @@ impl MatchingModel for PreferenceModel {
         let variant = to_json(&settings.variant);
         description.fact("variant", variant.as_str().unwrap_or_default());
         let params = &state.params;
-        description.fact("margin, c, lambda", format!("{}, {}, {}", params.margin, params.c, params.lambda));
+        description
+            .fact("margin, c, lambda", [params.margin, params.c, params.lambda].map(shortest).join(", "));
         description.fact("learned from", report.source.clone());
         description.fact(
             "tuples of this phase, within the margin",
@@ -160,9 +162,9 @@ impl PreferenceModel {
         let trials = &self.report.trials;
         let rows = trials.iter().map(|trial| {
             vec![
-                trial.margin.to_string(),
-                trial.c.to_string(),
-                trial.lambda.to_string(),
+                shortest(trial.margin),
+                shortest(trial.c),
+                shortest(trial.lambda),
                 trial.tuples.to_string(),
                 format!("{:.6}", trial.density),
                 trial.validation.map_or("diverged".into(), |ndcg| format!("{ndcg:.4}")),

@@ -29,6 +29,7 @@ pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, wor
 pub use training::{Checkpoint, Course, TRIAL_TUPLES, Trained, train_preference, update_preference};
 
 use super::latent::unknown;
+use super::memory::COPIES;
 use super::recipe::{chosen, trainer};
 use super::{MatchingKind, RelatedWord};
 use crate::features::{Features, WordParams};
@@ -99,7 +100,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| {
-        sizes.learning() + 2.0 * sizes.preferences(PreferenceSettings::default().tuples as f64)
+        sizes.learning() + COPIES * sizes.preferences(PreferenceSettings::default().tuples as f64)
     }),
     ..MatchingKind::new(
         "sparse-preference",

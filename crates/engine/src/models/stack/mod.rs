@@ -22,6 +22,7 @@ mod training;
 use std::sync::Arc;
 
 use matchrank_core::data::List;
+use matchrank_core::message::shortest;
 use matchrank_core::ranking::{Ranker, Shapley};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -253,7 +254,7 @@ impl Stack {
         let rows = self.trials.iter().map(|trial| {
             vec![
                 trial.ranker.clone(),
-                trial.lambda.map_or(String::new(), |lambda| format!("{lambda:e}")),
+                trial.lambda.map_or(String::new(), shortest),
                 number(trial.leaves),
                 number(trial.trees),
                 format!("{:.4}", trial.validation),
