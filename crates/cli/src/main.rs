@@ -59,6 +59,8 @@ enum Command {
     Report(commands::report::Args),
     Reproduce(commands::reproduce::Args),
     Completions(commands::completions::Args),
+    #[command(hide = true)]
+    Reference(commands::reference::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -139,5 +141,6 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Report(args) => commands::report::run(args, &cli.global),
         Command::Reproduce(args) => commands::reproduce::run(args, &cli.global),
         Command::Completions(args) => commands::completions::run(args),
+        Command::Reference(args) => commands::reference::run(args),
     }
 }

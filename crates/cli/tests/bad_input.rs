@@ -132,17 +132,24 @@ fn a_dataset_of_nothing_is_refused() {
     refused(
         "log.csv",
         "query,document\nshoes,x1\nblue,x2\n",
-        "no pair of a query and a document is left: left out were rows whose document is not in the collection: 2 (first: log.csv:2)",
+        "log.csv: no pair of a query and a document is left: left out were rows whose document is not in the collection: 2 (first: log.csv:2)",
     );
     refused(
         "log.csv",
         "query,document\n",
         "no pair of a query and a document is left: the files have no row",
     );
-    refused("test.qrels", "q7 0 d1 1\n", "no test judgment is left: left out were 1 judgments of queries");
+    refused(
+        "test.qrels",
+        "q7 0 d1 1\n",
+        "test.qrels: no test judgment is left: left out were 1 judgments of queries",
+    );
     let folder = folder();
     let error = folder.refused("ingest --clicks log.csv --documents docs.csv --min-clicks 100 --out data");
     assert!(error.contains("fewer clicks than --min-clicks"), "{error}");
+    folder.write("once.csv", "query,document,time\nshoes,d1,2026-01-01\nblue,d1,2026-01-01\n");
+    let error = folder.refused("ingest --clicks once.csv --documents docs.csv --split time --out data");
+    assert!(error.contains("once.csv: the clicks lie at too few moments"), "{error}");
 }
 
 #[test]

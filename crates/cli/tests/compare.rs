@@ -125,7 +125,7 @@ fn tables_come_in_every_format_and_plans_from_files() {
     assert!(
         folder
             .refused("compare --data data --plan wrong.toml")
-            .contains("x: dd: the model has no such parameter")
+            .contains("wrong.toml: x: dd: the model has no such parameter")
     );
     assert!(folder.refused("compare --data data --models bm26").contains("there is no model called bm26"));
     assert!(folder.refused("compare --data data").contains("nothing to compare"));
@@ -225,6 +225,15 @@ fn rankers_are_tuned_and_refitted_fold_by_fold() {
         (&9.into(), &"listnet".into())
     );
     assert_eq!(model(&planned, "wide")["params"]["tolerance"], 0.01);
+    for (wrong, expected) in [
+        ("", "wrong.toml: no ranker is named"),
+        ("models = [\"trees\"]\n", "wrong.toml: trees: there is no ranker called trees"),
+        ("models = [\"slam\", \"slam\"]\n", "wrong.toml: two rankers are called slam"),
+    ] {
+        folder.write("wrong.toml", wrong);
+        let said = folder.refused(&format!("compare {FOLDS} --plan wrong.toml"));
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]

@@ -165,6 +165,9 @@ fn compressed_files_that_expand_without_measure_are_refused() {
         "eval --qrels qrels.txt --run bomb",
         "train listnet --letor bomb --out x.model",
         "train listnet --letor train.txt --validation bomb --out x.model",
+        "train listnet --letor train.txt --query-weights bomb --out x.model",
+        "train query-dependent --letor train.txt --query-features bomb --out x.model",
+        "compare --letor train.txt run.txt bomb --models listnet",
         "compare --data nowhere --plan bomb",
         "inspect bomb",
     ] {
@@ -176,6 +179,26 @@ fn compressed_files_that_expand_without_measure_are_refused() {
         let (_, _, err) = folder.run(&format!("{command} --max-size 1G"));
         assert!(!err.contains("expands to more"), "{command}: {err}");
     }
+}
+
+/// 300 MiB where there are fewer than twice as many: an error, not the end of the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_memory_does_not_hold_are_refused() {
+    let folder = Folder::new();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    (0..300).for_each(|_| encoder.write_all(&[b'\n'; 1 << 20]).unwrap());
+    folder.write("bomb", encoder.finish().unwrap());
+    folder.write("train.txt", LETOR);
+    let train = "train query-dependent --letor train.txt --query-features bomb --out x.model";
+    let command = format!(
+        "ulimit -v 600000; exec {} {train} --max-size 1G --threads 1 --quiet",
+        env!("CARGO_BIN_EXE_matchrank")
+    );
+    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("bomb: has ") && err.contains("too many for this machine's memory"), "{err}");
 }
 
 #[test]

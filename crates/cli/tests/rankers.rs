@@ -268,6 +268,27 @@ fn folds_are_compared_and_kept() {
 }
 
 #[test]
+fn grades_that_are_too_high_are_named_by_file_and_line() {
+    let folder = Folder::new();
+    folder.write("a.txt", lists(0, 10));
+    folder.write("b.txt", lists(10, 20));
+    let high = format!("{}5000 qid:high 1:1\n0 qid:high 1:2\n", lists(20, 30));
+    let line = high.lines().position(|line| line.starts_with("5000")).unwrap() + 1;
+    folder.write("high.txt", high);
+    for command in [
+        "train listnet --letor a.txt --validation b.txt high.txt --out m",
+        "tune ranksvm --letor a.txt --validation high.txt --trials 2",
+        "compare --letor a.txt b.txt high.txt --models listnet",
+    ] {
+        let (code, _, error) = folder.run(command);
+        assert!(
+            code != 0 && error.contains(&format!("high.txt:{line}: the grade of document")),
+            "{command}: {error}"
+        );
+    }
+}
+
+#[test]
 fn a_ranker_that_fails_leaves_the_others() {
     let folder = Folder::new();
     for k in 0..3 {

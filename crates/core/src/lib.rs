@@ -26,3 +26,8 @@ pub mod simulate;
 mod solve;
 
 pub use error::{Error, Result, explained};
+
+/// Code of the book's page on the library, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/library.md")]
+struct Book;

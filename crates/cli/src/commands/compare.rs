@@ -185,7 +185,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 args.settings.is_empty() && !args.features.name_query_features() && !args.per_fold,
                 "--set, --query-columns, --query-features and --per-fold are for --letor; a plan sets parameters of models"
             );
-            let plan = plan(&args)?.finish()?;
+            let plan = plan(&args)?.finish();
+            let plan = match &args.plan {
+                Some(path) => plan.with_context(|| files::name_of(path))?,
+                None => plan?,
+            };
             let dataset = Dataset::open(data)?;
             let more = match &args.refit {
                 Some(None) => anyhow::bail!(
@@ -254,6 +258,9 @@ fn rankers(args: &Args) -> anyhow::Result<(Plan, Vec<PlannedRanker>)> {
         if rankers.iter().all(|other| other.name != name) {
             rankers.push(PlannedRanker::named(name));
         }
+    }
+    if let Some(path) = args.plan.as_ref().filter(|_| rankers.is_empty()) {
+        bail!("{}: no ranker is named", path.display());
     }
     for ranker in &mut rankers {
         ranker.settings.extend(args.settings.iter().cloned());

@@ -12,6 +12,7 @@ pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod rank;
 pub(crate) mod rankers;
+pub(crate) mod reference;
 pub(crate) mod related;
 pub(crate) mod report;
 pub(crate) mod reproduce;

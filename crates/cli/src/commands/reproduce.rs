@@ -1,3 +1,4 @@
+mod errata;
 mod matching;
 mod papers;
 mod query_dependent;
@@ -72,6 +73,12 @@ enum Study {
     /// queries novel, observed and novel ones apart.
     #[command(name = "query-dependent-tables", after_help = query_dependent::EXAMPLES)]
     QueryDependentTables(query_dependent::Args),
+    /// Corrections to the papers, each with a counterexample
+    ///
+    /// Runs the algorithm or formula in question on a few numbers and prints the statement as printed, the correction
+    /// and the figures that decide between them. Takes about a second.
+    #[command(name = "errata", after_help = errata::EXAMPLES)]
+    Errata(errata::Args),
 }
 
 #[derive(clap::Args)]
@@ -151,6 +158,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Study::Preference20News(args) => preference(args, Settings::texts(global.seed), &PAPER_20NG, global),
         Study::PreferenceMnist(args) => preference(args, Settings::images(global.seed), &PAPER_MNIST, global),
         Study::QueryDependentTables(args) => query_dependent::run(args, global),
+        Study::Errata(args) => errata::run(&args),
     }
 }
 

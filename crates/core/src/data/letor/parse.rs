@@ -18,6 +18,9 @@ const PIECE: usize = 1 << 20;
 /// Pieces that are in memory at a time.
 const PIECES: usize = 32;
 
+/// Bytes that a line may have. A row of a million features takes about 15 MiB.
+const LONGEST_LINE: usize = 256 << 20;
+
 /// A file to read.
 pub struct Source<'a> {
     /// The name in messages.
@@ -112,6 +115,13 @@ fn read_file(
         let is_last = (found as u64) < wanted;
         let end = if is_last { text.len() } else { memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1) };
         if end == 0 && !is_last {
+            if text.len() >= LONGEST_LINE {
+                let message = format!(
+                    "the line has more than {} MiB; rows end in LF or CRLF: is the file damaged, or no text?",
+                    LONGEST_LINE >> 20
+                );
+                return Err(Error::parse(&file.name, lines + 1, message));
+            }
             continue;
         }
         let block = &text[..end];

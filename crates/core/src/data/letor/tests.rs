@@ -372,3 +372,12 @@ proptest! {
         prop_assert_eq!(whole, cut);
     }
 }
+
+/// As a bomb expands to: memory for it would not be there.
+#[test]
+fn a_line_without_end_is_an_error() {
+    let content = Box::new(std::io::Read::chain(&b"1 qid:1 1:2\n"[..], std::io::repeat(b'9')));
+    let file = Source { name: "a.txt".into(), content, length: None };
+    let error = read([Ok(file)], 0, &Silent).unwrap_err().to_string();
+    assert!(error.starts_with("a.txt:2: the line has more than 256 MiB"), "{error}");
+}

@@ -114,11 +114,16 @@ fn check_rankers(rankers: &Rankers<'_>) -> Result<()> {
     if rankers.rankers.is_empty() {
         return Err(Error::Params(format!("no ranker is named; there are {known}")));
     }
-    for (i, planned) in rankers.rankers.iter().enumerate() {
+    check_planned(&rankers.rankers, &rankers.scalings)
+}
+
+/// Returns an error if a ranker is of no known kind, has settings out of range, or the name of another.
+pub(super) fn check_planned(rankers: &[PlannedRanker], scalings: &[ScalingKind]) -> Result<()> {
+    for (i, planned) in rankers.iter().enumerate() {
         let PlannedRanker { name, kind, settings, .. } = planned;
-        let recipe = RankerRecipe::new(kind, settings, &rankers.scalings);
+        let recipe = RankerRecipe::new(kind, settings, scalings);
         recipe.and_then(|recipe| recipe.validate()).map_err(|e| Error::Params(format!("{name}: {e}")))?;
-        if rankers.rankers[..i].iter().any(|other| file_name(&other.name) == file_name(name)) {
+        if rankers[..i].iter().any(|other| file_name(&other.name) == file_name(name)) {
             return Err(Error::Params(format!(
                 "two rankers are called {name}; give them names of their own"
             )));

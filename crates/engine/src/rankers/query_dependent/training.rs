@@ -99,7 +99,8 @@ pub fn train_query_dependent(
             let known = features(&train);
             let with: Vec<usize> = (0..known.len()).filter(|&i| known[i].is_some()).collect();
             if with.is_empty() {
-                return Err(Error::Params("no training query is in the file of query features".into()));
+                let file = if let QueryInput::Table(table) = input { table.name() } else { "the lists" };
+                return Err(Error::format(file, "has query features of no training query"));
             }
             if with.len() < known.len() {
                 progress.note(&format!(
