@@ -13,6 +13,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PLAN = """\
 models = ["bm25", "random-walk", "small+bm25"]
 trials = 2
+seconds = 10
 strategy = "random"
 measures = ["ndcg@10", "map"]
 
@@ -26,6 +27,7 @@ trials = 2
 RANKERS_PLAN = """\
 models = ["perceptron"]
 trials = 2
+seconds = 10
 strategy = "random"
 
 [[model]]

@@ -73,6 +73,17 @@ fn trees_are_grown_rank_and_are_looked_at() {
     assert!(figures["models"][0]["test"]["ndcg@10"].as_f64().unwrap() > 0.9, "{figures}");
 }
 
+#[test]
+fn grades_that_lambdamart_cannot_take_are_named_by_line() {
+    let folder = letor();
+    if !is_installed(&folder) {
+        return;
+    }
+    folder.write("high.txt", format!("{}31 qid:high 1:1\n", lists(100, 102)));
+    let error = folder.refused("train lambdamart --letor train.txt high.txt --out x.model");
+    assert!(error.contains("high.txt:25: the grade is 31; LambdaMART takes whole grades"), "{error}");
+}
+
 /// Trees are tuned over what users of LightGBM tune, and grown again on all lists with the number that was chosen.
 #[test]
 fn trees_are_tuned_and_refitted() {

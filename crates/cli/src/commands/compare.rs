@@ -12,6 +12,7 @@ use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
 use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, PlannedRanker, Rankers};
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::files;
 use matchrank_engine::outputs::check_output_folder;
 use matchrank_engine::tuning::Strategy;
 use matchrank_engine::validation::Ranked;

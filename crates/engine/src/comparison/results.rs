@@ -231,7 +231,7 @@ impl Comparison {
         }
         let path = folder.join("comparison.json");
         let comparison: Self = read(&path)?;
-        let Protocol { measures, tuned_by, test, .. } = &comparison.protocol;
+        let Protocol { measures, tuned_by, test, .. } = &comparison.split;
         let parsed = measures.iter().chain([tuned_by]).try_for_each(|name| name.parse::<Measure>().map(drop));
         parsed.and_then(|()| test.parse::<Test>().map(drop)).map_err(|e| unlike(&path, &e))?;
         Ok(comparison)

@@ -56,7 +56,7 @@ fn document_ids_end_at_the_next_pair_of_the_comment() {
         assert_eq!(parse("x", &written, &Silent).unwrap(), read, "{comment}");
     }
     let mut rows = FeatureRows::default();
-    rows.push("1", Some("a b = c"), 1.0, &mut vec![(0, 1.0)]).unwrap();
+    rows.push("1", Some("a b = c"), 1.0, &mut [(0, 1.0)]).unwrap();
     let error = write("x", &FeatureLists::from_rows(rows), &mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("`a b = c` cannot be written"), "{error}");
 }
