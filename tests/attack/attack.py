@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ import inputs
 import kills
 import workspace
 from checks import Program, digest, snapshot
+from containers import seal_dataset
+from readers import DATASETS
 
 
 def main():
@@ -55,7 +58,7 @@ def arguments():
     parser.add_argument("--kills", type=int, default=50, help="writing commands that are killed or interrupted [50]")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time [2]")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds a command may take [60]")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds of the processor a command may take, and a tenth of those of the clock [60]")
     parser.add_argument("--memory", type=int, default=4096, help="MiB of address space a command may take [4096]")
     parser.add_argument("--work", help="folder for the workspace and what failed [a temporary one, removed if all passed]")
     parser.add_argument("--replay", metavar="ID", help="run one case again, with --work of the run that reported it")
@@ -86,10 +89,21 @@ def prepare(program, work, seed):
             else:
                 space.references[reader.name, command] = (end.code, digest(case.out), case.printed(end), end.notes())
     space.readers = [reader for reader in space.readers if usable(reader, space)]
+    check_seals(program, space, scratch / "sealed")
     kills.prepare(program, space, run)
     space.snapshot = snapshot(space.path)
     stored.write_bytes(pickle.dumps(space))
     return space
+
+
+def check_seals(program, space, folder):
+    """Sound datasets whose hashes were made again open: else no sealed table would get past the hashes."""
+    for name in DATASETS:
+        shutil.copytree(space.path / name, folder / name)
+        sealed = seal_dataset(folder / name)
+        end = program.run(["train", "bm25", "--data", str(folder / name), "--out", str(folder / "m")], folder)
+        if not sealed or end.code != 0:
+            sys.exit(f"{name}: the program hashes datasets in another way than containers.py\n{end.text()}")
 
 
 def usable(reader, space):
@@ -106,7 +120,11 @@ def attempt(job):
     kind, seed, index = job
     program, space, work = CONTEXT
     identity = f"{kind[0]}{seed}-{index}"
-    return (kills if kind == "kill" else inputs).attempt(program, space, work / "cases" / identity, seed, index)
+    try:
+        return (kills if kind == "kill" else inputs).attempt(program, space, work / "cases" / identity, seed, index)
+    except Exception:
+        # A fault of these scripts ends one case, not the run, and counts as a failure.
+        return identity, kind, "crashed", [("the checker failed", traceback.format_exc()[-1000:], "")]
 
 
 def report(table, failures, work):

@@ -115,11 +115,17 @@ def seal_dataset(folder, rows=None):
             data = (folder / name).read_bytes()
             info["blake3"], info["bytes"] = blake3(data), len(data)
             info["rows"] = (rows or {}).get(name, info["rows"])
-        if manifest.pop("manifest_hash", None):
-            manifest["manifest_hash"] = blake3(_compact(manifest))
-        path.write_bytes(json.dumps(manifest, indent=2, ensure_ascii=False).encode())
+        if manifest.get("manifest_hash"):
+            manifest["manifest_hash"] = "0" * 64
+        else:
+            # Version 0.1.0 hashes the tables and what they were made with.
+            hashes = "".join(f"{name} {info['blake3']}\n" for name, info in sorted(manifest["tables"].items()))
+            made = [manifest[name] for name in ("split", "analyser", "fields")]
+            manifest["content_hash"] = blake3(hashes.encode() + _compact(made))
+        text = json.dumps(manifest, indent=2, ensure_ascii=False)
+        path.write_bytes(text.replace("0" * 64, blake3(text.encode())).encode())
         return True
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,11 @@ from checks import crash, digest, error_names, leftovers, not_finite, snapshot
 from containers import seal_dataset, seal_index
 from mutate import ANY, SAID, SAME, mutate
 from parquet import crafted
-from readers import Reader, line
+from readers import DATASETS, Reader, line
 
 #: Share of the inputs of each group of readers; 2 for all others.
 WEIGHTS = {"models": 24, "tables": 14, "manifest": 6, "index": 7, "comparison": 8, "clicks": 8, "LETOR": 8, "judgments": 4,
-           "runs": 3}
+           "runs": 3, "folds": 4, "weights": 3, "former datasets": 3}
 #: What may be put in the place of a file.
 PLACES = ["folder", "link", "dangling link", "missing", "other name"]
 #: Mutations that make the checksum of a model file right.
@@ -39,12 +40,13 @@ class Case:
         return line(command, **self.names)
 
     def printed(self, end):
-        """Standard output without the name of the case."""
-        return end.out.replace(os.fsencode(self.path), b"CASE")
+        """Standard output without the name of the case and without times."""
+        return re.sub(rb"[\d.]+ ms\b", b"", end.out.replace(os.fsencode(self.path), b"CASE"))
 
     def inputs(self):
         """Files of the case that no command may change; an index belongs to the program, which makes a damaged one again."""
-        own = tuple(os.fsencode(self.path / name) for name in ("out", "data/index", "stdout", "stderr", "tmp"))
+        index = f"{self.reader.folder}/index"
+        own = tuple(os.fsencode(self.path / name) for name in ("out", index, "stdout", "stderr", "tmp"))
         return {name: value for name, value in snapshot(self.path).items() if not name.startswith(own)}
 
 
@@ -69,7 +71,7 @@ def place(reader, space, path, how, data):
         target.symlink_to(path / "real")
     elif how != "missing":
         target.write_bytes(data)
-    names = {"W": space.path, "in": target, **{name: path / name for name in ("out", "data", "comparison")}}
+    names = {"W": space.path, "in": target, "out": path / "out", reader.folder: path / reader.folder}
     return Case(reader, path, target, {name: str(value) for name, value in names.items()})
 
 
@@ -90,8 +92,8 @@ def attempt(program, space, path, seed, index):
         data, expectation, mutation = mutate(rng, reader.form, data)
     case = place(reader, space, path, how, data)
     protected = reader.protected and how != "other name" and mutation not in REPAIRED
-    if reader.folder == "data" and how == "plain" and (rows or rng.random() < (0.2 if reader.group == "index" else 0.5)):
-        sealed = seal_index(case.target.parent) if reader.group == "index" else seal_dataset(path / "data", rows)
+    if reader.folder in DATASETS and how == "plain" and (rows or rng.random() < (0.2 if reader.group == "index" else 0.5)):
+        sealed = seal_index(case.target.parent) if reader.group == "index" else seal_dataset(path / reader.folder, rows)
         protected, mutation = protected and not sealed, mutation + ", sealed" * sealed
     before = case.inputs()
     end = program.run(case.line(command), path)
@@ -129,5 +131,6 @@ def judge(case, command, end, reference, expectation):
     bad = not_finite(case.out)
     if bad and end.code == 0:
         yield "score is not finite", bad
-    if end.code == 2 and results and case.reader.group != "comparison":
+    # A comparison keeps what it has done.
+    if end.code == 2 and results and not command.startswith("compare"):
         yield "an error left a result", str(sorted(results))

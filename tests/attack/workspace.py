@@ -2,16 +2,18 @@
 
 import gzip
 import json
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from containers import zstd_frame
-from readers import D, INGEST, MATCHING, RANKERS, can_train, line, readers
+from readers import D, FOLDS, GOLDEN, INGEST, MATCHING, RANKERS, can_train, line, readers
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLAN = """\
 models = ["bm25", "random-walk", "small+bm25"]
 trials = 2
+seconds = 10
 strategy = "random"
 measures = ["ndcg@10", "map"]
 
@@ -21,6 +23,17 @@ kind = "pls"
 set = { d = 4 }
 vary = { weight_power = [0, 0.5, 1] }
 trials = 2
+"""
+RANKERS_PLAN = """\
+models = ["perceptron"]
+trials = 2
+seconds = 10
+strategy = "random"
+
+[[model]]
+name = "svm"
+kind = "ranksvm"
+vary = { scaling = ["none", "min_max"] }
 """
 
 
@@ -53,6 +66,8 @@ def make(run, path):
     texts(path)
     go(INGEST.replace("{out}/d", "{W}/data").replace("{W}/clicks.csv", "{W}/log/clicks.csv")
        + " --judgments validation={W}/validation.qrels --judgments test={W}/test.qrels")
+    go(INGEST.replace("{out}/d", "{W}/refit").replace("{W}/clicks.csv", "{W}/log/clicks.csv")
+       + " --judgments test={W}/test.qrels")
     for name, template in MATCHING.items():
         go(f"train {template} {D} --out {{W}}/{name}.model")
     for split, name in (("validation", "train"), ("test", "test")):
@@ -69,11 +84,24 @@ def make(run, path):
     for name in ("bm25", "pls"):
         go(f"rank --model {{W}}/{name}.model {D} --out {{W}}/{name}.run")
     go("rank --model {W}/ranksvm.model --letor {W}/train.txt --out {W}/letor.run")
+    feature_lists(path)
     (path / "plan.toml").write_text(PLAN)
+    (path / "rankers.toml").write_text(RANKERS_PLAN)
     go(f"compare {D} --plan {{W}}/plan.toml --out {{W}}/comparison")
+    go(f"compare --letor {FOLDS} --plan {{W}}/rankers.toml --out {{W}}/of_rankers")
+    go("rank --model {W}/ranksvm.model --letor {W}/fold1.txt {W}/fold2.txt --out {W}/folds.run")
+    go("tune listnet --letor {W}/fold1.txt --validation {W}/fold2.txt --trials 3 --trace {W}/ranker_trace.jsonl")
     go(f"tune bm25 {D} --trials 3 --trace {{W}}/trace.jsonl")
     go("export synonyms {W}/sparse-preference.model --threshold 0.01 --out {W}/synonyms.txt")
-    return Workspace(path, readers(path, streams(path)))
+    queries = streams(path)
+    go("update {W}/perceptron.model --lists {W}/first_lists.jsonl --out {W}/resumed.model")
+    golden = REPOSITORY / "tests" / "golden"
+    for version, folder in GOLDEN.items():
+        shutil.copytree(golden / "datasets" / version, path / folder)
+        go(f"train bm25 --data {{W}}/{folder} --out {{W}}/{folder}.model")
+    shutil.copytree(golden / "comparisons" / "v0.1.0", path / "comparison_010")
+    shutil.copyfile(golden / "datasets" / "test.run", path / "golden.run")
+    return Workspace(path, readers(path, queries))
 
 
 def texts(path):
@@ -100,6 +128,24 @@ def texts(path):
         (path / f"clicks_{seed}.jsonl").write_bytes((seeds / f"{seed}.txt").read_bytes()[2:])
 
 
+def feature_lists(path):
+    """LETOR files in folds, with missing values and compressed; weights of queries and documents."""
+    rows = [row for name in ("train", "test") for row in (path / f"{name}.txt").read_text().splitlines()]
+    queries = list(dict.fromkeys(row.split()[1] for row in rows))
+    for fold in range(4):
+        own = set(queries[fold::4])
+        (path / f"fold{fold + 1}.txt").write_text("".join(row + "\n" for row in rows if row.split()[1] in own))
+    train = (path / "train.txt").read_text()
+    (path / "train.txt.gz").write_bytes(gzip.compress(train.encode(), mtime=0))
+    missing = [row.split(" ") for row in train.splitlines()]
+    for i, row in enumerate(missing):
+        row[2 + i % 4] = f"{1 + i % 4}:NaN" if i % 3 else row[2 + i % 4]
+    (path / "missing.txt").write_text("".join(" ".join(row) + "\n" for row in missing))
+    named = [(row.split()[1][4:], row.split()[-1]) for row in train.splitlines()]
+    (path / "document_weights.tsv").write_text("".join(f"{q}\t{d}\t{0.5 + i % 5}\n" for i, (q, d) in enumerate(named)))
+    (path / "query_weights.tsv").write_text("".join(f"{q}\t{1 + i % 3}\n" for i, q in enumerate(dict(named))))
+
+
 def streams(path):
     """Tuples, lists and bins; returns ids and texts of the queries."""
     queries = [row.split("\t") for row in (path / "queries.tsv").read_text().splitlines()]
@@ -109,6 +155,7 @@ def streams(path):
     write_json_lines(path / "lists.jsonl", ({"query": f"q{i}", "documents": [
         {"id": f"d{j}", "grade": (i + j) % 3, "features": [j * 0.5, i, 0.25 * j * i, 1]}
         for j in range(4)]} for i in range(15)))
+    (path / "first_lists.jsonl").write_text("".join((path / "lists.jsonl").read_text().splitlines(True)[:5]))
     (path / "bins.tsv").write_text("".join(f"{q}\t{'odd' if int(q[1:]) % 2 else 'even'}\n" for q, _ in queries))
     return queries
 

@@ -2,7 +2,7 @@
 //! nohup and SIGINT in the background of a script.
 //!
 //! A command ends at once: its temporary files are removed, what it was to replace stays as it was, and the exit code is
-//! 128 + the signal: 130 or 143. A command that can end well, with what it has, [`listen`]s: the first signal is only
+//! 128 + the signal: 130 or 143. That it was interrupted is said here, once. A command that can end well, with what it has, [`listen`]s: the first signal is only
 //! remembered, the second ends it. Its exit code is the same.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -44,7 +44,20 @@ fn received(signal: i32) {
         return;
     }
     files::remove_own_temporaries();
+    if is_first {
+        say_in_time("\ninterrupted");
+    }
     end(code(signal));
+}
+
+/// Says a line, unless standard error is a pipe that nobody reads: that must not keep the program from ending.
+fn say_in_time(line: &'static str) {
+    let (said, is_said) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        say(line);
+        said.send(())
+    });
+    let _ = is_said.recv_timeout(std::time::Duration::from_secs(2));
 }
 
 /// Waits for signals on a thread of its own. Called before any other thread starts: threads take over which signals go

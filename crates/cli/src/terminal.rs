@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+pub(crate) use matchrank_core::message::thousands as human;
 use matchrank_core::progress::Progress;
-pub(crate) use matchrank_engine::doctor::thousands as human;
+use matchrank_core::{Error, explained};
 use matchrank_engine::files::ExpandsTooFar;
 pub(crate) use matchrank_engine::memory::peak as peak_memory;
 use serde_json::Value;
@@ -181,12 +182,19 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Prints an error with its causes, leaving out a cause that the message above it repeats already.
 pub(crate) fn print_error(error: &anyhow::Error) {
     let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    let mut is_told = false;
+    for cause in error.chain() {
+        let message = match cause.downcast_ref::<std::io::Error>() {
+            Some(refused) => explained(refused),
+            None => cause.to_string(),
+        };
         if text.is_empty() {
-            text = cause;
-        } else if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
+            text = message;
+        } else if !is_told && !text.ends_with(&message) {
+            text = format!("{text}: {message}");
         }
+        // Its message has what the system said.
+        is_told = matches!(cause.downcast_ref::<Error>(), Some(Error::Io { .. }));
     }
     if error.chain().any(expands_too_far) {
         text += "; if the file is to be trusted, --max-size allows more, as in --max-size 20G";

@@ -132,17 +132,24 @@ fn a_dataset_of_nothing_is_refused() {
     refused(
         "log.csv",
         "query,document\nshoes,x1\nblue,x2\n",
-        "no pair of a query and a document is left: left out were 2 rows",
+        "log.csv: no pair of a query and a document is left: left out were rows whose document is not in the collection: 2 (first: log.csv:2)",
     );
     refused(
         "log.csv",
         "query,document\n",
         "no pair of a query and a document is left: the files have no row",
     );
-    refused("test.qrels", "q7 0 d1 1\n", "no test judgment is left: left out were 1 judgments of queries");
+    refused(
+        "test.qrels",
+        "q7 0 d1 1\n",
+        "test.qrels: no test judgment is left: left out were 1 judgments of queries",
+    );
     let folder = folder();
     let error = folder.refused("ingest --clicks log.csv --documents docs.csv --min-clicks 100 --out data");
     assert!(error.contains("fewer clicks than --min-clicks"), "{error}");
+    folder.write("once.csv", "query,document,time\nshoes,d1,2026-01-01\nblue,d1,2026-01-01\n");
+    let error = folder.refused("ingest --clicks once.csv --documents docs.csv --split time --out data");
+    assert!(error.contains("once.csv: the clicks lie at too few moments"), "{error}");
 }
 
 #[test]
@@ -218,10 +225,10 @@ fn rows_that_cannot_be_used_are_counted_not_hidden() {
         folder.run("ingest --clicks log.csv --documents docs.csv --out data --format json");
     assert_eq!(code, 0, "{err}");
     for note in [
-        "left out 1 rows without a query (first: log.csv:3)",
-        "left out 1 rows without a document (first: log.csv:4)",
-        "left out 1 rows whose document is not in the collection (first: log.csv:5)",
-        "left out 1 pairs without a click or with grade 0",
+        "left out rows without a query: 1 (first: log.csv:3)",
+        "left out rows without a document: 1 (first: log.csv:4)",
+        "left out rows whose document is not in the collection: 1 (first: log.csv:5)",
+        "left out pairs without a click or with grade 0: 1 (first",
     ] {
         assert!(err.contains(note), "{note}\n{err}");
     }
@@ -257,7 +264,16 @@ fn folders_and_models_that_are_none() {
     assert!(
         folder
             .refused("ingest --clicks nowhere.csv --documents docs.csv --out x")
-            .contains("nowhere.csv: No such file")
+            .contains("nowhere.csv: there is no such file or folder; check the name")
     );
     assert!(folder.refused("ingest --documents docs.csv --out x").contains("nothing to learn from"));
+    for judgments in ["dev.qrels test.qrels", "validation=dev.qrels,test=test.qrels"] {
+        let error = folder.refused(&format!(
+            "ingest --clicks log.csv --documents docs.csv --judgments {judgments} --out x"
+        ));
+        assert!(error.contains("--judgments validation=FILE --judgments test=FILE"), "{error}");
+    }
+    let several = "--judgments validation=nodev.qrels test=notest.qrels";
+    let error = folder.refused(&format!("ingest --clicks log.csv --documents docs.csv {several} --out x"));
+    assert!(error.contains("nodev.qrels: there is no such file"), "{error}");
 }

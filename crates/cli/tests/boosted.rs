@@ -73,6 +73,17 @@ fn trees_are_grown_rank_and_are_looked_at() {
     assert!(figures["models"][0]["test"]["ndcg@10"].as_f64().unwrap() > 0.9, "{figures}");
 }
 
+#[test]
+fn grades_that_lambdamart_cannot_take_are_named_by_line() {
+    let folder = letor();
+    if !is_installed(&folder) {
+        return;
+    }
+    folder.write("high.txt", format!("{}31 qid:high 1:1\n", lists(100, 102)));
+    let error = folder.refused("train lambdamart --letor train.txt high.txt --out x.model");
+    assert!(error.contains("high.txt:25: the grade is 31; LambdaMART takes whole grades"), "{error}");
+}
+
 /// Trees are tuned over what users of LightGBM tune, and grown again on all lists with the number that was chosen.
 #[test]
 fn trees_are_tuned_and_refitted() {
@@ -258,5 +269,48 @@ fn a_stack_of_models_is_trained_ranks_and_explains() {
     assert!(
         why.contains("no score") && notes.contains(&format!("--query takes its text: '{text}'")),
         "{why} {notes}"
+    );
+}
+
+#[test]
+fn a_stack_says_which_library_grew_its_trees() {
+    let folder = Folder::with_dataset();
+    folder.write("train.txt", lists(0, 5));
+    if !is_installed(&folder) {
+        return;
+    }
+    folder.text("train bm25 --data data --out bm25.model");
+    let (code, _, err) = folder.run(
+        "train stack --data data --of bm25.model --set ranker=lambdamart --set trees=3 --out stack.model",
+    );
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(err.matches("trees are grown by LightGBM's library").count(), 1, "{err}");
+}
+
+/// Three lists are too few for leaves of 50 rows.
+#[test]
+fn trees_that_split_nothing_have_a_figure_and_a_remark() {
+    let folder = letor();
+    if !is_installed(&folder) {
+        return;
+    }
+    for fold in 0..3 {
+        folder.write(
+            &format!("f{fold}.txt"),
+            format!("1 qid:{fold} 1:1\n0 qid:{fold} 1:2\n0 qid:{fold} 1:3\n"),
+        );
+    }
+    let compare = "compare --letor f0.txt f1.txt f2.txt --models lambdamart --out c";
+    let made = folder.json(&format!("{compare} --format json"));
+    let value = made["models"][0]["validation"]["ndcg@10"].as_f64();
+    assert!(value.is_some_and(|value| value > 0.0 && value <= 1.0), "{made}");
+    let table = folder.text(compare);
+    assert!(table.contains("no tree splits anything") && !table.contains("NaN"), "{table}");
+    let (_, _, err) = folder.run("train lambdamart --letor f0.txt --validation f1.txt --out t.model");
+    assert!(err.contains("no tree splits anything, so every document gets the same score"), "{err}");
+    assert!(
+        folder
+            .text("train lambdamart --letor f0.txt --out t.model")
+            .contains("1 list, 3 documents, 1 feature")
     );
 }

@@ -125,7 +125,7 @@ fn tables_come_in_every_format_and_plans_from_files() {
     assert!(
         folder
             .refused("compare --data data --plan wrong.toml")
-            .contains("x: dd: the model has no such parameter")
+            .contains("wrong.toml: x: dd: the model has no such parameter")
     );
     assert!(folder.refused("compare --data data --models bm26").contains("there is no model called bm26"));
     assert!(folder.refused("compare --data data").contains("nothing to compare"));
@@ -225,6 +225,15 @@ fn rankers_are_tuned_and_refitted_fold_by_fold() {
         (&9.into(), &"listnet".into())
     );
     assert_eq!(model(&planned, "wide")["params"]["tolerance"], 0.01);
+    for (wrong, expected) in [
+        ("", "wrong.toml: no ranker is named"),
+        ("models = [\"trees\"]\n", "wrong.toml: trees: there is no ranker called trees"),
+        ("models = [\"slam\", \"slam\"]\n", "wrong.toml: two rankers are called slam"),
+    ] {
+        folder.write("wrong.toml", wrong);
+        let said = folder.refused(&format!("compare {FOLDS} --plan wrong.toml"));
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]
@@ -252,6 +261,42 @@ fn a_ranker_is_tuned_on_lists() {
         let error = folder.refused(args);
         assert!(error.contains(expected), "{args}: {error}");
     }
+}
+
+/// A pipe can be read once: what names the content of the lists is what was learned from.
+#[test]
+fn lists_of_a_pipe_are_hashed_as_they_are_read() {
+    let folder = folds();
+    let other = folder.read("fold0.txt").replace("2 qid:1 ", "0 qid:1 ");
+    assert_ne!(other, folder.read("fold0.txt"));
+    let tune = "tune listnet --letor - --validation fold1.txt --vary lambda=0.1,1 --trials 2 --trace t.jsonl";
+    let (code, _, err) = folder.run_with(tune, &folder.read("fold0.txt"));
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(folder.run_with(tune, &folder.read("fold0.txt")).0, 0, "the same lists go on");
+    let (code, _, err) = folder.run_with(tune, &other);
+    assert!(code == 2 && err.contains("trials of another search"), "{err}");
+    // The same hash as of a file: a trace goes on either way.
+    folder.text(&tune.replace("--letor -", "--letor fold0.txt"));
+    let compare = "compare --letor - fold1.txt fold2.txt --models listnet --out c --format json";
+    let made = |lists: &str| -> Value { serde_json::from_str(&folder.run_with(compare, lists).1).unwrap() };
+    let first = made(&folder.read("fold0.txt"));
+    assert_ne!(made(&other)["data"]["content_hash"], first["data"]["content_hash"]);
+}
+
+#[test]
+fn refused_input_leaves_no_folder_behind() {
+    let folder = folds();
+    for command in [
+        "compare --letor no.txt fold1.txt fold2.txt --models listnet --out new/c",
+        "compare --letor fold0.txt fold1.txt --models listnet --out new/c",
+        "compare --letor fold0.txt fold1.txt fold2.txt --models nothing --out new/c",
+        "compare --data nothing --models bm25 --out new/c",
+    ] {
+        folder.refused(command);
+        assert!(!folder.path().join("new").exists(), "{command}");
+    }
+    folder.text(&format!("compare {FOLDS} --models listnet --out new/c"));
+    assert!(folder.path().join("new/c/comparison.json").exists());
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn errors_name_file_and_line_and_exit_with_2() {
         (
             "other.qrels",
             b"x1 0 a 1\n",
-            "error: good.run: none of its 5 queries has a judgment in other.qrels; do both files use the same query ids?",
+            "error: good.run: it has 5 queries, none with a judgment in other.qrels; do both files use the same query ids?",
         ),
     ];
     for (name, content, message) in cases {
@@ -248,7 +248,7 @@ fn errors_of_usage_exit_with_2() {
         ("--dialect sklearn --measures mrr", "`mrr` is not defined with averaged ties"),
         ("--dialect trek", "the dialect `trek` is not known; known are matchrank, trec"),
         ("--level 2", "a number between 0 and 1 is expected"),
-        ("--bins absent.tsv", "absent.tsv: No such file or directory"),
+        ("--bins absent.tsv", "absent.tsv: there is no such file or folder"),
         ("--letor x", "cannot be used with"),
     ] {
         let error = folder.error(&format!("{base} {flags}"));
@@ -256,7 +256,7 @@ fn errors_of_usage_exit_with_2() {
     }
     assert!(folder.error("--run good.run").contains("<--qrels <FILE>|--letor <FILE>...|--data <DATASET>>"));
     assert!(folder.error("--qrels test.qrels").contains("--run <FILE>..."));
-    assert!(folder.error("--qrels test.qrels --run none.run").contains("none.run: No such file"));
+    assert!(folder.error("--qrels test.qrels --run none.run").contains("none.run: there is no such file"));
 }
 
 #[test]

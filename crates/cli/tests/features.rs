@@ -92,7 +92,7 @@ fn columns_are_the_scores_and_a_ranker_over_them_is_better_than_the_models() {
     assert!(why.contains("4: pls, standardised"), "{why}");
     folder.write("few.txt", "bm25\n");
     let few = folder.refused("inspect ranker.model --letor test.txt --names few.txt");
-    assert!(few.contains("has 1 lines; a name for each of the 10 features"), "{few}");
+    assert!(few.contains("has 1 line; a name for each feature is expected, one a line: 10 lines"), "{few}");
     let figures =
         folder.json("eval --data data --split test --run bm25.run pls.run ranker.run --format json");
     let ndcg = |i: usize| figures["runs"][i]["measures"]["ndcg@10"].as_f64().unwrap();
@@ -106,7 +106,7 @@ fn columns_are_joined_with_features_that_are_there() {
     folder.text("features --data data --of bm25.model --split test --out one.txt");
     let joined =
         folder.text("features --data data --of pls.model --letor one.txt --out joined.txt --names names.txt");
-    assert!(joined.contains("2 features as they were"), "{joined}");
+    assert!(joined.contains("2 features as before"), "{joined}");
     assert_eq!(folder.read("names.txt"), "feature 1\nfeature 2\npls\npls, standardised\n");
     assert_eq!(rows(&folder.read("joined.txt")), rows(&folder.read("both.txt")));
 

@@ -71,6 +71,7 @@ fn an_interrupted_training_leaves_the_former_model() {
     let err = rest.join().unwrap();
     assert_eq!(code, 130, "{err}");
     assert!(err.contains("no model is written; words.model is left as it was"), "{err}");
+    assert!(!err.contains("there was no tuple"), "{err}");
     assert_eq!(bytes(&folder, "words.model"), before);
     // While it learns: what was learned is beside the former model.
     let child = start(
@@ -112,6 +113,7 @@ fn signals_end_a_command_with_their_code_and_without_leftovers() {
         let child = writing(&folder);
         let (code, err) = end(child, signal);
         assert_eq!(code, expected, "{err}");
+        assert_eq!(err.matches("interrupted").count(), 1, "{err}");
         assert_eq!(left(&folder), Vec::<String>::new());
     }
 }
@@ -163,6 +165,9 @@ fn compressed_files_that_expand_without_measure_are_refused() {
         "eval --qrels qrels.txt --run bomb",
         "train listnet --letor bomb --out x.model",
         "train listnet --letor train.txt --validation bomb --out x.model",
+        "train listnet --letor train.txt --query-weights bomb --out x.model",
+        "train query-dependent --letor train.txt --query-features bomb --out x.model",
+        "compare --letor train.txt run.txt bomb --models listnet",
         "compare --data nowhere --plan bomb",
         "inspect bomb",
     ] {
@@ -174,6 +179,26 @@ fn compressed_files_that_expand_without_measure_are_refused() {
         let (_, _, err) = folder.run(&format!("{command} --max-size 1G"));
         assert!(!err.contains("expands to more"), "{command}: {err}");
     }
+}
+
+/// 300 MiB where there are fewer than twice as many: an error, not the end of the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_memory_does_not_hold_are_refused() {
+    let folder = Folder::new();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    (0..300).for_each(|_| encoder.write_all(&[b'\n'; 1 << 20]).unwrap());
+    folder.write("bomb", encoder.finish().unwrap());
+    folder.write("train.txt", LETOR);
+    let train = "train query-dependent --letor train.txt --query-features bomb --out x.model";
+    let command = format!(
+        "ulimit -v 600000; exec {} {train} --max-size 1G --threads 1 --quiet",
+        env!("CARGO_BIN_EXE_matchrank")
+    );
+    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("bomb: has ") && err.contains("too many for this machine's memory"), "{err}");
 }
 
 #[test]
@@ -288,6 +313,82 @@ fn links_are_followed_and_dangling_ones_refused_first() {
         assert!(err.contains("dangling: is a link to nowhere, which is not there"), "{command}: {err}");
     }
     assert!(folder.path().join("dangling").is_symlink());
+}
+
+#[test]
+fn links_inside_a_dataset_are_not_followed() {
+    let folder = shop();
+    folder.text("train bm25 --data shop --out bm25.model");
+    std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    let rank = "rank --model bm25.model --data shop --queries queries.tsv --out a.run";
+    let index = folder.path().join("shop/index");
+    let _ = std::fs::remove_dir_all(&index);
+    std::os::unix::fs::symlink("../elsewhere", &index).unwrap();
+    let err = folder.refused(rank);
+    assert!(err.contains("shop/index: is a link, and links inside a dataset are not followed"), "{err}");
+    assert_eq!(folder.path().join("elsewhere").read_dir().unwrap().count(), 0, "nothing is written there");
+    let err = folder.refused("ingest --clicks log.csv --documents docs.csv --out shop --force");
+    assert!(err.contains("shop/index"), "{err}");
+    std::fs::remove_file(&index).unwrap();
+    folder.text(rank);
+    // An index of its own that is a link, too.
+    let own =
+        index.read_dir().unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    std::fs::rename(&own, folder.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink("../../moved", &own).unwrap();
+    assert!(folder.refused(rank).contains("is a link"));
+}
+
+#[test]
+fn refusals_of_the_system_say_what_to_do() {
+    let folder = shop();
+    folder.write("plain", "x");
+    folder.write("a.txt", LETOR);
+    for (command, expected) in [
+        (
+            "compare --letor a.txt --models listnet --out plain",
+            "plain: is a file, and a folder is expected here",
+        ),
+        (
+            "compare --letor a.txt --models listnet --out plain/x",
+            "plain: is a file, and a folder is expected here",
+        ),
+        (
+            "compare --data shop --models bm25 --plan no.toml --out new",
+            "no.toml: there is no such file or folder",
+        ),
+        ("simulate clicks --preset small --out plain", "plain: is a file, and a folder is expected here"),
+        ("inspect no.model", "no.model: there is no such file or folder; check the name"),
+        (
+            "train listnet --letor no.txt --out x.model",
+            "no.txt: there is no such file or folder; check the name",
+        ),
+        ("train listnet --letor a.txt --out no/x.model", "there is no such folder; make it first"),
+        (
+            "train sparse-preference --data shop --tuples no.tsv --out x.model",
+            "no.tsv: there is no such file",
+        ),
+        ("doctor no.txt", "no.txt: there is no such file or folder; check the name"),
+    ] {
+        let err = folder.refused(command);
+        assert!(err.contains(expected) && !err.contains("os error"), "{command}: {err}");
+    }
+    assert!(!folder.path().join("new").exists());
+    // Permissions say nothing to the superuser.
+    std::fs::create_dir(folder.path().join("closed")).unwrap();
+    std::fs::set_permissions(folder.path().join("closed"), std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::write(folder.path().join("closed/x"), "").is_err() {
+        for command in [
+            "train listnet --letor a.txt --out closed/x.model",
+            "compare --letor a.txt --models listnet --out closed/c",
+        ] {
+            let err = folder.refused(command);
+            assert!(
+                err.contains("permission denied; change the permissions") && !err.contains("os error"),
+                "{err}"
+            );
+        }
+    }
 }
 
 #[test]

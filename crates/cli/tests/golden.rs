@@ -89,4 +89,11 @@ fn a_comparison_of_a_later_version_makes_a_report() {
         folder.write(&name, text.replacen('{', "{\"later\": [1, {}],", 1));
     }
     folder.text("report comparison --data data --out page.html");
+    let text = folder.read("comparison/comparison.json");
+    folder.write("comparison/comparison.json", text.replacen("\"ndcg@10\"", "\"ndcg@0\"", 1));
+    let error = folder.refused("report comparison --data data --out page.html");
+    assert!(
+        error.contains("comparison.json: is not what `compare` writes (the cut-off of `ndcg@0`"),
+        "{error}"
+    );
 }

@@ -240,7 +240,7 @@ fn candidates_are_scored_by_the_fields_of_the_model() {
     folder.json("rank --model ab.model --data ba --candidates judged --out ba.run --format json");
     assert_eq!(folder.read("ab.run"), folder.read("ba.run"));
     let error = folder.refused("rank --model ab.model --data a --candidates judged --out a.run");
-    assert!(error.contains("the model reads the text field 'body'"), "{error}");
+    assert!(error.contains("ab.model: the model reads the text field 'body'"), "{error}");
     folder.write("other.qrels", "zz 0 d1 1\n");
     let error = folder.refused("rank --model ab.model --data ab --candidates other.qrels --out x.run");
     assert!(error.contains("other.qrels: has no document for any of the queries"), "{error}");

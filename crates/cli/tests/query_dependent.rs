@@ -114,7 +114,7 @@ fn kernels_forms_losses_and_weights() {
             .count();
         assert_eq!(right == 10, good, "{args}: {right}");
         if args.contains("individual") {
-            assert!(notes.contains("10 of 10 queries are not among the training queries"), "{notes}");
+            assert!(notes.contains("10 of 10 queries not among the training queries"), "{notes}");
         }
     }
 }
@@ -156,7 +156,7 @@ fn what_makes_no_sense_is_refused_or_said() {
         format!("1 qid:one 1:5 2:1 3:1 4:0\n1 qid:far 1:5 3:99999 4:7\n0 qid:far 1:4 3:99999 4:7\n{same}"),
     );
     let (code, _, notes) = folder.run("rank --model q.model --letor odd.txt --out odd.run");
-    assert!(code == 0 && notes.contains("1 of 3 queries have no training query near"), "{notes}");
+    assert!(code == 0 && notes.contains("1 of 3 queries without a training query near"), "{notes}");
     assert_eq!(folder.read("odd.run").lines().count(), 53);
     let text = folder.text("explain --model q.model --letor odd.txt --query far --document 2");
     assert!(text.contains("has the function of all queries: no training query is near"), "{text}");
@@ -186,7 +186,7 @@ fn folds_and_files_of_query_features() {
     folder
         .text("train query-dependent --letor f0.txt --query-features q.tsv --set lambda=0.01 --out t.model");
     let (_, _, notes) = folder.run("rank --model t.model --letor f3.txt --out t.run");
-    assert!(notes.contains("10 of 10 queries have no query features"), "{notes}");
+    assert!(notes.contains("10 of 10 queries without query features"), "{notes}");
     let (code, _, notes) =
         folder.run("rank --model t.model --letor f3.txt --query-features q.tsv --out t.run");
     assert!(code == 0 && !notes.contains("have no query features"), "{notes}");

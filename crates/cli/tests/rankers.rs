@@ -223,7 +223,7 @@ fn folds_are_compared_and_kept() {
     assert_eq!(made["split"]["mean_over"], "folds");
     assert!(models[0]["test"]["ndcg@10"].as_f64().unwrap() > 0.99, "{made}");
     let table = folder.text(&format!("{compare} --per-fold"));
-    assert!(table.contains("means over the 4 folds, as LETOR's are, not over all queries"), "{table}");
+    assert!(table.contains("means over 4 folds, as LETOR's are, not over all queries"), "{table}");
     assert!(table.contains("map by fold") && table.contains("ndcg@3 by fold"), "{table}");
     assert!(!folder.text(compare).contains("map by fold"));
     // The ranker of every fold, and one run over all of them that is worth what the table says.
@@ -265,6 +265,27 @@ fn folds_are_compared_and_kept() {
     folder.write("copy.txt", lists(35, 45));
     let error = folder.refused("compare --letor f0.txt f1.txt f3.txt copy.txt --models listnet --out d");
     assert!(error.contains("query 35 is in two folds, f3.txt and copy.txt"), "{error}");
+}
+
+#[test]
+fn grades_that_are_too_high_are_named_by_file_and_line() {
+    let folder = Folder::new();
+    folder.write("a.txt", lists(0, 10));
+    folder.write("b.txt", lists(10, 20));
+    let high = format!("{}5000 qid:high 1:1\n0 qid:high 1:2\n", lists(20, 30));
+    let line = high.lines().position(|line| line.starts_with("5000")).unwrap() + 1;
+    folder.write("high.txt", high);
+    for command in [
+        "train listnet --letor a.txt --validation b.txt high.txt --out m",
+        "tune ranksvm --letor a.txt --validation high.txt --trials 2",
+        "compare --letor a.txt b.txt high.txt --models listnet",
+    ] {
+        let (code, _, error) = folder.run(command);
+        assert!(
+            code != 0 && error.contains(&format!("high.txt:{line}: the grade of document")),
+            "{command}: {error}"
+        );
+    }
 }
 
 #[test]
@@ -427,7 +448,7 @@ fn a_perceptron_goes_on_learning_list_by_list() {
     let (code, out, err) = folder.run("update p.model --lists bad.jsonl --out bad.model");
     assert_eq!(code, 1, "{out}{err}");
     assert!(
-        err.contains("left out 3 lines that are no list (first: bad.jsonl:3: is no list in JSON"),
+        err.contains("left out lines that are no list: 3 (first: bad.jsonl:3: is no list in JSON"),
         "{err}"
     );
     assert!(folder.refused("update r.model --lists all.jsonl --out x.model").contains("a perceptron can"));
@@ -486,7 +507,10 @@ fn a_ranker_is_exported_for_search_engines() {
     folder.write("names.txt", "title\nbody\nage\nclicks\n");
     let (code, _, err) = folder
         .run("export elasticsearch l.model --name mine --features names.txt --letor test.txt --out l.json");
-    assert!(code == 0 && err.contains("the same order for all 10 lists"), "{err}");
+    assert!(
+        code == 0 && err.contains("the same order for 10 lists") && err.contains("wrote l.json: 4 weights"),
+        "{err}"
+    );
     let exported: Value = serde_json::from_str(&folder.read("l.json")).unwrap();
     let model = &exported["model"];
     assert_eq!(

@@ -6,6 +6,7 @@
 //! | [`data`] | judgments, runs and feature lists, and the parsers of their bytes |
 //! | [`matching`] | models that score a query against a document |
 //! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
+//! | [`message`] | numbers in messages |
 //! | [`ranking`] | models that order the documents of a query by their features |
 //! | [`simulate`] | data with the statistics of the papers |
 //! | [`progress`] | how long work tells its caller where it stands |
@@ -17,13 +18,14 @@ pub mod data;
 mod error;
 pub mod matching;
 pub mod measure;
+pub mod message;
 pub mod progress;
 pub mod ranking;
 mod simd;
 pub mod simulate;
 mod solve;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, explained};
 
 /// Code of the book's page on the library, compiled and run.
 #[cfg(doctest)]

@@ -41,14 +41,14 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
     Ok(())
 }
 
-/// Makes a folder for outputs, or returns an error if it cannot be written to, is a dataset or is inside one.
+/// Returns an error if a folder for outputs cannot be made or written to, is a file, a dataset or inside one. The folder is
+/// not made yet: input that is refused afterwards leaves nothing behind.
 pub fn check_output_folder(folder: &Path) -> Result<()> {
     let place = files::followed(folder)?;
     if let Some(identity) = Identity::of(&place) {
         check_outside_datasets(folder, &identity.place)?;
     }
-    std::fs::create_dir_all(&place).map_err(|e| Error::io(files::name_of(folder), e))?;
-    files::check_writable(&place.join("comparison.json"))
+    files::check_folder(&place)
 }
 
 /// Returns an error if a place is a dataset or inside one; `output` is its name for the user. Datasets are sealed: a
@@ -155,5 +155,12 @@ mod tests {
         }
         assert!(check_output_folder(&data).is_err() && check_output_folder(&data.join("models")).is_err());
         assert!(check_output_folder(&folder.path().join("a/b")).is_ok());
+        assert!(!folder.path().join("a").exists(), "nothing is made yet");
+        for name in ["data/manifest.json", "plain", "plain/inner"] {
+            std::fs::write(folder.path().join("plain"), "").unwrap();
+            assert!(check_output_folder(&folder.path().join(name)).is_err(), "{name}");
+        }
+        let error = check_output_folder(&folder.path().join("plain")).unwrap_err().to_string();
+        assert!(error.contains("plain: is a file, and a folder is expected"), "{error}");
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use foldhash::{HashMap, HashSet};
 use matchrank_core::data::run;
+use matchrank_core::message::{HAS, IS, counted_with};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
@@ -59,7 +60,10 @@ pub fn rank_candidates(
     let found: Vec<(u32, String)> =
         (0..).zip(dataset.document_ids()?).filter(|(_, id)| named.contains(id.as_str())).collect();
     if found.len() < named.len() {
-        progress.note(&format!("{} candidates are not in the collection", named.len() - found.len()));
+        progress.note(&format!(
+            "{} not in the collection",
+            counted_with(named.len() - found.len(), "candidate", IS)
+        ));
     }
     let rows: Vec<u32> = found.iter().map(|(row, _)| *row).collect();
     let numbers: HashMap<&str, u32> = found.iter().map(|(_, id)| id.as_str()).zip(0..).collect();
@@ -148,10 +152,8 @@ fn note<'a>(queries: impl Iterator<Item = &'a str>, what: &str, progress: &dyn P
     let queries: Vec<&str> = queries.collect();
     let more = if queries.len() > NAMED { ", ..." } else { "" };
     let named = queries[..queries.len().min(NAMED)].join(", ");
-    match queries.len() {
-        0 => {}
-        1 => progress.note(&format!("1 query has {what}: {named}")),
-        n => progress.note(&format!("{n} queries have {what}: {named}{more}")),
+    if !queries.is_empty() {
+        progress.note(&format!("{} {what}: {named}{more}", counted_with(queries.len(), "query", HAS)));
     }
 }
 

@@ -11,6 +11,7 @@ use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -132,8 +133,8 @@ impl Validation {
         let n_documents = wanted.as_ref().map_or(n_documents, |wanted| wanted.len() as u64) as u32;
         let of = if taken.len() < lists.len() { format!(" of {}", lists.len()) } else { String::new() };
         progress.note(&format!(
-            "validation: NDCG@10 over {}{of} judged queries, {}",
-            taken.len(),
+            "validation: NDCG@10 over {}{of}, {}",
+            counted(taken.len(), "judged query"),
             ranked.describe()
         ));
         Ok(Some(Self { texts, judged, wanted, n_documents, measure: NDCG_10 }))

@@ -10,7 +10,7 @@ use matchrank_core::progress::Silent;
 use matchrank_core::ranking::ranksvm::{PairLoss, RankSvmParams};
 use matchrank_core::ranking::{LinearRanker, Scaling, ScalingKind, evaluate_ranker};
 use matchrank_engine::files;
-use matchrank_engine::rankers::{RankerParams, RankerReport, cross_validate, train_ranker};
+use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
 
 /// The folds of a set in `MATCHRANK_DATA`, else in `../shared/data` beside the repository.
 fn folds(name: &str) -> Option<Vec<FeatureLists>> {
@@ -33,8 +33,15 @@ fn ndcg() -> Measure {
 
 /// Mean NDCG@10 over the folds, epochs, lambdas and (of several) scalings chosen on the validation fold of each.
 fn mean(params: &RankerParams, scalings: &[ScalingKind], folds: &[FeatureLists]) -> f64 {
-    let figures = cross_validate(params, scalings, folds, ndcg(), &[ndcg()], 1, &Silent).unwrap();
-    figures.iter().map(|fold| fold.means[0]).sum::<f64>() / folds.len() as f64
+    let figure = |test: usize| {
+        let chosen_on = (test + folds.len() - 1) % folds.len();
+        let others = folds.iter().enumerate().filter(|(i, _)| *i != test && *i != chosen_on);
+        let train = FeatureLists::concatenate(&others.map(|(_, fold)| fold).collect::<Vec<_>>());
+        let validation = Some((folds[chosen_on].clone(), ndcg()));
+        let model = train_ranker(params, scalings, train, None, validation, 1, &Silent).unwrap();
+        evaluate_ranker(&model, &folds[test], &[ndcg()]).unwrap().mean(0)
+    };
+    (0..folds.len()).map(figure).sum::<f64>() / folds.len() as f64
 }
 
 /// With the default scaling, and with the one that validation chooses.

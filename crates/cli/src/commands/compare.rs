@@ -14,13 +14,11 @@ use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, PlannedR
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
 use matchrank_engine::outputs::check_output_folder;
-use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput};
 use matchrank_engine::tuning::Strategy;
 use matchrank_engine::validation::Ranked;
 use serde_json::Value;
 
-use super::rankers::query_dependent::read_table;
-use super::rankers::{ScalingName, parse_columns, read_lists_after};
+use super::rankers::{FeatureOptions, read_hashed_lists};
 use super::train::settings::parse_setting;
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome, interrupt};
@@ -59,16 +57,8 @@ pub(crate) struct Args {
     /// Set a parameter of every ranker of --letor
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, Value)>,
-    /// How the features of --letor are scaled
-    #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
-    scaling: ScalingName,
-    /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
-    /// differ within a query]
-    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
-    query_columns: Option<QueryColumns>,
-    /// Query features in a file of their own, for query-dependent rankers
-    #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
-    query_features: Option<PathBuf>,
+    #[command(flatten)]
+    features: FeatureOptions,
     /// Print every measure fold by fold, not the first alone
     #[arg(long)]
     per_fold: bool,
@@ -193,13 +183,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let (comparison, n_asked) = match &args.data {
         Some(data) => {
             ensure!(
-                args.settings.is_empty()
-                    && args.query_columns.is_none()
-                    && args.query_features.is_none()
-                    && !args.per_fold,
+                args.settings.is_empty() && !args.features.name_query_features() && !args.per_fold,
                 "--set, --query-columns, --query-features and --per-fold are for --letor; a plan sets parameters of models"
             );
-            let plan = plan(&args)?.finish()?;
+            let plan = plan(&args)?.finish();
+            let plan = match &args.plan {
+                Some(path) => plan.with_context(|| files::name_of(path))?,
+                None => plan?,
+            };
             let dataset = Dataset::open(data)?;
             let more = match &args.refit {
                 Some(None) => anyhow::bail!(
@@ -233,21 +224,18 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
     let mut hasher = blake3::Hasher::new();
     let mut lists: Vec<FeatureLists> = Vec::new();
     for path in &args.letor {
-        // File by file, so that it matters which lists are in which fold.
-        hasher.update(blake3::hash(&files::read_all(path)?).as_bytes());
         // Rows are numbered as those of all files that are read as one, so that `eval --letor` of them takes the runs.
         let rows_before = lists.iter().map(FeatureLists::n_rows).sum();
-        lists.push(read_lists_after(rows_before, std::slice::from_ref(path), terminal)?);
+        let (fold, hashes) = read_hashed_lists(rows_before, std::slice::from_ref(path), terminal)?;
+        // File by file, so that it matters which lists are in which fold.
+        for hash in hashes {
+            hasher.update(hash.as_bytes());
+        }
+        lists.push(fold);
     }
-    let table = args.query_features.as_deref().map(read_table).transpose()?;
-    if let Some(path) = &args.query_features {
-        hasher.update(&files::read_all(path)?);
-    }
-    let columns = args.query_columns.clone().unwrap_or_default();
-    hasher.update(format!("{columns:?}").as_bytes());
-    let query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
-    let (scalings, refit) = (args.scaling.kinds().to_vec(), args.refit.is_some());
-    let rankers = Rankers { rankers, scalings, query, refit };
+    let query = args.features.read(&mut hasher)?;
+    let (scalings, refit) = (args.features.scalings().to_vec(), args.refit.is_some());
+    let rankers = Rankers { rankers, scalings, query: query.input(), refit };
     let names = args.letor.iter().map(|path| short(path)).collect();
     let folds = Folds { lists, names, content_hash: hasher.finalize().to_hex().to_string() };
     let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
@@ -271,6 +259,9 @@ fn rankers(args: &Args) -> anyhow::Result<(Plan, Vec<PlannedRanker>)> {
         if rankers.iter().all(|other| other.name != name) {
             rankers.push(PlannedRanker::named(name));
         }
+    }
+    if let Some(path) = args.plan.as_ref().filter(|_| rankers.is_empty()) {
+        bail!("{}: no ranker is named", path.display());
     }
     for ranker in &mut rankers {
         ranker.settings.extend(args.settings.iter().cloned());

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::simulate::clicks::ClickParams;
 use matchrank_engine::comparison::{self, Comparison, Data, Plan};
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::files;
 use matchrank_engine::model_file;
 use matchrank_engine::rankers::boosted;
 use matchrank_engine::report::{self, ReportParams};
@@ -18,7 +20,7 @@ use serde_json::json;
 use self::look::Look;
 use super::compare::{self, tables};
 use super::simulate;
-use crate::terminal::{self, Format, Terminal, human, table};
+use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
 /// Show the whole story on a simulated click log, in less than a minute
@@ -115,7 +117,7 @@ fn prepare(out: &Path) -> anyhow::Result<()> {
             }
         }
     }
-    std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    files::make_folder(out)?;
     // From here on the folder is a demo's, even if the demo is interrupted.
     std::fs::write(out.join(MARK), "{}").with_context(|| out.display().to_string())
 }
@@ -131,13 +133,14 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     let (simulated, manifest) =
         simulate::log_and_dataset(&ClickParams::small(), global.seed, out, &WithoutNotes(terminal))?;
     let s = &manifest.statistics;
-    let (queries, documents) = (human(s.n_queries), human(s.n_documents));
     step(
         "simulate, ingest",
         format!(
-            "{} rows of a click log: {queries} queries, {documents} documents, {} pairs",
-            human(simulated.rows),
-            human(s.n_pairs)
+            "{} of a click log: {}, {}, {}",
+            counted(simulated.rows, "row"),
+            counted(s.n_queries, "query"),
+            counted(s.n_documents, "document"),
+            counted(s.n_pairs, "pair")
         ),
     );
 
@@ -154,10 +157,10 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     step(
         "compare",
         format!(
-            "{} models tuned and trained, {} test queries, {} judged pairs",
-            comparison.models.len(),
-            comparison.split.test_queries,
-            human(s.n_judgments[1])
+            "{} tuned and trained, {}, {}",
+            counted(comparison.models.len(), "model"),
+            counted(comparison.split.test_queries, "test query"),
+            counted(s.n_judgments[1], "judged pair")
         ),
     );
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use matchrank_core::message::counted;
 use matchrank_engine::doctor::{self, Finding, Kind, Report, Severity};
 use serde::Serialize;
 
@@ -117,8 +118,11 @@ fn table(reports: &[Report], totals: &Totals) -> String {
         out.push('\n');
     }
     let Totals { errors, warnings, infos } = totals;
-    let plural = |n: &usize, noun: &str| format!("{n} {noun}{}", if *n == 1 { "" } else { "s" });
-    out + &format!("{}, {}, {infos} for information", plural(errors, "error"), plural(warnings, "warning"))
+    out + &format!(
+        "{}, {}, {infos} for information",
+        counted(*errors, "error"),
+        counted(*warnings, "warning")
+    )
 }
 
 fn write_finding(out: &mut String, finding: &Finding) {

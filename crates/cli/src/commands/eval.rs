@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use matchrank_core::data::{qrels, qrels::Qrels, run};
 use matchrank_core::measure::significance::{self, Comparison, Test};
 use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing, Ties, bins, evaluate};
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::{BinBy, Dataset};
 use matchrank_engine::files;
@@ -214,9 +215,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         let evaluation = evaluate(&qrels, &run, &measures, &conventions)?;
         if evaluation.audit.queries_missing == evaluation.audit.judged_queries {
             bail!(
-                "{}: none of its {} queries has a judgment in {}; do both files use the same query ids?",
+                "{}: it has {}, none with a judgment in {}; do both files use the same query ids?",
                 files::name_of(path),
-                run.n_queries(),
+                counted(run.n_queries(), "query"),
                 judgments_name
             );
         }

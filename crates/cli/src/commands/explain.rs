@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::ArgGroup;
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::{Explanation, MatchingModel, Why, bind};
@@ -247,8 +248,9 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
             rows.push(line(5, "score", score));
             let header = ["model", "its score", "its rank", "standardised", "adds"];
             let mut text = format!(
-                "{kind}: {ranker} over the scores of the models, for {candidates} candidates; the score is their mean \
+                "{kind}: {ranker} over the scores of the models, for {}; the score is their mean \
                  score and what each model adds to it (Shapley values)\n{}",
+                counted(*candidates, "candidate"),
                 table(&header, rows, Format::Table)
             );
             for part in parts {

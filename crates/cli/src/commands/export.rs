@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Subcommand, ValueEnum};
+use matchrank_core::message::counted;
 use matchrank_engine::matching::{
     MatchingModel, PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, word_pairs, write_pairs,
 };
@@ -11,7 +12,7 @@ use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
 
 use crate::commands::rankers;
-use crate::terminal::{self, Format, Terminal, human, table};
+use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
 /// Write what a model has learned for other programs
@@ -136,7 +137,7 @@ fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
             terminal::print(&change_table(&changes))?;
         }
     }
-    terminal.say(&format!("{} pairs in {}", human(pairs.len() as u64), args.out.display()));
+    terminal.say(&format!("wrote {}: {}", args.out.display(), counted(pairs.len(), "pair")));
     Ok(Outcome::Clean)
 }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, letor};
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{Named, read_queries};
@@ -20,7 +21,7 @@ use serde_json::json;
 use super::rank::{SplitName, held_out};
 use super::rankers::read_lists;
 use super::train::named_models;
-use crate::terminal::{self, Format, Terminal, human, table};
+use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
 /// Write the scores of models as features of lists, for any ranker
@@ -154,11 +155,17 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let rows = rows.map(|(column, name)| vec![(column + 1).to_string(), name.clone()]).collect();
             terminal::print(&table(&["feature", "what"], rows, format))?;
             if format == Format::Table {
-                let (queries, documents) = (human(lists.n_queries() as u64), human(lists.n_rows() as u64));
-                let kept =
-                    if n_before > 0 { format!(", {n_before} features as they were") } else { String::new() };
-                terminal::print(&format!("{queries} queries, {documents} documents{kept}"))?;
-                terminal.done(&format!("wrote {}", args.out.display()), started);
+                let (queries, documents) =
+                    (counted(lists.n_queries(), "query"), counted(lists.n_rows(), "document"));
+                let kept = if n_before > 0 {
+                    format!(", {} as before", counted(n_before, "feature"))
+                } else {
+                    String::new()
+                };
+                terminal::print(&format!("{queries}, {documents}{kept}"))?;
+                let names =
+                    args.names.as_ref().map_or(String::new(), |names| format!(" and {}", names.display()));
+                terminal.done(&format!("wrote {}{names}", args.out.display()), started);
             }
         }
     }

@@ -29,8 +29,8 @@ pub(crate) struct Args {
     /// Graded judgments to learn from in place of clicks (TREC qrels, or a table)
     #[arg(long, num_args = 1.., value_name = "QRELS")]
     responses: Vec<PathBuf>,
-    /// Judgments to tune on (validation=FILE) and to report (test=FILE)
-    #[arg(long, value_name = "SPLIT=QRELS", value_parser = parse_judgments)]
+    /// Judgments to tune on (validation=FILE) and to report (test=FILE), one or several
+    #[arg(long, num_args = 1.., value_name = "SPLIT=QRELS", value_parser = parse_judgments)]
     judgments: Vec<(Holdout, PathBuf)>,
     /// Folder to write
     #[arg(long, value_name = "DATASET")]
@@ -221,10 +221,14 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
 }
 
 fn parse_judgments(text: &str) -> Result<(Holdout, PathBuf), String> {
+    const SEVERAL: &str = "several are given as --judgments validation=FILE --judgments test=FILE";
+    if [",validation=", ",test="].iter().any(|more| text.contains(more)) {
+        return Err(format!("expected one file; {SEVERAL}"));
+    }
     match text.split_once('=') {
         Some(("validation", path)) => Ok((Holdout::Validation, path.into())),
         Some(("test", path)) => Ok((Holdout::Test, path.into())),
-        _ => Err("expected validation=FILE or test=FILE".into()),
+        _ => Err(format!("expected validation=FILE or test=FILE; {SEVERAL}")),
     }
 }
 

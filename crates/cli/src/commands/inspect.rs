@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use matchrank_core::matching::Mapping;
+use matchrank_core::message::shortest;
 use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
 use matchrank_engine::matching::{
     BltmModel, Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel,
@@ -214,7 +215,7 @@ fn describe_preference(model: &PreferenceModel, rows: &mut Vec<Vec<String>>) {
     let variant = to_json(&settings.variant);
     rows.push(row("variant", variant.as_str().unwrap_or_default()));
     let params = &state.params;
-    rows.push(row("margin, c, lambda", format!("{}, {}, {}", params.margin, params.c, params.lambda)));
+    rows.push(row("margin, c, lambda", [params.margin, params.c, params.lambda].map(shortest).join(", ")));
     rows.push(row("learned from", report.source.clone()));
     rows.push(row("tuples of this phase, within the margin", {
         format!("{}, {}", human(state.clock.steps), human(state.clock.violations))

@@ -4,6 +4,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
+use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::model_file;
@@ -15,7 +16,7 @@ use matchrank_engine::{Error, files};
 use serde_json::json;
 
 use crate::commands::rankers;
-use crate::terminal::{self, Format, Terminal, human};
+use crate::terminal::{self, Format, Terminal};
 use crate::{Global, Outcome};
 
 /// Rank documents of a dataset, or feature lists, with a trained model
@@ -93,7 +94,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let inputs = [&args.model].into_iter().chain(&args.data).chain(&args.letor).chain(&args.query_features);
     check_outputs(inputs.chain(&args.queries).chain(named), [&args.out])?;
     let (rankings, kind) = match &args.data {
-        Some(data) => rank_documents(&args, data, &terminal).map_err(|error| of_model(error, &args.model))?,
+        Some(data) => rank_documents(&args, data, &terminal)?,
         None => {
             let features = args.query_features.as_deref();
             rankers::rank::rank_lists(&args.model, &args.letor, features, args.top, &terminal)?
@@ -117,9 +118,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             rankings.len()
         ))?,
         Format::Table => {
-            let empty = if n_empty > 0 { format!(" ({n_empty} queries found none)") } else { String::new() };
-            let (queries, documents) = (human(rankings.len() as u64), human(n_ranked as u64));
-            terminal::print(&format!("{queries} queries, {documents} ranked documents{empty}"))?;
+            let empty = if n_empty > 0 {
+                format!(" ({} found none)", counted(n_empty, "query"))
+            } else {
+                String::new()
+            };
+            let (queries, documents) =
+                (counted(rankings.len(), "query"), counted(n_ranked, "ranked document"));
+            terminal::print(&format!("{queries}, {documents}{empty}"))?;
             terminal.done(&format!("wrote {}", args.out.display()), started);
         }
     }
@@ -145,8 +151,15 @@ fn rank_documents(
         Some(held_out) if args.queries.is_empty() => held_out.queries.clone(),
         _ => read_queries(&args.queries, &Named::new())?,
     };
+    // Names the model's file where its numbers or its features are what is wrong.
+    let of_model = |error: Error| match error {
+        Error::Diverged(_) | Error::Params(_) | Error::Shape(_) => {
+            anyhow::Error::from(error).context(args.model.display().to_string())
+        }
+        _ => error.into(),
+    };
     let rankings = match &args.candidates {
-        None => rank_collection(&model, &dataset, &queries, top, terminal)?,
+        None => rank_collection(&model, &dataset, &queries, top, terminal).map_err(of_model)?,
         Some(path) => {
             let candidates = match &judged {
                 Some(held_out) if judged_only => judged_candidates(held_out),
@@ -158,20 +171,13 @@ fn rank_documents(
                     path.display()
                 );
             }
-            let mut rankings = rank_candidates(&model, &dataset, &queries, &candidates, terminal)?;
+            let rankings = rank_candidates(&model, &dataset, &queries, &candidates, terminal);
+            let mut rankings = rankings.map_err(of_model)?;
             rankings.iter_mut().for_each(|(_, list)| list.truncate(top));
             rankings
         }
     };
     Ok((rankings, model.kind()))
-}
-
-/// Names the model's file where its numbers are what is wrong.
-fn of_model(error: anyhow::Error, model: &Path) -> anyhow::Error {
-    match error.downcast_ref() {
-        Some(Error::Diverged(_)) => error.context(model.display().to_string()),
-        _ => error,
-    }
 }
 
 /// The judged queries of a holdout; none at all is an error that says how to get some.

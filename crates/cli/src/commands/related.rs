@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::matching::{
     BltmModel, LatentModel, MatchingModel, PreferenceModel, RelatedWord, WeightedWord,
@@ -72,7 +73,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let unknown = latent.unknown_words(&query);
     let terminal = Terminal::new(global.quiet);
     if related.is_empty() {
-        terminal.note(&format!("no word is in {} documents (--min-documents)", args.min_documents));
+        terminal
+            .note(&format!("no word is in {} (--min-documents)", counted(args.min_documents, "document")));
     }
     if !unknown.is_empty() {
         terminal.note(&format!(

@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let bytes = report::write(&args.comparison, dataset.as_ref(), &out, &params, &terminal)?;
     terminal.finish();
     terminal::print(&format!("{} ({:.1} MB)", out.display(), bytes as f64 / 1e6))?;
-    terminal.done("report", started);
+    terminal.done(&format!("wrote {}", out.display()), started);
     Ok(Outcome::Clean)
 }
 

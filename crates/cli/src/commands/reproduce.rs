@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Subcommand, ValueHint};
+use matchrank_core::message::counted;
 use matchrank_engine::reproduce::labelled::{self, TextParams};
 use matchrank_engine::reproduce::preference::{self, Reproduction, Settings};
 
@@ -186,10 +187,10 @@ fn preference(
     let found = preference::reproduce(&split, &settings, &terminal)?;
     terminal.done(
         &format!(
-            "{} training and {} test rows of {} features",
-            human(found.n_train as u64),
-            human(found.n_test as u64),
-            human(found.n_features as u64)
+            "{} and {} of {}",
+            counted(found.n_train, "training row"),
+            counted(found.n_test, "test row"),
+            counted(found.n_features, "feature")
         ),
         started,
     );

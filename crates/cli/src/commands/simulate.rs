@@ -8,7 +8,7 @@ use clap::{Subcommand, ValueEnum};
 use matchrank_core::progress::{Progress, WithoutNotes};
 use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, ClickStatistics, Rows, Table1};
 use matchrank_engine::dataset::{Holdout, Manifest};
-use matchrank_engine::files::write_atomically;
+use matchrank_engine::files::{make_folder, write_atomically};
 use matchrank_engine::ingest::{IngestParams, ingest};
 use serde::Serialize;
 
@@ -252,7 +252,7 @@ pub(crate) fn log_and_dataset(
     progress: &dyn Progress,
 ) -> anyhow::Result<(ClickStatistics, Manifest)> {
     let log = folder.join("log");
-    std::fs::create_dir_all(&log).with_context(|| log.display().to_string())?;
+    make_folder(&log)?;
     let clicks = log.join("clicks.csv");
     let simulated = write_files(params, seed, &log, &clicks, progress)?;
     let ingested = IngestParams {
@@ -275,7 +275,7 @@ pub(crate) fn log_and_dataset(
 /// that two runs never mix.
 fn prepare_folder(out: &Path, force: bool) -> anyhow::Result<()> {
     let show = out.display();
-    std::fs::create_dir_all(out).with_context(|| format!("{show}: cannot make the folder"))?;
+    make_folder(out)?;
     let mut entries = std::fs::read_dir(out).with_context(|| format!("{show}: cannot read the folder"))?;
     if entries.next().is_none() {
         return Ok(());

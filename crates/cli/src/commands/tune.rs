@@ -11,15 +11,14 @@ use matchrank_engine::dataset::Dataset;
 use matchrank_engine::matching::MatchingModel;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::rankers::query_dependent::QueryColumns;
 use matchrank_engine::training::Recipe;
 use matchrank_engine::training::settings::plain;
-use matchrank_engine::tuning::{Axis, Search, Space, Strategy, Trial, Tuned, Tuner};
+use matchrank_engine::tuning::{Axis, Search, Session, Space, Strategy, Trial, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
 use serde_json::{Value, json};
 
 use super::compare::{RankedName, StrategyName};
-use super::rankers::{ScalingName, parse_columns};
+use super::rankers::FeatureOptions;
 use super::train::settings::parse_setting;
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome, interrupt};
@@ -47,16 +46,8 @@ pub(crate) struct Args {
     /// Validation lists of a ranker, one file or several
     #[arg(long, num_args = 1.., value_name = "FILE")]
     validation: Vec<PathBuf>,
-    /// How the features of --letor are scaled, where that does not vary
-    #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
-    scaling: ScalingName,
-    /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
-    /// differ within a query]
-    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
-    query_columns: Option<QueryColumns>,
-    /// Query features in a file of their own, for query-dependent rankers
-    #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
-    query_features: Option<PathBuf>,
+    #[command(flatten)]
+    features: FeatureOptions,
     /// Train the ranker of --out once more on --letor and --validation together, with the epochs, lambda or trees that were
     /// chosen
     #[arg(long, requires = "out")]
@@ -111,14 +102,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
     ensure!(args.trials > 0, "--trials must be at least 1");
-    let inputs = args.data.iter().chain(&args.letor).chain(&args.validation).chain(&args.query_features);
+    let inputs = args.data.iter().chain(&args.letor).chain(&args.validation).chain(args.features.file());
     check_outputs(inputs, args.out.iter().chain(&args.trace))?;
     let Some(data) = &args.data else { return rankers::run(&args, global, &terminal, started) };
     ensure!(
-        args.validation.is_empty()
-            && args.query_columns.is_none()
-            && args.query_features.is_none()
-            && !args.refit,
+        args.validation.is_empty() && !args.features.name_query_features() && !args.refit,
         "--validation, --query-columns, --query-features and --refit are for rankers, with --letor"
     );
     Recipe::new(&args.model, &args.settings)?;
@@ -133,14 +121,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let validation = validation.by(args.measure);
     let space = if args.vary.is_empty() { Space::of_kind(&args.model) } else { Space(args.vary.clone()) };
     let search = search(&args, space);
-    let tuner = Tuner {
-        dataset: &dataset,
-        validation: &validation,
-        seed: global.seed,
-        trace: args.trace.as_deref(),
-        replace: false,
-        stop: &interrupt::asked,
-    };
+    let tuner =
+        Tuner { dataset: &dataset, validation: &validation, seed: global.seed, session: session(&args) };
     interrupt::listen();
     let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
     if let Some(path) = args.out.as_ref().filter(|_| !tuned.stopped) {
@@ -159,6 +141,10 @@ fn search(args: &Args, space: Space) -> Search {
         seconds: args.seconds,
         higher_is_better: args.measure.higher_is_better(),
     }
+}
+
+fn session(args: &Args) -> Session<'_> {
+    Session { trace: args.trace.as_deref(), replace: false, stop: &interrupt::asked }
 }
 
 /// Prints what was tried, and ends.

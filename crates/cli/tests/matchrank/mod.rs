@@ -71,6 +71,18 @@ impl Folder {
         (output.status.code().expect("not killed"), text(output.stdout), text(output.stderr))
     }
 
+    /// Runs the binary with a text on its standard input.
+    pub fn run_with(&self, args: &str, input: &str) -> (i32, String, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_matchrank"))
+            .current_dir(&self.path)
+            .args(args.split_whitespace())
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().expect("not killed"), text(output.stdout), text(output.stderr))
+    }
+
     /// Standard output of a run that must succeed.
     pub fn text(&self, args: &str) -> String {
         let (code, out, err) = self.run(args);

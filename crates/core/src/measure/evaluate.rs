@@ -193,20 +193,29 @@ const HIGHEST_EXPONENT: f32 = 1000.0;
 
 /// Refuses grades that a measure cannot take.
 fn check_grades(qrels: &Qrels<'_>, measures: &[Measure], conventions: &Conventions) -> Result<()> {
+    let grades = qrels.iter().map(|judgment| (judgment.query, judgment.document, judgment.grade));
+    too_high(grades, measures, conventions).map_or(Ok(()), |(_, message)| Err(Error::Params(message)))
+}
+
+/// Place of the first grade that a measure cannot take, among those of queries and documents, and the reason.
+pub(crate) fn too_high<'a>(
+    grades: impl Iterator<Item = (&'a str, &'a str, f32)>,
+    measures: &[Measure],
+    conventions: &Conventions,
+) -> Option<(usize, String)> {
     let exponential = measures.iter().find(|measure| match measure {
         Measure::Ndcg { gain, .. } => gain.unwrap_or(conventions.gain) == Gain::Exponential,
         Measure::Err { .. } => true,
         _ => false,
     });
-    let Some(measure) = exponential else { return Ok(()) };
-    match qrels.iter().find(|judgment| judgment.grade > HIGHEST_EXPONENT) {
-        None => Ok(()),
-        Some(judgment) => Err(Error::Params(format!(
-            "the grade of document {} for query {} is {}, and `{measure}` computes 2 to the power of grades, up to \
-             {HIGHEST_EXPONENT}; use ndcg(gain=linear), or smaller grades",
-            judgment.document, judgment.query, judgment.grade
-        ))),
-    }
+    let measure = exponential?;
+    let (at, (query, document, grade)) =
+        grades.enumerate().find(|(_, (_, _, grade))| *grade > HIGHEST_EXPONENT)?;
+    let message = format!(
+        "the grade of document {document} for query {query} is {grade}, and `{measure}` computes 2 to the power of grades, \
+         up to {HIGHEST_EXPONENT}; use ndcg(gain=linear), or smaller grades"
+    );
+    Some((at, message))
 }
 
 struct Row {

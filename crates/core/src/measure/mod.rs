@@ -45,6 +45,7 @@ mod rankings;
 pub mod significance;
 
 pub use dialect::{Conventions, Dialect, Gain, Ideal, Missing, NoRelevant, Ties};
+pub(crate) use evaluate::too_high;
 pub use evaluate::{Audit, Evaluation, evaluate, evaluate_list};
 pub use name::Measure;
 pub use rankings::Rankings;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::validation::Validation;
+use crate::message::shortest;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -139,7 +140,8 @@ pub(crate) fn choose(
     let (_, kept, w) = best.expect("there is a lambda");
     if beyond_the_end(&figures(&path)).is_some() {
         progress.note(&format!(
-            "the best lambda, {kept:e}, is at the end of those that were tried; one beyond it may be better"
+            "the best lambda, {}, is at the end of those that were tried; one beyond it may be better",
+            shortest(kept)
         ));
     }
     let kept = path.iter().position(|point| point.lambda == kept).expect("it was tried");

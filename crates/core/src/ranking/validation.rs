@@ -3,7 +3,7 @@
 use crate::data::qrels::Qrels;
 use crate::data::run::Scored;
 use crate::data::{FeatureLists, List};
-use crate::measure::{Conventions, Dialect, Evaluation, Measure, Rankings, evaluate};
+use crate::measure::{Conventions, Dialect, Evaluation, Measure, Rankings, evaluate, too_high};
 use crate::{Error, Result};
 
 use super::linear::Ranker;
@@ -67,7 +67,13 @@ fn measured(
         let message = format!("the score of document {} is {}", lists.document(row), scores[row]);
         return Err(Error::Diverged(message));
     }
-    evaluate(qrels, &ScoredLists { lists, scores }, measures, &Conventions::of(Dialect::Matchrank))
+    let conventions = Conventions::of(Dialect::Matchrank);
+    let rows = lists.iter().flat_map(|list| list.rows().map(move |row| (list.query(), row)));
+    let grades = rows.map(|(query, row)| (query, lists.document(row), lists.labels()[row]));
+    if let Some((row, message)) = too_high(grades, measures, &conventions) {
+        return Err(lists.error_at(row, message));
+    }
+    evaluate(qrels, &ScoredLists { lists, scores }, measures, &conventions)
 }
 
 /// Lists with a score for every row.

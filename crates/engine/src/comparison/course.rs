@@ -51,10 +51,10 @@ impl Course<'_> {
         mut make: impl FnMut(M, &Entries, bool) -> Result<Option<Entry>>,
     ) -> Result<Comparison> {
         let Self { plan, folder, seed, stop, progress } = *self;
-        make_folder(folder)?;
+        files::make_folder(folder)?;
         let _lock = files::Lock::of(folder)?;
         for part in ["results", "models", "runs", "traces"] {
-            make_folder(&folder.join(part))?;
+            files::make_folder(&folder.join(part))?;
         }
         write(&folder.join("queries.json"), &ground.test_queries)?;
         let (mut entries, mut left_out) = (Entries::new(), IndexMap::new());
@@ -120,10 +120,6 @@ pub(super) fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
     let seconds = begun.elapsed().as_secs_f64();
     let peak = counted.then(memory::peak).flatten();
     Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
-}
-
-pub(super) fn make_folder(path: &Path) -> Result<()> {
-    std::fs::create_dir_all(path).map_err(|e| Error::io(files::name_of(path), e))
 }
 
 /// The hash of all that a result depends on.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use matchrank_core::message::counted;
 use matchrank_core::progress::WithoutNotes;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use crate::matching::{Combination, MatchingModel, Stack, StackCandidates, StackK
 use crate::model_file::{self, Provenance};
 use crate::rankers::boosted;
 use crate::training::Recipe;
-use crate::tuning::{self, Search, Space, Strategy, Trial, Tuner};
+use crate::tuning::{self, Search, Session, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
 
 /// Where models are chosen, and where they learn.
@@ -141,8 +142,9 @@ impl Making<'_> {
                 let (recipe, trials) = if tunes {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
                     let trace = self.trace(name);
-                    let (trace, stop) = (Some(trace.as_path()), self.course.stop);
-                    let tuner = Tuner { dataset, validation, seed, trace, replace: true, stop };
+                    let session =
+                        Session { trace: Some(trace.as_path()), replace: true, stop: self.course.stop };
+                    let tuner = Tuner { dataset, validation, seed, session };
                     let (recipe, tuned) = tuner.tune(kind, settings, &how, progress)?;
                     if tuned.stopped {
                         return Ok(None);
@@ -170,7 +172,10 @@ impl Making<'_> {
                 Ok(Some((Choice::of_parts(model, params, value), cost)))
             }
             What::Stack { of: parts, params } => {
-                progress.note(&format!("{name}: stacking {} models on the validation queries", parts.len()));
+                progress.note(&format!(
+                    "{name}: stacking {} on the validation queries",
+                    counted(parts.len(), "model")
+                ));
                 if params.ranker == StackKind::Auto && !boosted::is_installed() {
                     let missing = "LightGBM is not installed (`pip install lightgbm`)";
                     progress.note(&format!("{name}: {missing}, so only ListNet is tried, without trees"));

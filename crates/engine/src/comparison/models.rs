@@ -7,13 +7,14 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
-use super::course::{Course, Entries, Ground, hash, make_folder};
+use super::course::{Course, Entries, Ground, hash};
 use super::making::Making;
 use super::measuring::TestSet;
 use super::plan::{Plan, Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::dataset::Dataset;
+use crate::files;
 use crate::matching::{MatchingModel, StackKind};
 use crate::model_file;
 use crate::rankers::boosted;
@@ -61,7 +62,7 @@ pub fn compare(
     }
     if let Some(more) = refit {
         check_refit(&test, dataset, more)?;
-        make_folder(&folder.join("chosen"))?;
+        files::make_folder(&folder.join("chosen"))?;
     }
     note_known_answers(learned_from, progress)?;
     let course = Course { plan, folder, seed, stop, progress };

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use matchrank_core::measure::Measure;
+use matchrank_core::ranking::ScalingKind;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::folds::PlannedRanker;
+use super::folds::{PlannedRanker, check_planned};
 use super::plan::{Plan, Planned, What, proper, ranker_of, stack_params};
 use crate::files;
 use crate::matching::StackParams;
@@ -79,10 +80,16 @@ struct FileModel {
     trials: Option<usize>,
 }
 
+/// Bytes of a plan at most: reading TOML takes forty times as much memory.
+const LARGEST: usize = 16 << 20;
+
 impl File {
     fn read(path: &Path) -> Result<Self> {
         let name = files::name_of(path);
         let bytes = files::read_all(path)?;
+        if bytes.len() > LARGEST {
+            return Err(Error::format(&name, "is larger than 16 MiB, which is no plan"));
+        }
         let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(&name, "is not UTF-8"))?;
         toml::from_str(text).map_err(|e| {
             let line = e.span().map_or(0, |span| 1 + text[..span.start].matches('\n').count() as u64);
@@ -97,6 +104,7 @@ impl File {
         self.trials = self.trials.or(Some(1));
         let mut rankers = self.model.drain(..).map(FileModel::ranker).collect::<Result<Vec<_>>>()?;
         rankers.extend(self.models.drain(..).map(|name| PlannedRanker::named(&name)));
+        check_planned(&rankers, &[ScalingKind::MinMax])?;
         Ok((self.plan()?, rankers))
     }
 

@@ -6,6 +6,7 @@
 //! an answer of the test away.
 
 use foldhash::{HashMap, HashSet};
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
@@ -51,9 +52,9 @@ pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> 
     let leaked = answers.trained(more)?.difference(&known).count();
     if leaked > 0 {
         return Err(Error::Params(format!(
-            "{name}: {leaked} of {} relevant test pairs have a training response there and none in {}; models would \
+            "{name}: training has a response to {leaked} of {}, and to none of these in {}; models would \
              learn the answers that they are measured by: ingest it without them",
-            answers.relevant.len(),
+            counted(answers.relevant.len(), "relevant test pair"),
             dataset.folder().display()
         )));
     }
@@ -66,8 +67,8 @@ pub(super) fn note_known_answers(learned_from: &Dataset, progress: &dyn Progress
     let n_known = answers.trained(learned_from)?.len();
     if n_known > 0 {
         progress.note(&format!(
-            "{n_known} of {} relevant test pairs have a training response too; look at unseen queries apart",
-            answers.relevant.len()
+            "there is a training response to {n_known} of {}; look at unseen queries apart",
+            counted(answers.relevant.len(), "relevant test pair")
         ));
     }
     Ok(())

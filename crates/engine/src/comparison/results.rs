@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use matchrank_core::measure::Measure;
+use matchrank_core::measure::significance::Test;
 use matchrank_core::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -227,7 +229,12 @@ impl Comparison {
                 "is no comparison: there is no comparison.json; `compare --out` makes one",
             ));
         }
-        read(&folder.join("comparison.json"))
+        let path = folder.join("comparison.json");
+        let comparison: Self = read(&path)?;
+        let Protocol { measures, tuned_by, test, .. } = &comparison.split;
+        let parsed = measures.iter().chain([tuned_by]).try_for_each(|name| name.parse::<Measure>().map(drop));
+        parsed.and_then(|()| test.parse::<Test>().map(drop)).map_err(|e| unlike(&path, &e))?;
+        Ok(comparison)
     }
 
     /// The test queries of a comparison's folder.
@@ -286,8 +293,10 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    serde_json::from_slice(&bytes)
-        .map_err(|e| Error::format(name, format!("is not what `compare` writes ({e}); run `compare` again")))
+    serde_json::from_slice(&files::read_all(path)?).map_err(|e| unlike(path, &e))
+}
+
+fn unlike(path: &Path, reason: &dyn std::fmt::Display) -> Error {
+    let message = format!("is not what `compare` writes ({reason}); run `compare` again");
+    Error::format(files::name_of(path), message)
 }

@@ -88,6 +88,7 @@ impl Manifest {
             return Err(CHANGED.into());
         }
         manifest.fields.validate().map_err(|e| e.to_string())?;
+        manifest.analyser.validate().map_err(|e| e.to_string())?;
         Ok(manifest)
     }
 }
@@ -272,6 +273,17 @@ mod tests {
         let later = json.replacen('{', "{\"later\": {\"a\": [1, 2]},", 1);
         let later = seal(&later.replacen("\"n_x\"", "\"n_later\": 7, \"n_x\"", 1));
         assert_eq!(Manifest::from_json(later.as_bytes()).unwrap(), manifest());
+    }
+
+    /// With a right hash, so that nothing else would stop it.
+    #[test]
+    fn an_analyser_that_is_not_there_is_an_error() {
+        let sealed = Sealed { manifest: &manifest(), manifest_hash: BLANK };
+        let json = serde_json::to_string_pretty(&sealed).unwrap();
+        let edited = json.replacen("\"stop_words\": \"english\"", "\"stop_words\": \"klingon\"", 1);
+        assert_ne!(edited, json);
+        let message = Manifest::from_json(seal(&edited).as_bytes()).unwrap_err();
+        assert!(message.contains("no stop words for \"klingon\""), "{message}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use matchrank_core::{Error, Result};
+use matchrank_core::{Error, Result, explained};
 
 use super::checksums::LIST;
 use super::{INDEX, MANIFEST};
@@ -24,12 +24,12 @@ pub(crate) fn foreign_file(folder: &Path) -> Result<Option<PathBuf>> {
         );
         Error::format(files::name_of(&path), message)
     };
-    let json = std::fs::read(&path).map_err(|e| unknown(e.to_string()))?;
+    let json = std::fs::read(&path).map_err(|e| unknown(explained(&e)))?;
     let manifest: serde_json::Value = serde_json::from_slice(&json).map_err(|e| unknown(e.to_string()))?;
     let tables = manifest["tables"].as_object().ok_or_else(|| unknown("it lists no tables".into()))?;
     for (name, path) in entries(folder)? {
         let is_listed = path.is_file() && (name == MANIFEST || tables.contains_key(&name));
-        if name == INDEX && path.is_dir() {
+        if name == INDEX && path.is_dir() && !path.is_symlink() {
             for (name, path) in entries(&path)? {
                 if path.is_dir() && !name.starts_with(TEMPORARY) {
                     let foreign = entries(&path)?.into_iter().find(|(name, _)| !is_of_index(name));

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use matchrank_core::data::{FeatureLists, FeatureMatrix};
+use matchrank_core::message::{IS, counted, counted_with, thousands};
 
-use super::finding::{Finding, Severity, counted, listed, thousands};
+use super::finding::{Finding, Severity, listed};
 
 /// What is known of a column that has a value other than zero somewhere.
 #[derive(Clone, Copy, Default)]
@@ -41,7 +42,7 @@ pub(super) fn findings(lists: &FeatureLists) -> Vec<Finding> {
             code: "zero-feature",
             message: format!(
                 "{} of {} {} 0 in every row{which}",
-                counted(zero as u64, "feature"),
+                counted(zero, "feature"),
                 thousands(lists.n_features() as u64),
                 if zero == 1 { "is" } else { "are" }
             ),
@@ -56,7 +57,7 @@ pub(super) fn findings(lists: &FeatureLists) -> Vec<Finding> {
             code: "constant-feature",
             message: format!(
                 "{} the same in every row ({})",
-                counted_is(same.len(), "feature"),
+                counted_with(same.len(), "feature", IS),
                 listed(&same)
             ),
             count: same.len() as u64,
@@ -71,7 +72,7 @@ pub(super) fn findings(lists: &FeatureLists) -> Vec<Finding> {
             code: "query-level-feature",
             message: format!(
                 "{} the same for all documents of a query ({})",
-                counted_is(within.len(), "feature"),
+                counted_with(within.len(), "feature", IS),
                 listed(&within)
             ),
             count: within.len() as u64,
@@ -126,8 +127,4 @@ fn tally(lists: &FeatureLists) -> (Vec<u64>, Vec<Column>) {
     let mut order: Vec<usize> = (0..ids.len()).collect();
     order.sort_by_key(|i| ids[*i]);
     (order.iter().map(|i| ids[*i]).collect(), order.iter().map(|i| columns[*i]).collect())
-}
-
-fn counted_is(n: usize, noun: &str) -> String {
-    format!("{} {}", counted(n as u64, noun), if n == 1 { "is" } else { "are" })
 }

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use foldhash::{HashMap, HashSet};
 
-use super::finding::{Finding, Report, Severity, counted, listed, thousands, whole};
+use super::finding::{Finding, Report, Severity, listed, whole};
 use super::{Kind, encoding, held_out, memory};
 use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, Query};
 use crate::files;
 use crate::text::Analyser;
 use crate::training::preference::RuleCheck;
+use matchrank_core::message::{counted, thousands};
 
 /// Left-out rows above this share of a source are a warning.
 const MANY: f64 = 0.05;
@@ -75,7 +76,7 @@ fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Findi
     })?;
     let n = dataset.manifest.statistics.n_documents;
     let of = |some: &[String]| {
-        format!("{} of {} ({})", counted(some.len() as u64, "document"), thousands(n), listed(some))
+        format!("{} of {} ({})", counted(some.len(), "document"), thousands(n), listed(some))
     };
     let found = [
         some(&empty, Severity::Warning, "empty-text", |d| {
@@ -114,13 +115,13 @@ fn query_findings(queries: &[Query], analyser: &Analyser) -> Vec<Finding> {
     shared.sort();
     let found = [
         some(&empty, Severity::Warning, "empty-query", |q| {
-            let message = format!("{} without a word ({})", counted(q.len() as u64, "query"), listed(q));
+            let message = format!("{} without a word ({})", counted(q.len(), "query"), listed(q));
             (message, "only their clicks can match them; are they stop words, or in another script?")
         }),
         some(&shared, Severity::Info, "shared-text", |t| {
             let message = format!(
                 "{} belong to more than one query id ({})",
-                counted(t.len() as u64, "query text"),
+                counted(t.len(), "query text"),
                 listed(t)
             );
             (message, "clicks by text went to the first id")
@@ -175,17 +176,14 @@ fn left_out(dataset: &Dataset) -> Vec<Finding> {
             ),
             _ => (0, "left-out", ""),
         };
-        let share = if total > 0 {
-            format!(" ({:.1} % of them)", 100.0 * n as f64 / total as f64)
-        } else {
-            String::new()
-        };
+        let share =
+            if total > 0 { format!(" ({:.1} %)", 100.0 * n as f64 / total as f64) } else { String::new() };
         let many = total > 0 && n as f64 > MANY * total as f64;
         let severity = if many || code.starts_with("judged") { Severity::Warning } else { Severity::Info };
         Finding {
             severity,
             code,
-            message: format!("ingest left out {} {reason}{share}", thousands(n)),
+            message: format!("ingest left out {reason}: {}{share}", thousands(n)),
             count: n,
             lines: Vec::new(),
             fix: fix.into(),

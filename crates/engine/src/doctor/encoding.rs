@@ -2,8 +2,9 @@
 
 use memchr::memmem;
 
-use super::finding::{Finding, Lines, Severity, counted, whole};
+use super::finding::{Finding, Lines, Severity, whole};
 use super::lines;
+use matchrank_core::message::{IS, counted, counted_with};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -51,7 +52,7 @@ pub(super) fn findings(bytes: &[u8]) -> Vec<Finding> {
     found.extend(invalid.finding(
         Severity::Error,
         "invalid-utf8",
-        |n| format!("{} not valid UTF-8", counted_is(n, "line")),
+        |n| format!("{} not valid UTF-8", counted_with(n, "line", IS)),
         "convert the file from the encoding it is in, for example with `iconv -f LATIN1 -t UTF-8`",
     ));
     found.extend(replaced.finding(
@@ -103,8 +104,4 @@ pub(super) fn is_mojibake(line: &[u8]) -> bool {
         [0xa2, 0xe2, 0x82, 0xac, ..] => true,
         _ => false,
     })
-}
-
-fn counted_is(n: u64, noun: &str) -> String {
-    format!("{} {}", counted(n, noun), if n == 1 { "is" } else { "are" })
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Kind;
+use matchrank_core::message::{counted, thousands};
 
 /// How bad a finding is, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -125,29 +126,6 @@ impl Malformed {
 /// A finding about the file as a whole.
 pub(super) fn whole(severity: Severity, code: &'static str, message: String, fix: &str) -> Finding {
     Finding { severity, code, message, count: 1, lines: Vec::new(), fix: fix.to_owned() }
-}
-
-/// A number with its noun: `1 row`, `12,000 rows`.
-pub(super) fn counted(n: u64, noun: &str) -> String {
-    let plural = match noun.strip_suffix('y') {
-        _ if n == 1 => noun.to_owned(),
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{noun}s"),
-    };
-    format!("{} {plural}", thousands(n))
-}
-
-/// A number with commas.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// The first names of a list: `7, 8, 9 and 12 more`.

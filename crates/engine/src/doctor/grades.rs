@@ -1,8 +1,9 @@
 //! What labels say as a whole, in feature lists and judgments alike.
 
+use matchrank_core::message::{IS, counted, counted_with, thousands};
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Severity, counted, listed, thousands, whole};
+use super::finding::{Finding, Severity, listed, whole};
 
 /// How often every label occurs, and which queries have nothing relevant.
 #[derive(Default)]
@@ -40,14 +41,7 @@ impl Grades {
             found.push(whole(
                 Severity::Info,
                 "fractional-label",
-                format!(
-                    "{} not a whole number",
-                    if self.fractional == 1 {
-                        "1 label is".into()
-                    } else {
-                        format!("{} labels are", thousands(self.fractional))
-                    }
-                ),
+                format!("{} not a whole number", counted_with(self.fractional, "label", IS)),
                 "measures take it as it is: the gain of 0.5 is 2^0.5 - 1",
             ));
         } else if let [only] = used[..] {
@@ -85,7 +79,7 @@ pub(super) fn without_relevant(queries: &[&str], n_queries: usize) -> Option<Fin
         code: "no-relevant-document",
         message: format!(
             "{} of {} {} no relevant document ({})",
-            counted(queries.len() as u64, "query"),
+            counted(queries.len(), "query"),
             thousands(n_queries as u64),
             if queries.len() == 1 { "has" } else { "have" },
             listed(queries)

@@ -16,10 +16,11 @@
 use foldhash::{HashMap, HashSet};
 
 use super::dataset::some;
-use super::finding::{Finding, Severity, counted, listed, thousands, whole};
+use super::finding::{Finding, Severity, listed, whole};
 use super::grades::without_relevant;
 use crate::Result;
 use crate::dataset::{Dataset, Holdout, Judged, Query, Split};
+use matchrank_core::message::{counted, thousands};
 
 pub(super) fn findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding>> {
     let training = Training::of(dataset, queries)?;
@@ -46,11 +47,8 @@ pub(super) fn findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Findi
             validation.intersection(test).map(|query| queries[*query as usize].id.clone()).collect();
         both.sort();
         findings.extend(some(&both, Severity::Warning, "query-in-both", |q| {
-            let message = format!(
-                "{} judged for validation and for test ({})",
-                counted(q.len() as u64, "query"),
-                listed(q)
-            );
+            let message =
+                format!("{} judged for validation and for test ({})", counted(q.len(), "query"), listed(q));
             (message, "what is tuned on them is not measured honestly by them; give each to one")
         }));
     }

@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use matchrank_core::data::{FeatureLists, FeatureRow, FeatureRows, letor};
+use matchrank_core::message::{HAS, IS, counted, counted_with, thousands};
 
-use super::finding::{Finding, Lines, Malformed, Report, Severity, counted, listed, thousands, whole};
+use super::finding::{Finding, Lines, Malformed, Report, Severity, listed, whole};
 use super::grades::{Grades, without_relevant};
 use super::letor_memory::Sizes;
 use super::{Kind, columns, leak, lines};
@@ -82,9 +83,9 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     }
     let summary = format!(
         "{}, {}, {}, {}",
-        counted(lists.n_queries() as u64, "query"),
-        counted(lists.n_rows() as u64, "row"),
-        counted(lists.n_features() as u64, "feature"),
+        counted(lists.n_queries(), "query"),
+        counted(lists.n_rows(), "row"),
+        counted(lists.n_features(), "feature"),
         grades.summary()
     );
     let queries = lists.iter().map(|list| list.query().to_owned()).collect();
@@ -106,8 +107,8 @@ fn missing(lists: &FeatureLists) -> Option<Finding> {
         code: "missing-value",
         message: format!(
             "{} missing (NaN), of {} ({})",
-            if count == 1 { "1 value is".to_owned() } else { format!("{} are", counted(count, "value")) },
-            counted(columns.len() as u64, "feature"),
+            counted_with(count, "value", IS),
+            counted(columns.len(), "feature"),
             listed(&columns.iter().collect::<Vec<_>>())
         ),
         count,
@@ -159,7 +160,7 @@ fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl It
         |n| {
             format!(
                 "{} an earlier row of the same query in label, document and every feature (the first repeats line {})",
-                if n == 1 { "1 row repeats".to_owned() } else { format!("{} repeat", counted(n, "row")) },
+                counted_with(n, "row", ["repeats", "repeat"]),
                 copy_of.unwrap_or(0)
             )
         },
@@ -173,7 +174,7 @@ fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl It
             format!(
                 "{} a document again that its query has already, with another label or features (the first: \
                  {document} of qid:{query}, also on line {line})",
-                if n == 1 { "1 row names".to_owned() } else { format!("{} name", counted(n, "row")) },
+                counted_with(n, "row", ["names", "name"]),
             )
         },
         "keep one row per query and document",
@@ -207,11 +208,7 @@ fn query_findings(lists: &FeatureLists) -> impl Iterator<Item = Finding> {
         code: "single-document",
         message: format!(
             "{} only one document ({})",
-            if single.len() == 1 {
-                "1 query has".into()
-            } else {
-                format!("{} have", counted(single.len() as u64, "query"))
-            },
+            counted_with(single.len(), "query", HAS),
             listed(&single)
         ),
         count: single.len() as u64,

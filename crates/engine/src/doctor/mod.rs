@@ -34,7 +34,7 @@ mod together;
 
 use std::path::Path;
 
-pub use finding::{Finding, Report, Severity, thousands};
+pub use finding::{Finding, Report, Severity};
 pub use kind::Kind;
 
 use matchrank_core::progress::Progress;

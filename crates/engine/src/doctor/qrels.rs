@@ -3,9 +3,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-use super::finding::{Finding, Lines, Malformed, Report, Severity, counted, whole};
+use super::finding::{Finding, Lines, Malformed, Report, Severity, whole};
 use super::grades::{Grades, without_relevant};
 use super::{Kind, lines};
+use matchrank_core::message::{counted, counted_with};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -59,7 +60,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
             format!(
                 "{} a document that was judged otherwise before (the first: {document} of query {query} is {now} here \
                  and {earlier} on line {line})",
-                if n == 1 { "1 line judges".into() } else { format!("{} judge", counted(n, "line")) }
+                counted_with(n, "line", ["judges", "judge"])
             )
         },
         "keep one judgment per query and document",
@@ -67,12 +68,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     findings.extend(repeated.finding(
         Severity::Warning,
         "duplicate-judgment",
-        |n| {
-            format!(
-                "{} an earlier judgment",
-                if n == 1 { "1 line repeats".into() } else { format!("{} repeat", counted(n, "line")) }
-            )
-        },
+        |n| format!("{} an earlier judgment", counted_with(n, "line", ["repeats", "repeat"])),
         "remove the copies",
     ));
     findings.extend(negative.finding(
@@ -94,8 +90,8 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     }
     let summary = format!(
         "{}, {}, {}",
-        counted(queries.len() as u64, "query"),
-        counted(judged.len() as u64, "judged document"),
+        counted(queries.len(), "query"),
+        counted(judged.len(), "judged document"),
         grades.summary()
     );
     let queries = queries.into_iter().map(str::to_owned).collect();
@@ -113,9 +109,6 @@ fn judgment(line: &[u8]) -> Result<Option<(&str, &str, f64)>, String> {
             Ok(grade) if (grade as f32).is_finite() => Ok(Some((query, document, grade))),
             _ => Err(format!("the grade (column 4) is not a number: `{grade}`")),
         },
-        _ => Err(format!(
-            "{} where 4 are expected: query 0 document grade",
-            counted(fields.len() as u64, "column")
-        )),
+        _ => Err(format!("{} where 4 are expected: query 0 document grade", counted(fields.len(), "column"))),
     }
 }

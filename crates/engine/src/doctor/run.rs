@@ -1,8 +1,9 @@
 //! TREC runs: `query Q0 document rank score tag`.
 
+use matchrank_core::message::{HAS, counted, counted_with};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::finding::{Finding, Lines, Malformed, Report, Severity, counted, listed};
+use super::finding::{Finding, Lines, Malformed, Report, Severity, listed};
 use super::{Kind, lines};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -58,7 +59,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
             let (query, document) = first_repeated.unwrap_or_default();
             format!(
                 "{} a document again that its query has already (the first: {document} of query {query})",
-                if n == 1 { "1 line names".into() } else { format!("{} name", counted(n, "line")) }
+                counted_with(n, "line", ["names", "name"])
             )
         },
         "keep the line with the best score; trec_eval refuses such a run",
@@ -72,21 +73,13 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         findings.push(Finding {
             severity: Severity::Warning,
             code: "many-tags",
-            message: format!(
-                "{} are in one file ({})",
-                counted(tags.len() as u64, "run tag"),
-                listed(&names)
-            ),
+            message: format!("{} are in one file ({})", counted(tags.len(), "run tag"), listed(&names)),
             count: tags.len() as u64,
             lines: starts,
             fix: "were several runs put into one file? write one file per run".into(),
         });
     }
-    let summary = format!(
-        "{}, {}",
-        counted(queries.len() as u64, "query"),
-        counted(seen.len() as u64, "ranked document")
-    );
+    let summary = format!("{}, {}", counted(queries.len(), "query"), counted(seen.len(), "ranked document"));
     let queries = queries.into_iter().map(str::to_owned).collect();
     (Report { file, kind: Some(Kind::Run), summary, findings }, queries)
 }
@@ -114,7 +107,7 @@ fn order_findings(queries: &[&str], places: &Map<&str, Vec<Place>>) -> impl Iter
         Severity::Warning,
         "rank-against-score",
         |n| {
-            let lines = if n == 1 { "1 line has".into() } else { format!("{} have", counted(n, "line")) };
+            let lines = counted_with(n, "line", HAS);
             format!(
                 "{lines} a rank that contradicts the scores, in {}",
                 counted(queries_disagreeing, "query")
@@ -126,8 +119,7 @@ fn order_findings(queries: &[&str], places: &Map<&str, Vec<Place>>) -> impl Iter
         Severity::Warning,
         "score-tie",
         |n| {
-            let lines =
-                if n == 1 { "1 document has".into() } else { format!("{} have", counted(n, "document")) };
+            let lines = counted_with(n, "document", HAS);
             format!("{lines} the score of the document before, in {}", counted(queries_with_ties, "query"))
         },
         "tools order ties differently (by id, by line, averaged): write scores with more digits, or name the \
@@ -152,7 +144,7 @@ fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
         }
         _ => Err(format!(
             "{} where 6 are expected: query Q0 document rank score tag",
-            counted(fields.len() as u64, "column")
+            counted(fields.len(), "column")
         )),
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Kind;
-use super::finding::{Finding, Report, Severity, counted, listed, thousands};
+use super::finding::{Finding, Report, Severity, listed};
+use matchrank_core::message::{counted, thousands};
 
 /// Queries that two files of labels share, runs without judgments, judgments without a run.
 pub(super) fn examine(files: &[(Kind, String, BTreeSet<String>)]) -> Option<Report> {
@@ -28,7 +29,7 @@ pub(super) fn examine(files: &[(Kind, String, BTreeSet<String>)]) -> Option<Repo
     (!findings.is_empty()).then(|| Report {
         file: "together".into(),
         kind: None,
-        summary: counted(files.len() as u64, "file"),
+        summary: counted(files.len(), "file"),
         findings,
     })
 }
@@ -42,7 +43,7 @@ fn shared((file, queries): Named, (other_file, other_queries): Named) -> Option<
         code: "shared-query",
         message: format!(
             "{} of {other_file} {} in {file} too ({})",
-            counted(both.len() as u64, "query"),
+            counted(both.len(), "query"),
             if both.len() == 1 { "is" } else { "are" },
             listed(&both)
         ),
@@ -61,7 +62,7 @@ fn judged((run, ranked): Named, (qrels, judged): Named) -> impl Iterator<Item = 
         message: format!(
             "{run} has no document for {} of the {} of {qrels} ({})",
             thousands(missing.len() as u64),
-            counted(judged.len() as u64, "query"),
+            counted(judged.len(), "query"),
             listed(&missing)
         ),
         count: missing.len() as u64,
@@ -73,7 +74,7 @@ fn judged((run, ranked): Named, (qrels, judged): Named) -> impl Iterator<Item = 
         code: "unjudged-query",
         message: format!(
             "{qrels} judges nothing for {} of {run} ({})",
-            counted(unjudged.len() as u64, "query"),
+            counted(unjudged.len(), "query"),
             listed(&unjudged)
         ),
         count: unjudged.len() as u64,

@@ -3,6 +3,7 @@
 use matchrank_core::Result;
 use matchrank_core::bounds::harmonic_mean;
 use matchrank_core::matching::{ClickGraph, Csr, CsrBuilder};
+use matchrank_core::message::{HAS, counted_with};
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -81,9 +82,9 @@ pub fn click_graph(
         n_empty_x: n_x + empty(&x) - x.n_rows(),
         n_empty_y: empty(&y),
     };
-    for (n, what) in [(statistics.n_empty_x, "queries"), (statistics.n_empty_y, "documents")] {
+    for (n, what) in [(statistics.n_empty_x, "query"), (statistics.n_empty_y, "document")] {
         if n > 0 {
-            progress.note(&format!("{n} {what} have neither a known word nor a click"));
+            progress.note(&format!("{} neither a known word nor a click", counted_with(n, what, HAS)));
         }
     }
     Ok((ClickGraph::new(x, y, r)?, statistics))

@@ -16,7 +16,7 @@ pub use lock::Lock;
 pub use reading::{ExpandsTooFar, allow_expansion_to, damaged, open, open_bounded, read_all};
 pub(crate) use temporary::TemporaryFolder;
 pub use temporary::remove_own as remove_own_temporaries;
-pub use writing::{check_writable, followed, write_atomically};
+pub use writing::{check_folder, check_writable, followed, make_folder, write_atomically};
 
 /// The name of a file in messages.
 pub fn name_of(path: &Path) -> String {

@@ -156,9 +156,27 @@ pub fn read_all(path: &Path) -> Result<Vec<u8>> {
     {
         return read_in_pieces(path, length);
     }
+    let mut reader = open_bounded(path)?;
     let mut bytes = Vec::new();
-    open_bounded(path)?.read_to_end(&mut bytes).map_err(|e| damaged(path, e))?;
-    Ok(bytes)
+    loop {
+        let piece = match reader.fill_buf() {
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            piece => piece.map_err(|e| damaged(path, e))?,
+        };
+        if piece.is_empty() {
+            return Ok(bytes);
+        }
+        // `read_to_end` would end the process here.
+        bytes.try_reserve(piece.len()).map_err(|_| too_large(path, bytes.len() as u64, " or more"))?;
+        bytes.extend_from_slice(piece);
+        let n = piece.len();
+        reader.consume(n);
+    }
+}
+
+/// An error for content that memory does not hold.
+fn too_large(path: &Path, bytes: u64, more: &str) -> Error {
+    Error::format(name_of(path), format!("has {bytes} bytes{more}, too many for this machine's memory"))
 }
 
 /// Reads a large plain file on all threads.
@@ -166,11 +184,9 @@ pub fn read_all(path: &Path) -> Result<Vec<u8>> {
 fn read_in_pieces(path: &Path, length: u64) -> Result<Vec<u8>> {
     use std::os::unix::fs::FileExt;
     let file = File::open(path).map_err(|e| Error::io(name_of(path), e))?;
-    let too_large =
-        || Error::format(name_of(path), format!("has {length} bytes, too many for this machine's memory"));
-    let length = usize::try_from(length).map_err(|_| too_large())?;
-    Vec::<u8>::new().try_reserve_exact(length).map_err(|_| too_large())?;
-    let mut bytes = vec![0; length];
+    let size = usize::try_from(length).map_err(|_| too_large(path, length, ""))?;
+    Vec::<u8>::new().try_reserve_exact(size).map_err(|_| too_large(path, length, ""))?;
+    let mut bytes = vec![0; size];
     let read = |(i, piece): (usize, &mut [u8])| file.read_exact_at(piece, (i * PIECE) as u64);
     bytes.par_chunks_mut(PIECE).enumerate().try_for_each(read).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => Error::format(

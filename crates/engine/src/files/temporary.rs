@@ -10,7 +10,7 @@ use std::fs::{File, Permissions};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use matchrank_core::{Error, Result};
+use matchrank_core::{Error, Result, explained};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::{name_of, parent_of};
@@ -125,7 +125,7 @@ fn permissions(_mode: u32) -> Option<Permissions> {
 fn cannot_write(place: &Path, folder: &Path, error: &std::io::Error) -> Error {
     let why = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such folder; make it first".to_owned(),
-        kind => kind.to_string(),
+        _ => explained(error),
     };
     Error::format(name_of(place), format!("cannot be written in {}: {why}", folder.display()))
 }

@@ -100,6 +100,27 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Resul
     Ok(())
 }
 
+/// Makes a folder, and those it is in, where they are not there.
+pub fn make_folder(path: &Path) -> Result<()> {
+    check_is_no_file(path)?;
+    std::fs::create_dir_all(path).map_err(|e| Error::io(name_of(path), e))
+}
+
+/// Returns an error if [`make_folder`] will find no place for a folder, or nothing can be written in it. Makes nothing.
+pub fn check_folder(path: &Path) -> Result<()> {
+    let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    check_is_no_file(there)?;
+    TemporaryFile::beside(&there.join("new")).map(drop)
+}
+
+fn check_is_no_file(path: &Path) -> Result<()> {
+    if path.exists() && !path.is_dir() {
+        let message = "is a file, and a folder is expected here; name another place, or move the file away";
+        return Err(Error::format(name_of(path), message));
+    }
+    Ok(())
+}
+
 /// Whether [`write_atomically`] will find a place for the file: asked before long work, not found out after.
 pub fn check_writable(path: &Path) -> Result<()> {
     match Target::of(path)? {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 use foldhash::{HashMap, HashSet};
+use matchrank_core::message::{HAS, counted_with};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
@@ -21,6 +22,7 @@ use super::tally::Tally;
 use super::{IngestParams, split, waves};
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{DOCUMENTS, Holdout, QUERIES, Split, Statistics, TableInfo, VOCABULARY};
+use crate::files::name_of;
 use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 
 /// What was written.
@@ -122,16 +124,19 @@ pub(super) fn write(
     });
     tally.report(progress);
     if (!params.clicks.is_empty() || !params.responses.is_empty()) && pairs.is_empty() {
-        return Err(Error::Params(format!("no pair of a query and a document is left: {}", tally.summary())));
+        let names: Vec<String> =
+            params.clicks.iter().chain(&params.responses).map(|path| name_of(path)).collect();
+        let message = format!("no pair of a query and a document is left: {}", tally.summary());
+        return Err(Error::format(names.join(", "), message));
     }
-    for (holdout, _) in &params.judgments {
+    for (holdout, path) in &params.judgments {
         if !pairs.has_judgments(*holdout) {
             let message = format!("no {} judgment is left: {}", holdout.name(), tally.summary());
-            return Err(Error::Params(message));
+            return Err(Error::format(name_of(path), message));
         }
     }
     if collection.n_empty > 0 {
-        progress.note(&format!("{} documents have no word", collection.n_empty));
+        progress.note(&format!("{} no word", counted_with(collection.n_empty, "document", HAS)));
     }
 
     let weights = params.field_weights.clone();

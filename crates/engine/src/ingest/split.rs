@@ -52,7 +52,8 @@ pub(super) fn decide(
             if empty {
                 let message = "the clicks lie at too few moments to be split by time in these shares; change --holdout, \
                                or split by query";
-                return Err(Error::Params(message.into()));
+                let names: Vec<&str> = logs.iter().map(ClickLog::name).collect();
+                return Err(Error::format(names.join(", "), message));
             }
             Ok(Split::Time { validation, test, validation_from, test_from })
         }

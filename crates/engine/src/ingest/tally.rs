@@ -33,14 +33,14 @@ impl Tally {
             return "the files have no row".into();
         }
         let parts =
-            self.counts.iter().map(|(reason, (n, example))| format!("{n} {reason} (first: {example})"));
+            self.counts.iter().map(|(reason, (n, example))| format!("{reason}: {n} (first: {example})"));
         format!("left out were {}", parts.collect::<Vec<_>>().join(", "))
     }
 
     /// Tells the user what was left out, with an example each.
     pub(crate) fn report(&self, progress: &dyn Progress) {
         for (reason, (n, example)) in &self.counts {
-            progress.note(&format!("left out {n} {reason} (first: {example})"));
+            progress.note(&format!("left out {reason}: {n} (first: {example})"));
         }
     }
 }

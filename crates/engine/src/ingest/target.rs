@@ -42,7 +42,7 @@ impl Target {
         }
         let parent = parent_of(&place);
         let io = |e| Error::io(files::name_of(&parent), e);
-        std::fs::create_dir_all(&parent).map_err(io)?;
+        files::make_folder(&parent)?;
         let temporary = TemporaryFolder::beside(&place)?;
         let target = Self { out: out.to_owned(), place, replace, temporary };
         // The dataset in it has the permissions of the former one, or of any new folder.

@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use matchrank_core::Result;
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 
 use super::bind::bind_all;
 use super::{Explanation, Matcher, MatchingModel, Part, Scorer, Why, sweep};
@@ -79,6 +79,12 @@ impl Matcher for CombinationMatcher<'_> {
                 contribution: f64::from(weights[i]) * standardised,
                 explanation,
             });
+        }
+        if let Some(part) = parts.iter().find(|part| !part.mean.is_finite()) {
+            return Err(Error::Diverged(format!(
+                "the mean score of {} is {}: its numbers are too large for the data; train it again",
+                part.model, part.mean
+            )));
         }
         let known = parts.iter().any(|part| part.deviation > 0.0);
         let sum: f64 = parts.iter().map(|part| part.contribution).sum();
@@ -157,8 +163,11 @@ fn sums(scores: &[f32]) -> (f64, f64) {
     scores.iter().map(|&score| value(score)).fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v))
 }
 
-/// a * first + (1 - a) * second, where at least one of them varies.
+/// a * first + (1 - a) * second, where at least one of them varies; infinite where a score of one of them is.
 fn combine(weight: f32, moments: [Moments; 2], scores: [f32; 2]) -> f32 {
+    if moments.iter().any(|moments| !moments.mean.is_finite()) {
+        return f32::INFINITY;
+    }
     if moments[0].deviation == 0.0 && moments[1].deviation == 0.0 {
         return f32::NAN;
     }

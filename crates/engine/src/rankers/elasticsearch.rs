@@ -5,6 +5,7 @@
 //! weights; scaling within each list has no place there.
 
 use matchrank_core::data::{FeatureLists, List};
+use matchrank_core::message::{counted, counted_with};
 use matchrank_core::ranking::{Ranker, ScalingKind};
 use matchrank_core::{Error, Result};
 use rand::{RngExt, SeedableRng};
@@ -27,9 +28,9 @@ pub fn linear_model(model: &RankerModel, name: &str, features: &[String]) -> Res
     let weights = &model.ranker.weights;
     if features.len() != weights.len() {
         return Err(Error::Shape(format!(
-            "{} names were given for {} features",
-            features.len(),
-            weights.len()
+            "{} given for {}",
+            counted_with(features.len(), "name", ["was", "were"]),
+            counted(weights.len(), "feature")
         )));
     }
     let factor = |i: usize| if scaling.kind() == ScalingKind::None { 1.0 } else { scaling.factors()[i] };

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | from lists to a model | [`train_ranker`] |
 //! | any ranker by name and settings, and after training | [`RankerRecipe`], [`TrainedRanker`] |
-//! | train on some folds, choose on one, test on another, for all | [`cross_validate`] |
+//! | train on some folds, choose on one, test on another, for all | [`comparison`](crate::comparison) |
 //! | boosted trees | [`boosted`] |
 //! | scores of matching models as features | [`columns`] |
 //! | what features are worth on lists | [`permutation_importance`] |
@@ -14,7 +14,6 @@
 
 pub mod boosted;
 pub mod columns;
-mod cross_validation;
 pub mod elasticsearch;
 mod importance;
 pub mod online;
@@ -35,8 +34,6 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use cross_validation::{FoldFigures, cross_validate};
-pub(crate) use cross_validation::{check_folds, train_and_validation};
 pub use importance::{FeatureImportance, PermutationImportance, permutation_importance};
 pub use recipe::{RankerRecipe, RankerTraining, RecipeParams};
 pub use trained::TrainedRanker;

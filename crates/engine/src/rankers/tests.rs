@@ -350,27 +350,6 @@ fn folds(sizes: [u32; 3]) -> Vec<FeatureLists> {
     sizes.into_iter().enumerate().map(renamed).collect()
 }
 
-#[test]
-fn folds_are_tested_by_models_that_have_not_seen_them() {
-    let folds = folds([4, 5, 6]);
-    let params = RankerParams::new("ranksvm", &[]).unwrap();
-    let measures = ["ndcg@10".parse().unwrap()];
-    let run = |folds: &[FeatureLists]| {
-        cross_validate(&params, &[ScalingKind::ZScore], folds, measures[0], &measures, 1, &Silent)
-    };
-    let figures = run(&folds).unwrap();
-    assert_eq!(figures.iter().map(|fold| fold.queries).collect::<Vec<_>>(), [4, 5, 6]);
-    // Fold 1: validated on the third, trained on the second.
-    let validation = Some((folds[2].clone(), measures[0]));
-    let alone = train_ranker(&params, &[ScalingKind::ZScore], folds[1].clone(), None, validation, 1, &Silent)
-        .unwrap();
-    assert_eq!(figures[0].model, alone);
-    assert!(run(&folds[..2]).is_err());
-    // Three copies of one file would be learned by heart.
-    let error = run(&[lists(4), folds[1].clone(), lists(2)]).unwrap_err().to_string();
-    assert!(error.contains("query 0 is in two folds, fold 1 and fold 3"), "{error}");
-}
-
 /// Grades that rise with feature 1 in half of the queries and fall in the others, as feature 2 says.
 #[test]
 fn the_lambda_of_a_query_dependent_ranker_is_found_beyond_the_path() {

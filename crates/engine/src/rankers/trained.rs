@@ -4,7 +4,8 @@ use std::path::Path;
 
 use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
-use matchrank_core::ranking::{LambdaPath, Ranker};
+use matchrank_core::measure::Measure;
+use matchrank_core::ranking::{LambdaPath, Ranker, evaluate_ranker};
 
 use super::boosted::BoostedModel;
 use super::query_dependent::{QueryDependentModel, QueryInput};
@@ -42,6 +43,16 @@ impl TrainedRanker {
             Self::QueryDependent(model) => model.validated(),
             Self::Boosted(model) => model.report.validated(),
         }
+    }
+
+    /// The validation figure of what was kept; where nothing was chosen, as by trees that split nothing, it is measured on
+    /// the validation lists now.
+    pub fn value_on(&mut self, lists: &FeatureLists, measure: Measure, query: QueryInput<'_>) -> Result<f64> {
+        if let Some(value) = self.validated() {
+            return Ok(value);
+        }
+        self.know(query, lists)?;
+        Ok(evaluate_ranker(self, lists, &[measure])?.mean(0))
     }
 
     /// Writes the model file.
@@ -107,9 +118,10 @@ impl TrainedRanker {
     pub fn remark(&self) -> Option<&'static str> {
         match self {
             Self::Linear(model) => model.remark(),
-            Self::Boosted(model) if model.trees.gains().iter().all(|&gain| gain == 0.0) => {
-                Some("no tree splits anything: every document gets the same score")
-            }
+            Self::Boosted(model) if model.trees.gains().iter().all(|&gain| gain == 0.0) => Some(
+                "no tree splits anything, so every document gets the same score: there may be too few lists for leaves of \
+                     min_rows rows, or one grade alone; set a smaller min_rows, or give more lists",
+            ),
             Self::Boosted(_) | Self::QueryDependent(_) => None,
         }
     }

@@ -24,10 +24,11 @@ pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress)
     let fields: Vec<String> = dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
     let folder = index_folder(dataset, analyser, &fields);
     let n_documents = dataset.manifest.statistics.n_documents;
+    let parent = folder.parent().expect("the index lies in the dataset");
+    refuse_links([parent, &parent.join(LOCK), &folder])?;
     if let Ok(index) = usable(&folder, n_documents) {
         return Ok(index);
     }
-    let parent = folder.parent().expect("the index lies in the dataset");
     let _lock = lock(parent, progress);
     if folder.exists() {
         match usable(&folder, n_documents) {
@@ -48,6 +49,18 @@ pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress)
         Index::in_memory(analyser, &fields, documents, progress)?
     };
     failure.map_or(Ok(index), Err)
+}
+
+/// Returns an error if a place in the dataset folder is a link: nobody named it as an output, and what it leads to may be
+/// another's.
+fn refuse_links(places: [&Path; 3]) -> Result<()> {
+    match places.into_iter().find(|place| place.is_symlink()) {
+        Some(link) => Err(Error::format(
+            files::name_of(link),
+            "is a link, and links inside a dataset are not followed; remove it, and the index is built again",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn usable(folder: &Path, n_documents: u64) -> Result<Index> {

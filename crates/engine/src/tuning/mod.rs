@@ -94,6 +94,24 @@ impl Tuned {
     }
 }
 
+/// What is kept of a search, and what ends it.
+#[derive(Clone, Copy)]
+pub struct Session<'a> {
+    /// Keeps the trials; those it has are not made again.
+    pub trace: Option<&'a Path>,
+    /// Whether trials that depend on something else are thrown away, and no error.
+    pub replace: bool,
+    /// Asked before every trial; true ends the search, once a trial has a value.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+impl Session<'_> {
+    /// The trials that are kept already, if they depend on the same.
+    fn open(&self, depends_on: &Value) -> Result<Trace> {
+        self.trace.map_or_else(|| Ok(Trace::in_memory()), |path| Trace::open(path, depends_on, self.replace))
+    }
+}
+
 /// What differs from the settings that a search started from.
 type Varied = Map<String, Value>;
 
@@ -225,12 +243,8 @@ pub struct Tuner<'a> {
     pub validation: &'a Validation,
     /// Seed of the search and of every training.
     pub seed: u64,
-    /// Keeps the trials; those it has are not made again.
-    pub trace: Option<&'a Path>,
-    /// Whether trials that depend on something else are thrown away, and no error.
-    pub replace: bool,
-    /// Asked before every trial; true ends the search, once a trial has a value.
-    pub stop: &'a dyn Fn() -> bool,
+    /// What is kept of the search, and what ends it.
+    pub session: Session<'a>,
 }
 
 impl Tuner<'_> {
@@ -243,7 +257,7 @@ impl Tuner<'_> {
         how: &Search,
         progress: &dyn Progress,
     ) -> Result<(Recipe, Tuned)> {
-        let Self { dataset, validation, seed, trace, replace, stop } = *self;
+        let Self { dataset, validation, seed, session } = *self;
         let base = start(kind, settings);
         let full = Recipe::new(kind, &base)?;
         full.validate()?;
@@ -257,11 +271,8 @@ impl Tuner<'_> {
             "ranked": validation.ranked(),
             "seed": seed,
         });
-        let trace = match trace {
-            Some(path) => Trace::open(path, &depends_on, replace)?,
-            None => Trace::in_memory(),
-        };
-        let tuned = search(how, seed, trace, stop, progress, &mut |varied, share| {
+        let trace = session.open(&depends_on)?;
+        let tuned = search(how, seed, trace, session.stop, progress, &mut |varied, share| {
             let recipe = with_effort(kind, over(&base, varied), share)?;
             recipe.validate()?;
             measure(&recipe.train(dataset, seed, &Silent)?, dataset, validation)

@@ -3,17 +3,14 @@
 //! A trial trains a ranker, which chooses epochs, lambda or the number of trees on the validation lists by itself, and is
 //! worth what that choice is worth there.
 
-use std::path::Path;
-
 use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::{Progress, Silent};
-use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
+use matchrank_core::ranking::ScalingKind;
 use serde_json::{Value, json};
 
-use super::trace::Trace;
-use super::{Axis, Search, Space, Strategy, Tuned, check, lessen, over, search};
+use super::{Axis, Search, Session, Space, Strategy, Tuned, check, lessen, over, search};
 use crate::rankers::{RankerRecipe, RankerTraining, RecipeParams, boosted};
 use crate::training::settings::Settings;
 
@@ -108,12 +105,8 @@ pub struct RankerTuner<'a> {
     pub training: RankerTraining<'a>,
     /// Names the content of the lists in a trace.
     pub content: &'a str,
-    /// Keeps the trials; those it has are not made again.
-    pub trace: Option<&'a Path>,
-    /// Whether trials that depend on something else are thrown away, and no error.
-    pub replace: bool,
-    /// Asked before every trial; true ends the search, once a trial has a value.
-    pub stop: &'a dyn Fn() -> bool,
+    /// What is kept of the search, and what ends it.
+    pub session: Session<'a>,
 }
 
 impl RankerTuner<'_> {
@@ -125,7 +118,7 @@ impl RankerTuner<'_> {
         how: &Search,
         progress: &dyn Progress,
     ) -> Result<(RankerRecipe, Tuned)> {
-        let Self { train, validation, measure, scalings, training, content, trace, replace, stop } = *self;
+        let Self { train, validation, measure, scalings, training, content, session } = *self;
         let make = |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, scalings);
         let full = make(settings)?;
         full.validate()?;
@@ -141,28 +134,19 @@ impl RankerTuner<'_> {
         if matches!(full.params, RecipeParams::Boosted(..)) {
             boosted::note_library(progress);
         }
-        let trace = match trace {
-            Some(path) => Trace::open(path, &depends_on, replace)?,
-            None => Trace::in_memory(),
-        };
+        let trace = session.open(&depends_on)?;
         // Less effort is the same effort for a ranker that has no parameter for it.
         let strategy = match (how.strategy, effort_of(kind)) {
             (Strategy::Halving, None) => Strategy::Random,
             (strategy, _) => strategy,
         };
         let how = Search { strategy, ..how.clone() };
-        let tuned = search(&how, training.seed, trace, stop, progress, &mut |varied, share| {
+        let tuned = search(&how, training.seed, trace, session.stop, progress, &mut |varied, share| {
             let recipe = with_effort(kind, over(settings, varied), scalings, share)?;
             recipe.validate()?;
             let lists = Some((validation.clone(), measure));
             let mut model = recipe.train(training, train.clone(), lists, &Silent)?;
-            match model.validated() {
-                Some(value) => Ok(value),
-                None => {
-                    model.know(training.query, validation)?;
-                    Ok(evaluate_ranker(&model, validation, &[measure])?.mean(0))
-                }
-            }
+            model.value_on(validation, measure, training.query)
         })?;
         Ok((make(&tuned.settings(settings))?, tuned))
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use matchrank_core::measure::Measure;
+use matchrank_core::message::counted;
 use matchrank_engine::comparison::{Compared, Comparison, MeanOver};
 use matchrank_engine::validation::Ranked;
 
@@ -252,8 +253,9 @@ fn legend(comparison: &Comparison) -> String {
         MeanOver::Folds => {
             let n = comparison.models.first().and_then(|model| model.bins.get("fold")).map_or(0, Vec::len);
             format!(
-                "figures are means over the {n} folds, as LETOR's are, not over all queries; intervals and tests are over \
-                 queries\n"
+                "figures are means over {}, as LETOR's are, not over all queries; intervals and tests are over \
+                 queries\n",
+                counted(n, "fold")
             )
         }
     };
@@ -285,9 +287,12 @@ fn legend(comparison: &Comparison) -> String {
     }
     format!(
         "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
-         {} test queries, measured once; {ranked}\n\
-         {means}validation: {} over {} queries, on which parameters were chosen; seconds: {trained}; MiB: most memory \
+         {}, measured once; {ranked}\n\
+         {means}validation: {} over {}, on which parameters were chosen; seconds: {trained}; MiB: most memory \
          of the process meanwhile; ms/query: {timed}, median{again}{noted}{left_out}",
-        split.level, split.test_queries, split.tuned_by, split.validation_queries
+        split.level,
+        counted(split.test_queries, "test query"),
+        split.tuned_by,
+        counted(split.validation_queries, "query")
     )
 }

@@ -37,7 +37,7 @@ const WEIGHTS: [(&str, Weights); 4] = [
 pub(super) fn story(out: &Path, seed: u64) -> anyhow::Result<Vec<Row>> {
     let made = simulate(&ListsParams::of(Example::Linear, Scenario::III), seed)?;
     let split = Split::new(&made.lists, &made.queries, Vec::new(), Shares::simulated(0.2), seed)?;
-    std::fs::create_dir_all(out)?;
+    files::make_folder(out)?;
     let mut vectors = "query".to_owned();
     (1..=40).for_each(|i| vectors.push_str(&format!("\tq{i}")));
     for (list, query) in split.test.iter().zip(&split.queries) {

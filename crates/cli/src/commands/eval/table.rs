@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use matchrank_core::measure::significance::Test;
 use matchrank_core::measure::{Audit, Conventions, Gain, Missing, NoRelevant, Ties};
+use matchrank_core::message::counted;
 
 use super::Results;
 
@@ -134,7 +135,7 @@ fn dialect(c: &Conventions) -> String {
 
 /// One line that says how often a convention rather than the ranking decided.
 fn audit(audit: &Audit, c: &Conventions) -> String {
-    let mut parts = vec![format!("{} judged queries", audit.judged_queries)];
+    let mut parts = vec![counted(audit.judged_queries, "judged query")];
     let no_relevant = match c.no_relevant {
         NoRelevant::LeftOut => "left out",
         NoRelevant::Zero => "count 0",
@@ -151,21 +152,21 @@ fn audit(audit: &Audit, c: &Conventions) -> String {
     if audit.relevant_not_returned > 0 {
         let (documents, queries) = (audit.relevant_not_returned, audit.queries_with_relevant_not_returned);
         parts.push(format!(
-            "{documents} relevant {} of {queries} {} missing from the run (never retrieved, or cut off)",
-            if documents == 1 { "document" } else { "documents" },
-            if queries == 1 { "query" } else { "queries" }
+            "{} of {} missing from the run (never retrieved, or cut off)",
+            counted(documents, "relevant document"),
+            counted(queries, "query")
         ));
     }
     let (ties, queries) = (audit.deciding_ties, audit.queries_with_deciding_ties);
     parts.push(match ties {
         0 => "no tie decides a position".to_owned(),
         1 => "1 tie decides a position".to_owned(),
-        _ => format!("{ties} ties decide a position, in {queries} queries"),
+        _ => format!("{} decide a position, in {}", counted(ties, "tie"), counted(queries, "query")),
     });
     if 2 * audit.queries_all_relevant > audit.judged_queries {
         parts.push(format!(
-            "for {} queries all ranked documents are relevant, so no order of them can be wrong: rank others, too",
-            audit.queries_all_relevant
+            "for {} all ranked documents are relevant, so no order of them can be wrong: rank others, too",
+            counted(audit.queries_all_relevant, "query")
         ));
     }
     parts.join("; ")

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
+use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::ingest::{Named, read_queries};
 use matchrank_engine::matching::{LatentModel, MatchingModel};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
 
-use crate::terminal::{Terminal, human};
+use crate::terminal::Terminal;
 use crate::{Global, Outcome};
 
 #[derive(clap::Args)]
@@ -75,12 +76,16 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
     })?;
     terminal.finish();
     if unknown > 0 {
-        terminal.say(&format!("the model knows no word of {} queries; their vectors are 0", human(unknown)));
+        terminal.say(&format!(
+            "the model knows no word of {}; vectors without one are 0",
+            counted(unknown, "query")
+        ));
     }
     terminal.say(&format!(
-        "{} vectors of {d} numbers in {}",
-        human(queries.len() as u64),
-        args.out.display()
+        "wrote {}: {} of {}",
+        args.out.display(),
+        counted(queries.len(), "vector"),
+        counted(d, "number")
     ));
     Ok(Outcome::Clean)
 }

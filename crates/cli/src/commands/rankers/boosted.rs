@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::files;
 use matchrank_engine::model_file::{self, Provenance};
@@ -10,7 +11,7 @@ use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::boosted::{BoostedModel, BoostedParams, Objective, train_boosted};
 use serde_json::{Value, json};
 
-use super::{TrainingLists, Weights};
+use super::{TrainingLists, Weights, summary};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
@@ -67,9 +68,9 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
     terminal.finish();
     if model.trees.gains().iter().all(|&gain| gain == 0.0) {
         terminal.note(&format!(
-            "no tree splits anything, so all documents are level: lists may be too few for leaves of {} rows \
+            "no tree splits anything, so every document gets the same score: lists may be too few for leaves of {} \
              (--set min_rows=...), or have one grade",
-            params.min_rows
+            counted(params.min_rows, "row")
         ));
     }
     let (kind, measure) = (objective.name(), args.lists.measure.to_string());
@@ -84,8 +85,8 @@ pub(super) fn train(objective: Objective, args: Args, global: &Global) -> anyhow
         }
         format => {
             if format == Format::Table {
-                let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
-                terminal::print(&format!("{kind}: {counts}; trees: {}", human(model.trees.len() as u64)))?;
+                let (size, trees) = (summary::size(&counts), counted(model.trees.len(), "tree"));
+                terminal::print(&format!("{kind}: {size}; {trees}"))?;
             }
             if !model.report.validation.is_empty() {
                 terminal::print(&course(&model, &measure, format))?;

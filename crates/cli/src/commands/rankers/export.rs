@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use matchrank_core::message::{IS, counted, counted_with};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::elasticsearch::{check, linear_model, some_lists};
 use matchrank_engine::{Error, files, model_file};
@@ -38,9 +39,9 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     let n = model.ranker.weights.len();
     let features: Vec<String> = match &args.features {
         None => (1..=n).map(|i| format!("feature_{i}")).collect(),
-        Some(path) => FeatureNames::read(path)?
-            .all(n)
-            .with_context(|| format!("{}: {n} names are expected, one a line", path.display()))?,
+        Some(path) => FeatureNames::read(path)?.all(n).with_context(|| {
+            format!("{}: {} expected, one a line", path.display(), counted_with(n, "name", IS))
+        })?,
     };
     let exported = linear_model(&model, &args.name, &features)?;
     let lists = if args.letor.is_empty() { some_lists(&model) } else { read_lists(&args.letor, &terminal)? };
@@ -48,11 +49,10 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     let near = check(&model, &exported, &features, &lists)?;
     terminal.finish();
     terminal.note(&format!(
-        "the exported weights give the same order for all {} {}lists{}",
-        lists.n_queries(),
-        if !args.letor.is_empty() { "" } else { "simulated " },
+        "the exported weights give the same order for {}{}",
+        counted(lists.n_queries(), if args.letor.is_empty() { "simulated list" } else { "list" }),
         if near > 0 {
-            format!(", but for {near} pairs that single precision cannot tell apart")
+            format!(", but for {} that single precision cannot tell apart", counted(near, "pair"))
         } else {
             String::new()
         }
@@ -64,5 +64,6 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     files::write_atomically(&args.out, |out| {
         writeln!(out, "{text}").map_err(|e| Error::io(files::name_of(&args.out), e))
     })?;
+    terminal.say(&format!("wrote {}: {}", args.out.display(), counted(features.len(), "weight")));
     Ok(Outcome::Clean)
 }

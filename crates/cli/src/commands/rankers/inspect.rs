@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use matchrank_core::message::shortest;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::{RankerModel, RankerReport};
 use serde_json::{Value, json};
@@ -43,13 +44,13 @@ pub(crate) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<Str
             rows.push(row("kept epoch", format!("{} of {}", report.kept, report.epochs.len())));
         }
         RankerReport::Slam(report) => {
-            rows.push(row("kept lambda", report.lambda.to_string()));
+            rows.push(row("kept lambda", shortest(report.lambda)));
             rows.push(row(
                 "objective, at w = 0",
                 format!("{:.6}, {:.6}", report.objective, report.objective_at_zero),
             ));
         }
-        RankerReport::Path(report) => rows.push(row("kept lambda", report.lambda.to_string())),
+        RankerReport::Path(report) => rows.push(row("kept lambda", shortest(report.lambda))),
     }
     if let Some(figure) = model.report.validated() {
         rows.push(row("validation figure, when trained", format!("{figure:.4}")));

@@ -1,10 +1,13 @@
 //! Feature lists as commands read them: one or several LETOR files.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::Measure;
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::{Error, files};
 
@@ -51,64 +54,90 @@ impl TrainingLists {
         &self,
         progress: &dyn Progress,
     ) -> anyhow::Result<(FeatureLists, Option<FeatureLists>)> {
-        let train = read_training_lists(&self.letor, progress)?;
+        let train = read_lists(&self.letor, progress)?;
+        note_repeated_documents(&train, progress);
         if !self.has_validation() {
             return Ok((train, None));
         }
-        let validation = read_validation_lists(&self.validation, &train, progress)?;
+        let validation = read_lists(&self.validation, progress)?;
+        check_validation_lists(&validation, &self.validation, &train, progress)?;
         note_shared_queries(&train, &validation, progress);
         Ok((train, Some(validation)))
     }
 }
 
-/// Reads lists to train on. A note says where a query has a document twice.
-pub(crate) fn read_training_lists(
-    paths: &[PathBuf],
-    progress: &dyn Progress,
-) -> anyhow::Result<FeatureLists> {
-    let train = read_lists(paths, progress)?;
+/// Says where a query of the training lists has a document twice.
+pub(crate) fn note_repeated_documents(train: &FeatureLists, progress: &dyn Progress) {
     if let Err(error) = train.require_distinct_documents() {
         progress.note(&format!("{error}; training learns from each of them, and rank refuses such lists"));
     }
-    Ok(train)
 }
 
-/// Reads lists to choose by, which must have something to measure.
-pub(crate) fn read_validation_lists(
+/// Returns an error if lists to choose by, those of `paths`, have nothing to measure or a document twice.
+pub(crate) fn check_validation_lists(
+    validation: &FeatureLists,
     paths: &[PathBuf],
     train: &FeatureLists,
     progress: &dyn Progress,
-) -> anyhow::Result<FeatureLists> {
-    let validation = read_lists(paths, progress)?;
+) -> anyhow::Result<()> {
     validation.require_distinct_documents()?;
     anyhow::ensure!(
         validation.labels().iter().any(|&grade| grade > 0.0),
         "{}: no document of the validation lists has a grade above 0",
         names_of(paths)
     );
-    note_unknown_features(&validation, train.n_features(), paths, progress);
-    Ok(validation)
+    note_unknown_features(validation, train.n_features(), paths, progress);
+    Ok(())
 }
 
 /// Reads LETOR files as one set of lists. A query that two files have is an error, unless its rows go on from the end of
 /// one to the start of the next.
 pub(crate) fn read_lists(paths: &[PathBuf], progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
-    read_lists_after(0, paths, progress)
+    read_through(0, paths, progress, |_, content| content)
 }
 
-/// Reads LETOR files as [`read_lists`] does; rows without a document id are numbered after `rows_before` others.
-pub(crate) fn read_lists_after(
+/// Reads LETOR files as [`read_lists`] does, and hashes the text of each on the way. Rows without a document id are
+/// numbered after `rows_before` others.
+pub(crate) fn read_hashed_lists(
     rows_before: usize,
     paths: &[PathBuf],
     progress: &dyn Progress,
+) -> anyhow::Result<(FeatureLists, Vec<blake3::Hash>)> {
+    let hashers = vec![RefCell::new(blake3::Hasher::new()); paths.len()];
+    let lists = read_through(rows_before, paths, progress, |i, content| {
+        Box::new(Hashed { content, hasher: &hashers[i] })
+    })?;
+    Ok((lists, hashers.iter().map(|hasher| hasher.borrow().finalize()).collect()))
+}
+
+/// A text that is hashed while it is read.
+struct Hashed<'a> {
+    content: Box<dyn Read + 'a>,
+    hasher: &'a RefCell<blake3::Hasher>,
+}
+
+impl Read for Hashed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.content.read(buffer)?;
+        self.hasher.borrow_mut().update(&buffer[..n]);
+        Ok(n)
+    }
+}
+
+/// Reads LETOR files through what `wrap` makes of the i-th.
+fn read_through<'a>(
+    rows_before: usize,
+    paths: &[PathBuf],
+    progress: &dyn Progress,
+    wrap: impl Fn(usize, Box<dyn Read + 'a>) -> Box<dyn Read + 'a>,
 ) -> anyhow::Result<FeatureLists> {
-    let source = |path: &PathBuf| -> matchrank_engine::Result<letor::Source<'static>> {
-        let (content, name) = (Box::new(files::open_bounded(path)?), files::name_of(path));
+    let source = |(i, path): (usize, &PathBuf)| -> matchrank_engine::Result<letor::Source<'a>> {
+        let (content, name) = (wrap(i, Box::new(files::open_bounded(path)?)), files::name_of(path));
         let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
         let length = std::fs::metadata(path).ok().map(|found| found.len()).filter(|_| !is_compressed);
         Ok(letor::Source { name, content, length })
     };
-    letor::read(paths.iter().map(source), rows_before, progress).map_err(|error| match error {
+    letor::read(paths.iter().enumerate().map(source), rows_before, progress).map_err(|error| match error {
         Error::Io { file, source } => files::damaged(Path::new(&file), source).into(),
         error => error.into(),
     })
@@ -138,8 +167,8 @@ fn note_shared_queries(train: &FeatureLists, validation: &FeatureLists, progress
     let n = validation.iter().filter(|list| known.contains(list.query())).count();
     if n > 0 {
         progress.note(&format!(
-            "{n} of {} validation queries are training queries too, so the validation figures are too good",
-            validation.n_queries()
+            "{n} of {} among the training queries too: the validation figures are too good",
+            counted(validation.n_queries(), "validation query")
         ));
     }
 }
@@ -159,13 +188,13 @@ pub(crate) fn note_unknown_features(
     let names = names_of(paths);
     if lists.n_features() > n_known {
         progress.note(&format!(
-            "{names}: has {} features, of which the model knows the first {n_known}; the others count nothing",
-            lists.n_features()
+            "{names}: has {}, of which the model knows the first {n_known}; the others count nothing",
+            counted(lists.n_features(), "feature")
         ));
     } else if lists.n_features() < n_known {
         progress.note(&format!(
-            "{names}: has {} features, and the model knows {n_known}; those that are missing count as 0",
-            lists.n_features()
+            "{names}: has {}, and the model knows {n_known}; those that are missing count as 0",
+            counted(lists.n_features(), "feature")
         ));
     }
 }

@@ -3,6 +3,7 @@
 mod boosted;
 pub(crate) mod explain;
 pub(crate) mod export;
+mod feature_options;
 pub(crate) mod importance;
 pub(crate) mod inspect;
 mod lists;
@@ -17,13 +18,15 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
+use matchrank_core::message::counted;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
 
+pub(crate) use feature_options::FeatureOptions;
 pub(crate) use lists::{
-    TrainingLists, names_of, note_unknown_features, read_lists, read_lists_after, read_training_lists,
-    read_validation_lists, refuse_common_queries,
+    TrainingLists, check_validation_lists, names_of, note_repeated_documents, note_unknown_features,
+    read_hashed_lists, read_lists, refuse_common_queries,
 };
 pub(crate) use weights::Weights;
 
@@ -72,9 +75,10 @@ impl FeatureNames {
         let n = names.0.len();
         ensure!(
             counts.contains(&n),
-            "{}: has {n} lines; a name for each of the {} features is expected, one a line",
+            "{}: has {}; a name for each feature is expected, one a line: {}",
             path.display(),
-            counts[0]
+            counted(n, "line"),
+            counted(counts[0], "line")
         );
         Ok(names)
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, List};
+use matchrank_core::message::{counted, shortest};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{Neighbourhood, QueryDependentParams};
 use matchrank_engine::files;
@@ -18,7 +19,7 @@ use matchrank_engine::rankers::query_dependent::{
 use serde_json::{Value, json};
 
 use super::train::LAMBDA;
-use super::{ScalingName, TrainingLists, parse_columns};
+use super::{ScalingName, TrainingLists, parse_columns, summary};
 use crate::commands::train::settings::{params_from, parse_setting};
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
@@ -90,10 +91,14 @@ pub(super) fn params_of(
     Ok(params)
 }
 
-pub(crate) fn read_table(path: &Path) -> anyhow::Result<QueryTable> {
+fn read_table(path: &Path) -> anyhow::Result<QueryTable> {
+    parse_table(path, &files::read_all(path)?)
+}
+
+/// Query features from the content of a file.
+pub(super) fn parse_table(path: &Path, bytes: &[u8]) -> anyhow::Result<QueryTable> {
     let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let text = std::str::from_utf8(&bytes).with_context(|| format!("{name}: is not UTF-8"))?;
+    let text = std::str::from_utf8(bytes).with_context(|| format!("{name}: is not UTF-8"))?;
     Ok(QueryTable::parse(&name, text)?)
 }
 
@@ -144,12 +149,11 @@ pub(crate) fn train(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
         format => {
             if format == Format::Table {
-                let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
-                terminal::print(&format!("{}: {counts}", model_file::QUERY_DEPENDENT))?;
+                terminal::print(&format!("{}: {}", model_file::QUERY_DEPENDENT, summary::size(&counts)))?;
             }
             let rows = model.trials().iter().map(|trial| {
                 vec![
-                    format!("{:e}", trial.lambda),
+                    shortest(trial.lambda),
                     trial.gap.map_or(String::new(), |gap| format!("{gap:.1e}")),
                     trial.validation.map_or(String::new(), |figure| format!("{figure:.4}")),
                     if trial.lambda == model.lambda() { "kept".to_owned() } else { String::new() },
@@ -201,14 +205,14 @@ pub(crate) fn note_fallbacks(
         let Neighbourhood::Uniform(why) = model.served(&list)?.near else { continue };
         let reason = match why {
             matchrank_core::ranking::query_dependent::Fallback::Asked => continue,
-            matchrank_core::ranking::query_dependent::Fallback::Far { .. } => "have no training query near",
-            matchrank_core::ranking::query_dependent::Fallback::Novel => "are not among the training queries",
-            matchrank_core::ranking::query_dependent::Fallback::NoFeatures => "have no query features",
+            matchrank_core::ranking::query_dependent::Fallback::Far { .. } => "without a training query near",
+            matchrank_core::ranking::query_dependent::Fallback::Novel => "not among the training queries",
+            matchrank_core::ranking::query_dependent::Fallback::NoFeatures => "without query features",
             matchrank_core::ranking::query_dependent::Fallback::NoWeight => {
-                "have no training query of a weight above 0"
+                "without a training query of a weight above 0"
             }
             matchrank_core::ranking::query_dependent::Fallback::NothingToOrder => {
-                "have neighbours with nothing to order"
+                "with neighbours that have nothing to order"
             }
         };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
@@ -218,8 +222,8 @@ pub(crate) fn note_fallbacks(
     }
     for (reason, n) in reasons {
         terminal.note(&format!(
-            "{n} of {} queries {reason}, and were ranked by the function of all queries",
-            lists.n_queries()
+            "{n} of {} {reason}: ranked by the function of all queries",
+            counted(lists.n_queries(), "query")
         ));
     }
     Ok(())
@@ -257,9 +261,9 @@ pub(super) fn borrowed(model: &QueryDependentModel, served: &Served, list: &List
             });
             let header = ["training query", "distance", "weight", "share"];
             format!(
-                "Query {} borrows from these training queries (lambda {:e}, learned in {:.1} ms):\n{}",
+                "Query {} borrows from these training queries (lambda {}, learned in {:.1} ms):\n{}",
                 list.query(),
-                function.lambda,
+                shortest(function.lambda),
                 served.milliseconds,
                 table(&header, rows.collect(), Format::Table)
             )
@@ -279,7 +283,7 @@ pub(super) fn describe(path: &Path) -> anyhow::Result<(Vec<Vec<String>>, Vec<Str
     let scaling = to_json(&model.scaling().kind());
     let lists = model.learner().lists();
     rows.push(row("scaling", scaling.as_str().unwrap_or_default().to_owned()));
-    rows.push(row("kept lambda", model.lambda().to_string()));
+    rows.push(row("kept lambda", shortest(model.lambda())));
     rows.push(row("query features", source(&model)));
     if let Some(width) = model.learner().width() {
         rows.push(row("sigma^2", format!("{width:.6}")));

@@ -1,11 +1,12 @@
 //! What `train` says about a ranker.
 
+use matchrank_core::message::{self, counted};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::PathPoint;
 use matchrank_core::ranking::perceptron::PerceptronReport;
 use matchrank_engine::rankers::{RankerModel, RankerReport};
 
-use crate::terminal::{Format, Terminal, human, table, to_json};
+use crate::terminal::{Format, Terminal, table, to_json};
 
 /// What a user should know about the result.
 pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
@@ -26,7 +27,7 @@ pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
     let says = match bound.lists_needed {
         _ if !bound.vacuous => "in expectation".to_owned(),
         Some(needed) => {
-            format!("which says nothing with losses up to 1; it would from {} lists on", human(needed))
+            format!("which says nothing with losses up to 1; it would from {} on", counted(needed, "list"))
         }
         None => "which says nothing with losses up to 1, however many lists there are".to_owned(),
     };
@@ -35,13 +36,18 @@ pub(super) fn remark(model: &RankerModel, terminal: &Terminal) {
          {:.3}; B = sqrt(2 Delta / lambda) = {:.3} is the ball that holds the minimiser of any lists, so the bound is above \
          Delta, which is at least the loss of w = 0, {:.3})",
         bound.excess,
-        bound.lambda,
+        message::shortest(bound.lambda),
         bound.n,
         bound.radius,
         bound.lipschitz,
         bound.norm,
         report.objective_at_zero
     ));
+}
+
+/// Lists, documents and features that a ranker was trained on.
+pub(super) fn size(counts: &[(&str, usize)]) -> String {
+    counts.iter().map(|(name, n)| counted(*n, name.trim_end_matches('s'))).collect::<Vec<_>>().join(", ")
 }
 
 /// The epochs or lambdas that were tried.
@@ -66,9 +72,9 @@ pub(super) fn course(model: &RankerModel, measure: &str, format: Format) -> Stri
             let mut text = table(&["epoch", "loss", "updates", measure, ""], rows.collect(), format);
             if let (Format::Table, Some(last)) = (format, report.curve.last()) {
                 text.push_str(&format!(
-                    "\ncumulative loss {:.1} after {} lists; it cannot exceed {:.1} (--curve FILE has its course)",
+                    "\ncumulative loss {:.1} after {}; it cannot exceed {:.1} (--curve FILE has its course)",
                     last.loss,
-                    human(last.rounds),
+                    counted(last.rounds, "list"),
                     last.bound
                 ));
             }
@@ -87,7 +93,7 @@ fn path_table(path: &[PathPoint], kept: f64, measure: &str, format: Format) -> S
             (None, None) => String::new(),
         };
         vec![
-            format!("{:e}", point.lambda),
+            message::shortest(point.lambda),
             format!("{:.6}", point.objective),
             proof,
             point.iterations.to_string(),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{ScalingName, TrainingLists, Weights, boosted, query_dependent, summary};
 use crate::commands::train::settings::{of_set, parse_setting};
-use crate::terminal::{self, Format, Terminal, human, to_json};
+use crate::terminal::{self, Format, Terminal, to_json};
 use crate::{Global, Outcome};
 
 #[derive(Subcommand)]
@@ -238,6 +238,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         files::write_atomically(path, |out| {
             out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(path), e))
         })?;
+        terminal.say(&format!("wrote {}", path.display()));
     }
     summary::remark(&model, &terminal);
     let measure = measure.to_string();
@@ -255,8 +256,7 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
         }
         format => {
             if format == Format::Table {
-                let counts = counts.map(|(name, n)| format!("{} {name}", human(n as u64))).join(", ");
-                terminal::print(&format!("{kind}: {counts}"))?;
+                terminal::print(&format!("{kind}: {}", summary::size(&counts)))?;
             }
             terminal::print(&summary::course(&model, &measure, format))?;
             terminal.done(&format!("wrote {}", args.out.display()), started);

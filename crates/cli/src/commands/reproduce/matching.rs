@@ -11,6 +11,7 @@ use matchrank_core::progress::Progress;
 use matchrank_core::simulate::clicks::ClickParams;
 use matchrank_engine::comparison::{self, Compared, Comparison, Data, Plan};
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::files;
 use serde_json::{Map, Value, json};
 
 use super::papers::{BINS, Published, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_6, TABLE_7};
@@ -328,7 +329,7 @@ pub(super) fn simulated(
         Preset::OneWeek => ClickParams::one_week(),
         Preset::HalfYear => ClickParams::half_year(),
     };
-    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    files::make_folder(&folder)?;
     simulate::log_and_dataset(&params, global.seed, &folder, terminal)?;
     std::fs::write(&mark, made.to_string()).with_context(|| mark.display().to_string())?;
     Ok((dataset, folder))

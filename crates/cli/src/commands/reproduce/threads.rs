@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use matchrank_core::progress::Progress;
+use matchrank_engine::files;
 use serde_json::{Value, json};
 
 use super::matching::{name_of, simulated};
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         Some(data) => (data.clone(), args.out.join("own-data")),
         None => simulated(args.preset, &args.out, global, &terminal)?,
     };
-    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    files::make_folder(&folder)?;
     let counts = if args.counts.is_empty() { powers_of_two() } else { args.counts.clone() };
     let mut rows: Vec<Timed> = Vec::new();
     for model in &args.models {

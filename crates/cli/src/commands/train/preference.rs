@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
+use matchrank_core::message::shortest;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::WordParams;
@@ -101,6 +102,7 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     )?;
     if let Some(path) = curve {
         write_curve(path, &trained.model)?;
+        terminal.say(&format!("wrote {}", path.display()));
     }
     let out = place.out.display();
     let kept = if under_way == place.out { String::new() } else { format!("; {out} is left as it was") };
@@ -139,7 +141,7 @@ pub(crate) fn course(
 /// A file of tuples that exists.
 pub(crate) fn tuple_file(path: &Path, texts: bool) -> anyhow::Result<TupleFile> {
     if path != Path::new("-") {
-        let metadata = std::fs::metadata(path).with_context(|| format!("--tuples {}", path.display()))?;
+        let metadata = std::fs::metadata(path).map_err(|e| Error::io(files::name_of(path), e))?;
         ensure!(!metadata.is_dir(), "--tuples {}: is a folder; a file is expected here", path.display());
     }
     Ok(TupleFile { path: path.to_owned(), texts })
@@ -185,9 +187,9 @@ pub(super) fn trials(model: &PreferenceModel, format: Format) -> Option<String> 
     let trials = &model.report.trials;
     let rows = trials.iter().map(|trial| {
         vec![
-            trial.margin.to_string(),
-            trial.c.to_string(),
-            trial.lambda.to_string(),
+            shortest(trial.margin),
+            shortest(trial.c),
+            shortest(trial.lambda),
             trial.tuples.to_string(),
             format!("{:.6}", trial.density),
             trial.validation.map_or("diverged".into(), |ndcg| format!("{ndcg:.4}")),

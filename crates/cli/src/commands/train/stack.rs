@@ -1,5 +1,6 @@
 //! What is said about a ranker over the scores of models.
 
+use matchrank_core::message::shortest;
 use matchrank_engine::matching::{Stack, StackRanker};
 
 use crate::terminal::{Format, table};
@@ -11,7 +12,7 @@ pub(super) fn trials(model: &Stack) -> String {
     let rows = model.trials.iter().map(|trial| {
         vec![
             trial.ranker.clone(),
-            trial.lambda.map_or(String::new(), |lambda| format!("{lambda:e}")),
+            trial.lambda.map_or(String::new(), shortest),
             number(trial.leaves),
             number(trial.trees),
             format!("{:.4}", trial.validation),

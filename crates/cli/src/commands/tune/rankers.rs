@@ -1,20 +1,19 @@
 //! `tune RANKER --letor`: the parameters of a ranker that are best on validation lists.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
-use matchrank_engine::files;
 use matchrank_engine::model_file::Provenance;
-use matchrank_engine::rankers::query_dependent::QueryInput;
 use matchrank_engine::rankers::{RankerRecipe, RankerTraining};
 use matchrank_engine::tuning::{RankerTuner, Space};
 use serde_json::json;
 
-use super::{Args, finish, search};
-use crate::commands::rankers::query_dependent::read_table;
-use crate::commands::rankers::{read_training_lists, read_validation_lists, refuse_common_queries};
+use super::{Args, finish, search, session};
+use crate::commands::rankers::{
+    check_validation_lists, note_repeated_documents, read_hashed_lists, refuse_common_queries,
+};
 use crate::commands::train::settings::of_set;
 use crate::terminal::Terminal;
 use crate::{Global, Outcome, interrupt};
@@ -25,16 +24,25 @@ pub(super) fn run(
     terminal: &Terminal,
     started: Instant,
 ) -> anyhow::Result<Outcome> {
-    let scalings = args.scaling.kinds();
+    let scalings = args.features.scalings();
     RankerRecipe::new(&args.model, &args.settings, scalings).map_err(of_set)?.validate()?;
-    let train = read_training_lists(&args.letor, terminal)?;
-    let validation = read_validation_lists(&args.validation, &train, terminal)?;
+    // Of all files that trials depend on.
+    let mut hasher = blake3::Hasher::new();
+    let mut read = |role: &str, paths: &[PathBuf]| {
+        let (lists, hashes) = read_hashed_lists(0, paths, terminal)?;
+        for hash in hashes {
+            hasher.update(role.as_bytes()).update(hash.as_bytes());
+        }
+        anyhow::Ok(lists)
+    };
+    let train = read("train", &args.letor)?;
+    note_repeated_documents(&train, terminal);
+    let validation = read("validation", &args.validation)?;
+    check_validation_lists(&validation, &args.validation, &train, terminal)?;
     refuse_common_queries(&train, &validation)?;
-    let table = args.query_features.as_deref().map(read_table).transpose()?;
-    let columns = args.query_columns.clone().unwrap_or_default();
-    let query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
-    let training = RankerTraining { query, seed: global.seed };
-    let content = content_of(args, &format!("{columns:?}"))?;
+    let query = args.features.read(&mut hasher)?;
+    let training = RankerTraining { query: query.input(), seed: global.seed };
+    let content = hasher.finalize().to_hex();
     let space = if args.vary.is_empty() { Space::of_ranker(&args.model) } else { Space(args.vary.clone()) };
     let search = search(args, space);
     let tuner = RankerTuner {
@@ -44,9 +52,7 @@ pub(super) fn run(
         scalings,
         training,
         content: &content,
-        trace: args.trace.as_deref(),
-        replace: false,
-        stop: &interrupt::asked,
+        session: session(args),
     };
     interrupt::listen();
     let (mut recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, terminal)?;
@@ -66,21 +72,6 @@ pub(super) fn run(
     }
     terminal.finish();
     finish(args, &recipe.params(), &tuned, &search, terminal, started)
-}
-
-/// Hash of all files that trials depend on.
-fn content_of(args: &Args, columns: &str) -> anyhow::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    for (role, paths) in [("train", &args.letor), ("validation", &args.validation)] {
-        for path in paths {
-            hasher.update(role.as_bytes());
-            hasher.update(blake3::hash(&files::read_all(path)?).as_bytes());
-        }
-    }
-    let table = args.query_features.as_deref().map(|path: &Path| files::read_all(path)).transpose()?;
-    hasher.update(table.as_deref().unwrap_or_default());
-    hasher.update(columns.as_bytes());
-    Ok(hasher.finalize().to_hex().to_string())
 }
 
 fn provenance(lists: &FeatureLists, seed: u64) -> Provenance {

@@ -13,8 +13,8 @@
 //!   any order, each at most once a row. A feature that a row does not name is 0. Values are finite
 //!   32-bit numbers; `NaN`, `NA` and LETOR's `NULL`, in any case, are missing values, which trees take
 //!   and linear rankers refuse; infinity is an error.
-//! - The document id is the comment's `docid = ID` (or `docid=ID`) where there is one, else the number
-//!   of the row, counted from 1 through all files that are read together (the folds of a comparison,
+//! - The document id is the comment's `docid = ID` (or `docid=ID`) where there is one, up to the next
+//!   `name = value` of the comment or its end, blanks included; else the number of the row, counted from 1 through all files that are read together (the folds of a comparison,
 //!   too), blank and comment lines not counted.
 //!
 //! Text is read in blocks, whose bytes are cut at line ends, and the pieces are parsed by all threads; the result does not depend

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::row::parse_row;
 use crate::data::{FeatureLists, FeatureRows};
+use crate::message::{IS, counted_with};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -16,6 +17,9 @@ const PIECE: usize = 1 << 20;
 
 /// Pieces that are in memory at a time.
 const PIECES: usize = 32;
+
+/// Bytes that a line may have. A row of a million features takes about 15 MiB.
+const LONGEST_LINE: usize = 256 << 20;
 
 /// A file to read.
 pub struct Source<'a> {
@@ -111,6 +115,13 @@ fn read_file(
         let is_last = (found as u64) < wanted;
         let end = if is_last { text.len() } else { memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1) };
         if end == 0 && !is_last {
+            if text.len() >= LONGEST_LINE {
+                let message = format!(
+                    "the line has more than {} MiB; rows end in LF or CRLF: is the file damaged, or no text?",
+                    LONGEST_LINE >> 20
+                );
+                return Err(Error::parse(&file.name, lines + 1, message));
+            }
             continue;
         }
         let block = &text[..end];
@@ -166,8 +177,7 @@ fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
         scattered.entry(file).or_insert((query, HashSet::new())).1.insert(query);
     }
     for (file, (first, queries)) in scattered {
-        let n = queries.len();
-        let queries = if n == 1 { "1 query is" } else { &format!("{n} queries are") };
+        let queries = counted_with(queries.len(), "query", IS);
         progress.note(&format!(
             "{}: the rows of {queries} scattered (the first is qid:{first}); they were grouped",
             rows.files[file as usize]

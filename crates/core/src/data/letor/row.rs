@@ -99,12 +99,28 @@ fn feature(rest: &[u8]) -> std::result::Result<(u32, f32, &[u8]), String> {
     }
 }
 
-/// The value of `docid = VALUE` in a comment.
-fn docid(comment: &[u8]) -> Option<&[u8]> {
+/// The value of `docid = VALUE` in a comment: up to the next `NAME =`, or to the end of the line. Blanks belong to it, so
+/// that `a b` and `a c` are two documents.
+pub(super) fn docid(comment: &[u8]) -> Option<&[u8]> {
     let at = memchr::memmem::find(comment, b"docid")?;
-    let after = skip_space(&comment[at + 5..]).strip_prefix(b"=")?;
-    let id = token(skip_space(after));
-    (!id.is_empty()).then_some(id)
+    let value = skip_space(skip_space(&comment[at + 5..]).strip_prefix(b"=")?);
+    let mut end = 0;
+    loop {
+        let rest = skip_space(&value[end..]);
+        let word = token(rest);
+        let is_name = skip_space(&rest[word.len()..]).starts_with(b"=") || end > 0 && is_assignment(word);
+        if word.is_empty() || is_name {
+            break;
+        }
+        end = value.len() - rest.len() + word.len();
+    }
+    (end > 0).then_some(&value[..end])
+}
+
+/// Whether a word is `NAME=VALUE`.
+fn is_assignment(word: &[u8]) -> bool {
+    let name = word.iter().position(|byte| *byte == b'=').map_or(&word[..0], |at| &word[..at]);
+    !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 pub(super) fn is_space(byte: u8) -> bool {

@@ -34,6 +34,33 @@ fn a_file_as_people_write_it() {
     assert_eq!(lists.list(2).row(0).get(2), 3.0);
 }
 
+/// LETOR's comments are `name = value` pairs.
+#[test]
+fn document_ids_end_at_the_next_pair_of_the_comment() {
+    for (comment, expected) in [
+        ("docid = a b", "a b"),
+        ("docid = a c\r", "a c"),
+        ("docid = a  b  inc = 1 prob = 0.5", "a  b"),
+        ("docid=a b inc=1", "a b"),
+        ("inc = 1 docid = GX-1 prob = 0.5", "GX-1"),
+        ("docid = page?id=3", "page?id=3"),
+        ("docid = x see a=b?", "x see"),
+        // No id: the row is called by its number.
+        ("docid = inc = 0.5", "1"),
+        ("docid =", "1"),
+    ] {
+        let read = lists(&format!("1 qid:1 1:1 #{comment}\n"));
+        assert_eq!(read.document(0), expected, "{comment}");
+        let mut written = Vec::new();
+        write("x", &read, &mut written).unwrap();
+        assert_eq!(parse("x", &written, &Silent).unwrap(), read, "{comment}");
+    }
+    let mut rows = FeatureRows::default();
+    rows.push("1", Some("a b = c"), 1.0, &mut [(0, 1.0)]).unwrap();
+    let error = write("x", &FeatureLists::from_rows(rows), &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("`a b = c` cannot be written"), "{error}");
+}
+
 #[test]
 fn scattered_queries_are_grouped_and_noted() {
     let notes = Notes::default();
@@ -344,4 +371,13 @@ proptest! {
         let cut = read_in_pieces(vec![Source::bytes("a.txt", text.as_bytes())], piece, &Silent).map_err(|e| e.to_string());
         prop_assert_eq!(whole, cut);
     }
+}
+
+/// As a bomb expands to: memory for it would not be there.
+#[test]
+fn a_line_without_end_is_an_error() {
+    let content = Box::new(std::io::Read::chain(&b"1 qid:1 1:2\n"[..], std::io::repeat(b'9')));
+    let file = Source { name: "a.txt".into(), content, length: None };
+    let error = read([Ok(file)], 0, &Silent).unwrap_err().to_string();
+    assert!(error.starts_with("a.txt:2: the line has more than 256 MiB"), "{error}");
 }

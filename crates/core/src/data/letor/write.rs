@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::row::is_space;
+use super::row::{docid, is_space};
 use crate::data::{FeatureLists, FeatureRow};
 use crate::{Error, Result};
 
@@ -10,8 +10,8 @@ use crate::{Error, Result};
 /// name in messages.
 ///
 /// Dense lists are written with every feature, sparse ones without the zeros, except that the first
-/// row names the last feature, which keeps the number of features. An id with a space in it (or a query
-/// id with a `#`) cannot be written and is an error.
+/// row names the last feature, which keeps the number of features. An id that would be read back as another is
+/// an error: a query id with a space or a `#`, a document id with `name = value` in it.
 pub fn write(file: &str, lists: &FeatureLists, out: &mut dyn Write) -> Result<()> {
     let io = |e| Error::io(file, e);
     let mut line = Vec::new();
@@ -21,7 +21,13 @@ pub fn write(file: &str, lists: &FeatureLists, out: &mut dyn Write) -> Result<()
         }
         check(file, "query", list.query())?;
         for i in 0..list.len() {
-            check(file, "document", list.document(i))?;
+            let document = list.document(i);
+            let comment = format!("docid = {document}");
+            if document.bytes().any(|byte| byte < b' ')
+                || docid(comment.as_bytes()) != Some(document.as_bytes())
+            {
+                return Err(unwritable(file, "document", document));
+            }
             line.clear();
             write!(line, "{} qid:{}", list.labels()[i], list.query()).map_err(io)?;
             match list.row(i) {
@@ -55,7 +61,7 @@ fn unwritable(file: &str, what: &str, id: &str) -> Error {
     Error::format(
         file,
         format!(
-            "the {what} id `{id}` cannot be written as LETOR: it is empty, or a space or `#` in it would end it"
+            "the {what} id `{id}` cannot be written as LETOR: it is empty, or would be cut when it is read; rename it"
         ),
     )
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use foldhash::HashMap;
-use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::Ranker;
+use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use super::clicks::COUNTS;
@@ -118,10 +118,18 @@ impl Stack {
         FeatureLists::from_dense(&[n], vec![0.0; n], (taken.len() / n) as u32, taken)
     }
 
-    /// The scores of rows of features.
+    /// The scores of rows of features; an error where a model's score is infinite.
     fn score_rows(&self, rows: &[f32]) -> Result<Vec<f32>> {
         if rows.is_empty() {
             return Ok(Vec::new());
+        }
+        // Also in a column that the ranker does not take: its standardised scores mean nothing then.
+        if let Some(at) = rows.iter().position(|value| value.is_infinite()) {
+            let part = self.parts.get(at % self.width() / FEATURES).map_or("clicks", |(name, _)| name);
+            return Err(Error::Diverged(format!(
+                "a score of {part}, a model of the stack, is {}: its numbers are too large for the data; train it again",
+                rows[at]
+            )));
         }
         let mut scores = Vec::new();
         self.ranker.score(&self.lists(rows)?.list(0), &mut scores);
@@ -152,7 +160,11 @@ impl Scorer for StackScorer<'_> {
     fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
         let sources = self.columns.sources(query, documents);
         let model = self.matcher.model;
-        scores.copy_from_slice(&model.score_rows(&features(&sources)).expect("scores are finite"));
+        match model.score_rows(&features(&sources)) {
+            Ok(found) => scores.copy_from_slice(&found),
+            // Rankings with infinite scores are refused.
+            Err(_) => return scores.fill(f32::INFINITY),
+        }
         for (i, score) in scores.iter_mut().enumerate() {
             if sources[..model.parts.len()].iter().all(|scores| scores[i].is_nan()) {
                 *score = f32::NAN;

@@ -9,6 +9,7 @@
 use matchrank_core::data::qrels::Qrels;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::listnet::ListNetParams;
 use matchrank_core::ranking::{LambdaPath, Ranker, ScalingKind};
@@ -20,7 +21,7 @@ use super::params::LEAVES;
 use super::{Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, takes};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::MatchingModel;
-use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};
+use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow, note_library};
 use crate::rankers::columns::list_columns;
 use crate::rankers::{RankerModel, RankerParams, train_ranker};
 use crate::validation::{NDCG_10, Ranked};
@@ -93,10 +94,11 @@ impl Stack {
         let held_out = HeldOut::of(dataset, Holdout::Validation)?.sample(params.queries, seed);
         if held_out.queries.len() < params.folds {
             return Err(Error::Params(format!(
-                "{}: there are {} judged validation queries, and a ranker over models needs at least {} to learn \
+                "{}: there {} {}, and a ranker over models needs at least {} to learn \
                  from; ingest with --judgments validation=QRELS or --split",
                 dataset.folder().display(),
-                held_out.queries.len(),
+                if held_out.queries.len() == 1 { "is" } else { "are" },
+                counted(held_out.queries.len(), "judged validation query"),
                 params.folds
             )));
         }
@@ -107,9 +109,10 @@ impl Stack {
         };
         let documents = match ranked {
             Ranked::Judged => "their judged documents".to_owned(),
-            Ranked::All => format!("the best {} documents of each model", params.depth),
+            Ranked::All => format!("the best {} of each model", counted(params.depth, "document")),
         };
-        progress.note(&format!("learning from {} validation queries, {documents}", held_out.queries.len()));
+        let queries = counted(held_out.queries.len(), "validation query");
+        progress.note(&format!("learning from {queries}, {documents}"));
         let lists = {
             let models: Vec<&MatchingModel> = parts.iter().map(|(_, model)| model).collect();
             let columns = Columns::bind(&models, dataset, params.clicks, progress)?;
@@ -117,9 +120,9 @@ impl Stack {
         };
         if lists.n_queries() < params.folds {
             return Err(Error::Params(format!(
-                "the models find documents for {} of {} validation queries; at least {} are needed to learn from",
+                "the models find documents for {} of {}; at least {} are needed to learn from",
                 lists.n_queries(),
-                held_out.queries.len(),
+                counted(held_out.queries.len(), "validation query"),
                 params.folds
             )));
         }
@@ -220,6 +223,10 @@ impl Lessons<'_> {
         for lambda in &LAMBDAS[..n_linear] {
             trials.push(self.try_linear(*lambda, seed)?);
             progress.advance(1);
+        }
+        if !objectives.is_empty() {
+            // The trees of trials are grown without notes.
+            note_library(progress);
         }
         for &objective in objectives {
             for leaves in LEAVES {

@@ -44,6 +44,59 @@ fn a_stack_counts_training_clicks() {
     assert!(seen > 10, "{seen}");
 }
 
+/// A model whose weights are finite and whose scores are not, in a combination and under every ranker of a stack.
+#[test]
+fn parts_whose_scores_overflow_are_errors() {
+    let (_folder, dataset) = dataset();
+    let mut all = models(&dataset);
+    let Some(MatchingModel::Stack(stack)) = all.pop() else { panic!("the last is a stack") };
+    let bm25 = all.swap_remove(0);
+    let MatchingModel::Latent(mut large) = latent(LatentKind::Pls, &dataset) else { panic!("it is latent") };
+    let (d_x, d_y) = large.inputs.dimensions();
+    // The largest numbers that are allowed, in many dimensions.
+    const D: usize = 3000;
+    let huge = |n: usize| Factor::dense(D, vec![1e10; n * D]).unwrap();
+    large.model = Bilinear::new(huge(d_x), huge(d_y), Some(vec![1e15; D])).unwrap();
+    let large = MatchingModel::Latent(large);
+    let mut parts = stack.parts.clone();
+    parts[2].1 = large.clone();
+    let text = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=11\n\n\
+        Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=4\nsplit_gain=1\nthreshold=0.1\ndecision_type=2\n\
+        left_child=-1\nright_child=-2\nleaf_value=-1 1\nshrinkage=1\n\nend of trees\n";
+    let trees = StackRanker::Boosted(BoostedModel {
+        objective: Objective::LambdaMart,
+        params: BoostedParams::default(),
+        trees: Trees::parse_lightgbm("trees", text).unwrap(),
+        report: BoostedReport::default(),
+    });
+    let stacked = |ranker: StackRanker| {
+        MatchingModel::Stack(Box::new(Stack { ranker, parts: parts.clone(), ..*stack.clone() }))
+    };
+    let combined = MatchingModel::Combination(Box::new(Combination {
+        weight: 0.3,
+        first: bm25,
+        second: large,
+        curve: Vec::new(),
+        tuned_on: None,
+    }));
+    let queries = [Query { id: "q".into(), text: QUERIES[0].into() }];
+    let candidates = Candidates::from_iter([("q".to_owned(), vec!["d3".to_owned(), "d40".to_owned()])]);
+    for model in [stacked(stack.ranker.clone()), stacked(trees), combined] {
+        let kind = model.kind();
+        let rankings = [
+            rank_collection(&model, &dataset, &queries, 5, &Silent),
+            rank_candidates(&model, &dataset, &queries, &candidates, &Silent),
+        ];
+        for ranking in rankings {
+            let error = ranking.unwrap_err().to_string();
+            assert!(error.contains("a score of query q is inf"), "{kind}: {error}");
+        }
+        let matcher = bind(&model, &dataset, None, &Silent).unwrap();
+        let error = matcher.explain(QUERIES[0], 3).unwrap_err().to_string();
+        assert!(error.contains("is inf: its numbers are too large"), "{kind}: {error}");
+    }
+}
+
 /// Trees that split on scores and on counts of clicks: what they add is what sets a document apart from the mean candidate.
 #[test]
 fn what_the_models_of_a_stack_add_is_above_the_mean_candidate() {

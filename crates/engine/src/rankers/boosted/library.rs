@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use libloading::Symbol;
 use matchrank_core::progress::Progress;
-use matchrank_core::{Error, Result};
+use matchrank_core::{Error, Result, explained};
 
 /// Names the library, where it is not found by itself.
 pub const VARIABLE: &str = "MATCHRANK_LIGHTGBM";
@@ -31,7 +31,7 @@ impl Library {
                 let message = format!("is no library of LightGBM ({VARIABLE}): {why}");
                 Error::format(path.display().to_string(), message)
             };
-            let place = path.canonicalize().map_err(|e| wrong(&e.to_string()))?;
+            let place = path.canonicalize().map_err(|e| wrong(&explained(&e)))?;
             return Self::open(&place).map_err(|e| wrong(&e.to_string()));
         }
         let file = libloading::library_filename("_lightgbm");

@@ -274,11 +274,13 @@ pub(crate) fn grow(
     let library = Library::load()?;
     library.note(progress);
     if objective == Objective::LambdaMart {
-        let odd = train.labels().iter().find(|grade| grade.fract() != 0.0 || **grade > HIGHEST_GRADE);
-        if let Some(grade) = odd {
-            return Err(Error::Params(format!(
-                "there is a grade of {grade}; LambdaMART takes whole grades from 0 to {HIGHEST_GRADE} (MART takes all)"
-            )));
+        let odd = train.labels().iter().position(|grade| grade.fract() != 0.0 || *grade > HIGHEST_GRADE);
+        if let Some(row) = odd {
+            let grade = train.labels()[row];
+            let message = format!(
+                "the grade is {grade}; LambdaMART takes whole grades from 0 to {HIGHEST_GRADE} (MART takes all)"
+            );
+            return Err(train.error_at(row, message));
         }
     }
     progress.begin("growing trees", Some(params.trees as u64), "trees");

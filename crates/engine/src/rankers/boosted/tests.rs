@@ -76,7 +76,7 @@ fn grades_that_lambdamart_cannot_take_are_refused() {
         FeatureLists::from_dense(&[2, 2], vec![0.5, 0.0, 1.0, 0.0], 1, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     let params = BoostedParams { min_rows: 1, ..Default::default() };
     let error = train_boosted(Objective::LambdaMart, &params, &lists, None, 7, &Silent).unwrap_err();
-    assert!(error.to_string().contains("a grade of 0.5"), "{error}");
+    assert!(error.to_string().contains("the grade is 0.5"), "{error}");
     assert!(train_boosted(Objective::Mart, &params, &lists, None, 7, &Silent).is_ok());
     assert!(BoostedParams { leaves: 1, ..params }.validate().is_err());
 }

@@ -152,8 +152,9 @@ impl QueryDependentModel {
                 && own.rankings.len() == features.rankings.len()
         };
         if table.any().is_some_and(|features| !fits(features)) {
-            return Err(Error::Shape(
-                "the file has other query features than the model was trained with".into(),
+            return Err(Error::format(
+                table.name(),
+                "has other query features than the model was trained with",
             ));
         }
         for query in queries {

@@ -16,6 +16,8 @@ use matchrank_core::{Error, Result};
 /// What is known of queries, by their ids.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueryTable {
+    /// Name of the file.
+    name: String,
     queries: HashMap<String, QueryFeatures>,
 }
 
@@ -27,6 +29,11 @@ enum Kind {
 }
 
 impl QueryTable {
+    /// Name of the file, for messages.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What is known of a query.
     pub fn get(&self, query: &str) -> Option<&QueryFeatures> {
         self.queries.get(query)
@@ -97,7 +104,11 @@ impl QueryTable {
                 return Err(Error::parse(name, line, format!("query {query} is here for the second time")));
             }
         }
-        Ok(Self { queries })
+        if queries.is_empty() {
+            let message = "has a header, and no line with the features of a query; lines end in LF or CRLF";
+            return Err(Error::parse(name, 0, message));
+        }
+        Ok(Self { name: name.to_owned(), queries })
     }
 }
 
@@ -119,6 +130,8 @@ mod tests {
         for (text, expected) in [
             ("", "is empty"),
             ("query\n1\n", "names no feature"),
+            ("query\ta\n\n", "q.tsv: has a header, and no line"),
+            ("query\ta\r1\t2\r3\t4\r", "q.tsv: has a header, and no line"),
             ("query\ta:colour\n", "known are number, category and ranking"),
             ("query\ta\n1\tNaN\n", "q.tsv:2: `NaN` is no finite number"),
             ("query\ta\n1\tinf\n", "no finite number"),

@@ -136,7 +136,9 @@ fn tables_name_queries_and_new_ones_are_made_known() {
     let error = model.know(&other, std::iter::empty()).unwrap_err().to_string();
     assert!(error.contains("other query features"), "{error}");
     let strangers = QueryTable::parse("q.tsv", "query\ta\nx\t1\n").unwrap();
-    assert!(train(&strangers).unwrap_err().to_string().contains("no training query is in the file"));
+    assert!(
+        train(&strangers).unwrap_err().to_string().contains("q.tsv: has query features of no training query")
+    );
     let some = QueryTable::parse("q.tsv", &text.lines().take(11).collect::<Vec<_>>().join("\n")).unwrap();
     assert_eq!(train(&some).unwrap().learner().lists().n_queries(), 10);
 }

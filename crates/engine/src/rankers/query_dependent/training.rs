@@ -2,6 +2,7 @@
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
+use matchrank_core::message::{IS, counted_with, shortest};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{
     Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
@@ -98,12 +99,13 @@ pub fn train_query_dependent(
             let known = features(&train);
             let with: Vec<usize> = (0..known.len()).filter(|&i| known[i].is_some()).collect();
             if with.is_empty() {
-                return Err(Error::Params("no training query is in the file of query features".into()));
+                let file = if let QueryInput::Table(table) = input { table.name() } else { "the lists" };
+                return Err(Error::format(file, "has query features of no training query"));
             }
             if with.len() < known.len() {
                 progress.note(&format!(
-                    "{} training queries are not in the file of query features, and are left out",
-                    known.len() - with.len()
+                    "{} not in the file of query features: left out",
+                    counted_with(known.len() - with.len(), "training query", IS)
                 ));
                 train = train.subset(&with);
             }
@@ -156,15 +158,16 @@ pub fn train_query_dependent(
             .unwrap_or(kept);
         if next(&trials).is_some() {
             progress.note(&format!(
-                "the best lambda, {:e}, is at the end of those that were tried; one beyond it may be better",
-                trials[kept].lambda
+                "the best lambda, {}, is at the end of those that were tried; one beyond it may be better",
+                shortest(trials[kept].lambda)
             ));
         }
         if let Some(gap) = trials[kept].gap.filter(|&gap| gap > 1.01 * params.tolerance) {
             progress.note(&format!(
-                "the functions of lambda {:e} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
+                "the functions of lambda {} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
                  --set max_iterations=... for more",
-                trials[kept].lambda, params.tolerance
+                shortest(trials[kept].lambda),
+                params.tolerance
             ));
         }
     }

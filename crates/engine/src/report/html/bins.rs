@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::bars::nice;
-use super::numbers::{counted, figure, measure, others};
+use super::numbers::{IS, counted, counted_with, figure, measure, others};
 use crate::comparison::BinFigures;
 use crate::report::Page;
 
@@ -58,7 +58,7 @@ fn group(page: &Page, kind: &str) -> Markup {
     html! {
         h3 { (title(kind)) }
         @if let [only] = first {
-            p { "All " (counted(only.queries, "test query is", "test queries are")) " of one kind: " (only.bin) "." }
+            p { "All " (counted_with(only.queries, "test query", IS)) " of one kind: " (only.bin) "." }
         } @else {
             (table(page, kind, first, &measures[0]))
             @if measures.len() > 1 {
@@ -87,7 +87,7 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
             table.bins {
                 thead { tr {
                     th scope="col" { "Model" }
-                    @for bin in bins { th.number scope="col" { (bin.bin) span.count { (counted(bin.queries, "query", "queries")) } } }
+                    @for bin in bins { th.number scope="col" { (bin.bin) span.count { (counted(bin.queries, "query")) } } }
                 } }
                 tbody { @for (i, model) in models.iter().enumerate() {
                     tr.baseline[i == page.baseline] {

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, short};
+use super::numbers::{counted, short, thousands};
 use crate::dataset::Statistics;
-use crate::doctor::{Finding, Severity, thousands};
+use crate::doctor::{Finding, Severity};
 use crate::report::Page;
 
 pub(super) fn section(page: &Page) -> Markup {
@@ -15,7 +15,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 Some(known) => { (statistics(known)) (findings(page)) }
                 None => p {
                     "Lists of feature vectors with grades, in folds: " (page.comparison.data.name) ", "
-                    (counted(page.queries.len(), "query", "queries")) " in all."
+                    (counted(page.queries.len(), "query")) " in all."
                 }
             }
         }
@@ -47,8 +47,8 @@ fn statistics(s: &Statistics) -> Markup {
         dl.statistics {
             @for (name, what, value) in rows { div { dt { (symbol(name)) span { (what) } } dd { (value) } } }
             @for (split, (pairs, queries)) in judged {
-                div { dt { "judged for " (split) span { (counted(*queries as usize, "query", "queries")) } }
-                    dd { (counted(*pairs as usize, "pair", "pairs")) } }
+                div { dt { "judged for " (split) span { (counted(*queries, "query")) } }
+                    dd { (counted(*pairs, "pair")) } }
             }
         }
     }

@@ -2,9 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, listed, measure, p, rounded, signed};
+use super::numbers::{counted, listed, measure, p, rounded, signed, thousands};
 use crate::comparison::Compared;
-use crate::doctor::thousands;
 use crate::report::Page;
 use crate::report::shown::shortened;
 
@@ -114,7 +113,7 @@ fn paragraphs(page: &Page) -> Vec<String> {
     paragraphs.push(match page.split {
         Some(_) => format!(
             "All choices were made on {} by {tuned_by}; the test queries were ranked once. {}",
-            counted(split.validation_queries, "validation query", "validation queries"),
+            counted(split.validation_queries, "validation query"),
             by_validation(page)
         ),
         None => format!(

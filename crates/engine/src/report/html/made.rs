@@ -24,7 +24,7 @@ pub(super) fn section(page: &Page) -> Markup {
                     Some(divided) => {
                         li { (in_words(divided)) }
                         li { "The models learned from the training data. Iterations, weights, parameters and the rankers of stacks come "
-                            "from " (counted(split.validation_queries, "validation query", "validation queries")) ", chosen by "
+                            "from " (counted(split.validation_queries, "validation query")) ", chosen by "
                             (measure(&split.tuned_by)) "."
                             @if let Some(name) = &split.chosen_on {
                                 " This was done on the dataset " (name) "; what was chosen was then trained once more, on this dataset, "
@@ -36,7 +36,7 @@ pub(super) fn section(page: &Page) -> Markup {
                         @if split.refit { "With these, rankers were trained again on that fold too. " }
                         "Means are over folds; intervals and tests are over queries." }
                 }
-                li { "Then, and only then, every model ranked " (counted(split.test_queries, "test query", "test queries"))
+                li { "Then, and only then, every model ranked " (counted(split.test_queries, "test query"))
                     ", once: test was measured once. " (ranked) }
                 li { "The gain of a grade r is 2" sup { "r" } " − 1 unless a measure says otherwise. Queries without a relevant document are left out of the "
                     "means; equal scores are ordered by a hash of the ids, so the order of a file never helps a model." }

@@ -1,6 +1,6 @@
 //! Numbers and names as people read them.
 
-use crate::doctor::thousands;
+pub(super) use matchrank_core::message::{IS, counted, counted_with, thousands};
 
 /// A measure: `ndcg@10` is NDCG@10.
 pub(super) fn measure(name: &str) -> String {
@@ -94,11 +94,6 @@ pub(super) fn grade(value: f32) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { short(f64::from(value)) }
 }
 
-/// `1 query`, `323 queries`.
-pub(super) fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(n as u64), if n == 1 { one } else { many })
-}
-
 /// `a`, `a and b`, `a, b and c`.
 pub(super) fn listed(names: &[&str]) -> String {
     match names {
@@ -133,10 +128,7 @@ mod tests {
             ("42 ms".into(), "3.2 s".into(), "3 min 20 s".into())
         );
         assert_eq!((grade(2.0), grade(0.5)), ("2".into(), "0.5".into()));
-        assert_eq!(
-            (counted(1, "query", "queries"), counted(1200, "query", "queries")),
-            ("1 query".into(), "1,200 queries".into())
-        );
+        assert_eq!((counted(1, "query"), counted(1200, "query")), ("1 query".into(), "1,200 queries".into()));
         assert_eq!((listed(&["a"]), listed(&["a", "b", "c"])), ("a".into(), "a, b and c".into()));
         assert_eq!(fixed(f64::NAN, 3), "–");
     }

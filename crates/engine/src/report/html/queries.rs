@@ -59,14 +59,14 @@ fn left_out(page: &Page) -> String {
             "{} of {} can be opened: in turns for every pair of models those on which they differ most, as many as the \
              page holds; then those that set the models furthest apart.",
             opened,
-            counted(queries, "query", "queries")
+            counted(queries, "query")
         )
     };
     if embedded < queries {
         said.push_str(&format!(
             " The chart and the search know {} of them, evenly chosen and those that can be opened; counts and means are \
              over all.",
-            counted(embedded, "query", "queries")
+            counted(embedded, "query")
         ));
     }
     said

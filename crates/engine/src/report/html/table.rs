@@ -14,7 +14,7 @@ pub(super) fn section(page: &Page) -> Markup {
     html! {
         section #models aria-labelledby="models-title" {
             h2 #models-title { "The models" }
-            p { "Means over " @if page.split.is_none() { "folds of " } (counted(page.n_measured(), "test query", "test queries"))
+            p { "Means over " @if page.split.is_none() { "folds of " } (counted(page.n_measured(), "test query"))
                 @if page.n_measured() < page.queries.len() { " (of " (page.queries.len()) "; the others have no relevant document)" }
                 ", sorted by " (measure(&split.measures[0])) ". A letter says that the model is significantly better than the model of "
                 "that letter (" (test(&split.test)) ", Holm-corrected p < " (split.level) ")." }
@@ -34,7 +34,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 }
             }
             p.note { "Bold: the best of a measure. Tuning: settings tried, and how long that took. Query: half of the queries take less; 19 of "
-                "20 take less. Times and memory are those of the machine and the " (counted(split.threads, "thread", "threads"))
+                "20 take less. Times and memory are those of the machine and the " (counted(split.threads, "thread"))
                 " of the comparison; queries are ranked one after the other." }
             @if !page.comparison.unfinished.is_empty() { p.note { "Not made yet, the comparison was interrupted: " (page.comparison.unfinished.join(", ")) "." } }
             @for (name, why) in &page.comparison.left_out { p.note { strong { (name) } " could not be compared: " (why) } }

@@ -5,6 +5,7 @@
 //! queries: those of real data have units that differ by orders of magnitude.
 
 use matchrank_core::data::FeatureLists;
+use matchrank_core::message::{HAS, counted_with};
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::listnet::{ListNetParams, fit_listnet};
 use matchrank_core::ranking::query_dependent::{DocumentKernel, Form, QueryDependentParams};
@@ -72,14 +73,14 @@ pub fn reproduce(
     let long: Vec<usize> = (0..lists.n_queries()).filter(|&i| lists.list(i).len() >= FEWEST).collect();
     if long.len() < 10 {
         return Err(Error::Params(format!(
-            "{} queries have at least {FEWEST} documents; the protocol needs ten",
-            long.len()
+            "{} at least {FEWEST} documents; the protocol needs ten such queries",
+            counted_with(long.len(), "query", HAS)
         )));
     }
     if long.len() < lists.n_queries() {
         progress.note(&format!(
-            "{} queries have fewer than {FEWEST} documents and are left out",
-            lists.n_queries() - long.len()
+            "{} fewer than {FEWEST} documents: left out",
+            counted_with(lists.n_queries() - long.len(), "query", HAS)
         ));
     }
     let lists = lists.subset(&long);

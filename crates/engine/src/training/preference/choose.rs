@@ -18,6 +18,7 @@
 //! stages of equal size are one.
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Step};
+use matchrank_core::message::{counted, shortest};
 use matchrank_core::progress::Silent;
 use matchrank_core::{Error, Result};
 
@@ -69,8 +70,10 @@ impl Training<'_> {
         };
         let Some(judge) = self.judge.filter(|_| why_not.is_empty()) else {
             let PreferenceParams { margin, c, lambda, .. } = params;
-            self.progress
-                .note(&format!("{why_not}: margin={margin}, c={c}, lambda={lambda} (--set for others)"));
+            self.progress.note(&format!(
+                "{why_not}: margin={margin}, c={c}, lambda={} (--set for others)",
+                shortest(lambda)
+            ));
             return Ok(params);
         };
         let mut search = Search { training: self, source, judge, refit, report };
@@ -148,9 +151,10 @@ impl Search<'_, '_> {
         }
         let PreferenceParams { margin, c, lambda, .. } = params;
         progress.note(&format!(
-            "{}: margin={margin}, c={c}, lambda={lambda:e} after {} trials",
+            "{}: margin={margin}, c={c}, lambda={} after {}",
             if complete { "chosen" } else { "interrupted while choosing" },
-            self.report.trials.len(),
+            shortest(lambda),
+            counted(self.report.trials.len(), "trial")
         ));
         Ok(params)
     }
@@ -269,7 +273,9 @@ fn line(trial: &Trial) -> String {
     let Trial { margin, c, lambda, tuples, validation, density } = trial;
     let ndcg = validation.map_or("diverged".into(), |ndcg| format!("validation NDCG@10 {ndcg:.4}"));
     format!(
-        "tried margin={margin}, c={c}, lambda={lambda:e} on {tuples} tuples: {ndcg}, density {:.4} %",
+        "tried margin={margin}, c={c}, lambda={} on {}: {ndcg}, density {:.4} %",
+        shortest(*lambda),
+        counted(*tuples, "tuple"),
         100.0 * density
     )
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use matchrank_core::Result;
 use matchrank_core::matching::sparse_preference::{Clock, Learner, Phase};
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 
 use super::judge::Judge;
@@ -93,10 +94,10 @@ fn add_point(
     };
     let ndcg = point.validation.map_or(String::new(), |ndcg| format!(", validation NDCG@10 {ndcg:.4}"));
     progress.note(&format!(
-        "{phase} {} tuples, {:.1} % of the last ones within the margin; {} weights, density {:.4} %{ndcg}",
-        point.steps,
+        "{phase} {}, {:.1} % of the last ones within the margin; {}, density {:.4} %{ndcg}",
+        counted(point.steps, "tuple"),
         100.0 * point.violations,
-        point.nonzero,
+        counted(point.nonzero, "weight"),
         100.0 * point.density
     ));
     curve.push(point);

@@ -278,7 +278,9 @@ impl Training<'_> {
         mut report: PreferenceReport,
     ) -> Result<Trained> {
         lessons.report(self.progress);
-        if learner.clock().all_steps == 0 && self.settings.variant != Variant::Identity {
+        // A stream may end because its writer was interrupted, too.
+        let is_whole = complete && !(self.course.stop)();
+        if is_whole && learner.clock().all_steps == 0 && self.settings.variant != Variant::Identity {
             self.progress.note("there was no tuple to learn from: W is the identity it started with");
         }
         report.left_out = lessons.left_out();

@@ -293,6 +293,30 @@ fn training_that_is_stopped_keeps_what_it_learned() {
     assert!(!model.report.interrupted && saved.into_inner() > 5);
 }
 
+/// Notes, one a line.
+#[derive(Default)]
+struct Notes(std::sync::Mutex<String>);
+
+impl Progress for Notes {
+    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
+    fn advance(&self, _n: u64) {}
+    fn note(&self, message: &str) {
+        *self.0.lock().unwrap() += &format!("{message}\n");
+    }
+}
+
+#[test]
+fn training_that_is_stopped_while_choosing_says_so() {
+    let (_folder, dataset) = checkerboard(true);
+    let settings = PreferenceSettings { margin: Choice::Auto, c: Choice::Auto, ..given(Variant::Sparse) };
+    let (words, stopped) = (WordParams::default(), Course { stop: &|| true, ..course() });
+    let notes = Notes::default();
+    let trained = train_preference(&settings, &words, &dataset, None, &stopped, &notes).unwrap();
+    let notes = notes.0.into_inner().unwrap();
+    assert!(trained.model.report.interrupted && notes.contains("interrupted while choosing"), "{notes}");
+    assert!(!notes.contains("there was no tuple"), "{notes}");
+}
+
 #[test]
 fn a_density_that_is_asked_for_is_kept() {
     let (_folder, dataset) = checkerboard(true);

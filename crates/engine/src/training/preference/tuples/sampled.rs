@@ -12,6 +12,7 @@
 
 use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::matching::{Csr, CsrBuilder};
+use matchrank_core::message::{HAS, counted, counted_with};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rand::{RngExt, SeedableRng};
@@ -83,7 +84,8 @@ impl Preferences {
             answers.push(Answers { documents, known, shown: showings.take(*query) });
         }
         if n_empty > 0 {
-            progress.note(&format!("{n_empty} queries with a response have no known word and teach nothing"));
+            let queries = counted_with(n_empty, "query", HAS);
+            progress.note(&format!("{queries} a response and no known word: nothing is learned from them"));
         }
         if answers.is_empty() || documents.n_rows() < 2 {
             return Err(Error::Params(format!(
@@ -95,7 +97,8 @@ impl Preferences {
         if n_worse > 0 {
             progress.note(&format!(
                 "the log has positions: documents that were shown above a click, or next below it, and not clicked \
-                 count as worse ({n_worse} pairs)"
+                 count as worse ({})",
+                counted(n_worse, "pair")
             ));
         }
         Ok(Self { queries: queries.finish()?, documents, answers, judged })

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::matching::{Csr, CsrBuilder};
+use matchrank_core::message::thousands;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
@@ -152,8 +153,8 @@ impl Lessons for TupleStream<'_> {
         self.tally.report(progress);
         if self.n_unknown_words > 0 {
             progress.note(&format!(
-                "{} words of queries are not among the words of the model and were left out of their queries",
-                self.n_unknown_words
+                "left out words of queries that the model does not know: {}",
+                thousands(self.n_unknown_words)
             ));
         }
     }

@@ -1,0 +1,93 @@
+//! Numbers in messages: counts with their nouns, and figures without the noise of their last bits.
+
+/// A number with its noun: `1 query`, `12,000 queries`. Nouns are regular ones.
+///
+/// ```
+/// use matchrank_core::message::counted;
+///
+/// assert_eq!(format!("{} in {}", counted(1, "row"), counted(0, "class")), "1 row in 0 classes");
+/// ```
+pub fn counted(n: impl TryInto<u64>, noun: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    format!("{} {}", thousands(n), if n == 1 { noun.to_owned() } else { plural(noun) })
+}
+
+/// A number with its noun and its verb, given for one and for many: `1 row is`, `2 rows are`.
+pub fn counted_with(n: impl TryInto<u64>, noun: &str, [one, many]: [&str; 2]) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    format!("{} {}", counted(n, noun), if n == 1 { one } else { many })
+}
+
+/// Forms of "to be", for [`counted_with`].
+pub const IS: [&str; 2] = ["is", "are"];
+/// Forms of "to have", for [`counted_with`].
+pub const HAS: [&str; 2] = ["has", "have"];
+
+fn plural(noun: &str) -> String {
+    let before_y = noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match before_y {
+        Some(stem) => format!("{stem}ies"),
+        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{noun}es"),
+        None => format!("{noun}s"),
+    }
+}
+
+/// A number with commas: `12,000`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number to twelve digits, in the shorter of its two forms: `0.1`, `1e-6`. A step from 1e-5 down by a factor of ten
+/// is 1.0000000000000002e-6 in binary, and 1e-6 for the reader.
+pub fn shortest(value: f64) -> String {
+    let rounded = format!("{value:.11e}").parse().unwrap_or(value);
+    let (plain, scientific) = (format!("{rounded}"), format!("{rounded:e}"));
+    if scientific.len() < plain.len() { scientific } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_agree_with_their_numbers() {
+        for (n, noun, expected) in [
+            (1, "query", "1 query"),
+            (0, "query", "0 queries"),
+            (2, "day", "2 days"),
+            (1_234_567, "row", "1,234,567 rows"),
+            (3, "class", "3 classes"),
+            (1, "class", "1 class"),
+            (2, "judged query", "2 judged queries"),
+        ] {
+            assert_eq!(counted(n, noun), expected);
+        }
+        assert_eq!(counted_with(1, "row", IS), "1 row is");
+        assert_eq!(counted_with(2, "query", HAS), "2 queries have");
+    }
+
+    #[test]
+    fn figures_have_no_noise_of_binary_numbers() {
+        for (value, expected) in [
+            (1e-5 * (1e-5 / 1e-4), "1e-6"),
+            (0.1 + 0.2, "0.3"),
+            (10.0, "10"),
+            (1e1 * (1e1 / 1.0), "100"),
+            (1e8, "1e8"),
+            (0.0, "0"),
+            (0.012_345_678, "0.012345678"),
+            (-2.5e-9, "-2.5e-9"),
+        ] {
+            assert_eq!(shortest(value), expected);
+        }
+        assert_eq!(shortest(f64::NAN), "NaN");
+    }
+}
