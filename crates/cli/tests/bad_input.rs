@@ -142,7 +142,7 @@ fn a_dataset_of_nothing_is_refused() {
     refused(
         "test.qrels",
         "q7 0 d1 1\n",
-        "test.qrels: no test judgment is left: left out were 1 judgments of queries",
+        "test.qrels: no test judgment is left: left out were judgments of queries",
     );
     let folder = folder();
     let error = folder.refused("ingest --clicks log.csv --documents docs.csv --min-clicks 100 --out data");

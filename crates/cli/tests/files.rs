@@ -167,7 +167,7 @@ fn compressed_files_that_expand_without_measure_are_refused() {
         "train listnet --letor train.txt --validation bomb --out x.model",
         "train listnet --letor train.txt --query-weights bomb --out x.model",
         "train query-dependent --letor train.txt --query-features bomb --out x.model",
-        "compare --letor train.txt run.txt bomb --models listnet",
+        "compare --letor bomb train.txt run.txt --models listnet",
         "compare --data nowhere --plan bomb",
         "inspect bomb",
     ] {

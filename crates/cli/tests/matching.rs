@@ -156,7 +156,9 @@ fn related_words_and_helpful_refusals() {
     );
     let related = folder.json("related sneaker zebra --model rmls.model --format json");
     assert_eq!(related["unknown_words"], serde_json::json!(["zebra"]));
-    assert!(folder.refused("related hat --model bm25.model").contains("knows no words that could be related"));
+    assert!(
+        folder.refused("related hat --model bm25.model").contains("knows no words that could be related")
+    );
     assert!(folder.refused("related hat --model lsi-qd.model").contains("no words"));
     let error = folder.refused("explain --model bm25.model --data shop --query hat --document nowhere");
     assert!(error.contains("no document 'nowhere'"), "{error}");

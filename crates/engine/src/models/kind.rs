@@ -8,6 +8,9 @@ use super::recipe::Trainer;
 use crate::container::Reader;
 use crate::settings::{Parameter, Settings};
 
+/// Makes a trainer from settings.
+pub(crate) type MakeTrainer = fn(&Settings) -> Result<Arc<dyn Trainer>>;
+
 /// Describes a kind of model: one constant in the folder of the model, one line in the [table](super::registry).
 pub struct MatchingKind {
     /// Name in files, in plans and on the command line.
@@ -33,7 +36,7 @@ pub struct MatchingKind {
     /// Values that a search starts from in place of `auto`.
     pub search_start: fn() -> Settings,
     /// Makes a trainer from settings; `None` for models that are made of other models.
-    pub(crate) trainer: Option<fn(&Settings) -> Result<Arc<dyn Trainer>>>,
+    pub(crate) trainer: Option<MakeTrainer>,
     /// Reads the model from a file.
     pub(crate) open: fn(&Reader<'_>) -> Result<Arc<dyn MatchingModel>>,
     /// Bytes that training with default parameters takes at its peak.

@@ -278,10 +278,14 @@ fn the_first_error_of_the_file_is_reported_for_any_cut() {
 
 #[test]
 fn ids_that_the_format_cannot_hold_are_not_written() {
-    let mut rows = FeatureRows::default();
-    rows.push("q", Some("two words"), 0.0, &mut []).unwrap();
-    let error = write("out.txt", &FeatureLists::from_rows(rows), &mut Vec::new()).unwrap_err();
-    assert!(error.to_string().contains("`two words`"), "{error}");
+    for (query, document, named) in
+        [("two words", "d", "two words"), ("q", "x y = z", "x y = z"), ("q", " d", " d")]
+    {
+        let mut rows = FeatureRows::default();
+        rows.push(query, Some(document), 0.0, &mut []).unwrap();
+        let error = write("out.txt", &FeatureLists::from_rows(rows), &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains(&format!("`{named}`")), "{error}");
+    }
 }
 
 /// (query, document, label, features) of rows with few or many features in a narrow or wide range.

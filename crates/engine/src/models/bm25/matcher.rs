@@ -69,7 +69,7 @@ impl Matcher for Bm25Matcher<'_> {
                 by_term.entry(term).or_default().push((query, weight));
             }
         }
-        Ok(Box::new(Bm25Scorer { model: &self.model, counts, bags, by_term }))
+        Ok(Box::new(Bm25Scorer { model: self.model, counts, bags, by_term }))
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {

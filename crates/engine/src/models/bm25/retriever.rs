@@ -87,7 +87,7 @@ impl<'m> Retriever<'m> {
             })?;
             fields.push((place, f64::from(weight)));
         }
-        let lengths = index.segments.iter().map(|segment| lengths(segment, &model, &fields)).collect();
+        let lengths = index.segments.iter().map(|segment| lengths(segment, model, &fields)).collect();
         let unknown = f32::NAN.to_bits();
         let largest = (0..model.words.vocabulary.len()).map(|_| AtomicU32::new(unknown)).collect();
         Ok(Self { index, model, fields, lengths, largest })
@@ -100,7 +100,7 @@ impl<'m> Retriever<'m> {
 
     /// The model that scores.
     pub fn model(&self) -> &TextBm25 {
-        &self.model
+        self.model
     }
 
     /// The `k` best documents for the text of a query.

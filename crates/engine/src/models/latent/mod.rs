@@ -53,6 +53,9 @@ pub(super) const SPREAD: Parameter =
 pub(super) const LSI_PARAMETERS: &[Parameter] =
     &[Parameter::new("d", "100", "latent dimensions"), TOLERANCE, MAX_STEPS];
 
+/// Computes a bound of the papers, with the number of its theorem.
+pub(crate) type BoundOf = fn(&Sample, &RmlsFamily) -> Result<(u8, Bound)>;
+
 /// What distinguishes the kinds of latent models; a constant in the folder of each.
 #[derive(Clone, Copy)]
 pub struct LatentKind {
@@ -63,7 +66,7 @@ pub struct LatentKind {
     /// Whether its rows tend to collapse into one direction.
     pub(crate) may_collapse: bool,
     /// The bound of the papers on its generalisation, with the number of the theorem.
-    pub(crate) bound: Option<fn(&Sample, &RmlsFamily) -> Result<(u8, Bound)>>,
+    pub(crate) bound: Option<BoundOf>,
 }
 
 impl LatentKind {

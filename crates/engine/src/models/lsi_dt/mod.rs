@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 
 use super::MatchingKind;
 use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
-use super::memory::{BUFFERS, PROGRAM};
+use super::memory::{BUFFERS, ENTRY, PROGRAM, WORD};
 use super::recipe::trainer;
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams, document_rows};
@@ -31,7 +31,8 @@ pub const KIND: MatchingKind = MatchingKind {
     }),
     memory: Some(|sizes| {
         let sides = [sizes.documents, sizes.entries[1].min(sizes.words)];
-        PROGRAM + BUFFERS + sizes.singular(sides, LsiParams::default().d)
+        let texts = 3.0 * ENTRY * sizes.entries[1] + WORD * sizes.words;
+        PROGRAM + BUFFERS + texts + sizes.singular(sides, LsiParams::default().d)
     }),
     ..MatchingKind::new(
         LATENT.name,

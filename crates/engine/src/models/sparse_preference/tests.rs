@@ -250,7 +250,7 @@ fn an_update_goes_on_bit_for_bit() {
         save(&path, &train(&first), &Provenance::default()).unwrap();
         let (half, _) = load(&path).unwrap();
         let half = find_part::<PreferenceModel>(&*half).unwrap();
-        let updated = update_preference(&half, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+        let updated = update_preference(half, Some(&dataset), &second, &course(), &Silent).unwrap().model;
         assert_eq!(updated.state.clock.steps, 900);
         assert_eq!(updated.state, whole.state, "{variant:?}");
         assert_eq!(updated.w, whole.w, "{variant:?}");
