@@ -99,7 +99,7 @@ fn parameters_are_chosen_and_pairs_of_words_are_learned() {
     assert!(
         folder
             .refused("related hat --model bm25.model --reverse")
-            .contains("for models of sparse-preference")
+            .contains("knows no words that could be related")
     );
 }
 

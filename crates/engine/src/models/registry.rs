@@ -68,8 +68,10 @@ pub fn describe(model: &dyn MatchingModel) -> Result<Description> {
 pub(crate) fn get(file: &Reader<'_>) -> Result<Arc<dyn MatchingModel>> {
     let name = file.metadata("kind")?;
     let Some(kind) = find(name) else {
+        let known: Vec<&str> = MATCHING.iter().map(|kind| kind.name).collect();
         return Err(Error::Params(format!(
-            "holds a model of kind {name:?}, which this version does not know; use a later version"
+            "holds a model of the unknown kind {name:?}; this program knows: {}",
+            known.join(", ")
         )));
     };
     if file.depth() >= DEEPEST && kind.trainer.is_none() {
