@@ -172,7 +172,7 @@ fn process_of(name: &OsStr) -> Option<u32> {
     id.parse().ok()
 }
 
-/// Whether the process that made a temporary name has ended. In a container a process often has the number of the one
+/// Returns true if the process that made a temporary name has ended. In a container a process often has the number of the one
 /// before it: a name of our own number, found before this process made any in that folder, is that one's.
 fn is_gone(process: u32) -> bool {
     let all = Path::new("/proc");

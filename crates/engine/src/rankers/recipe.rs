@@ -42,7 +42,7 @@ pub enum RecipeParams {
 /// What training needs beside lists and parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct RankerTraining<'a> {
-    /// Where query features come from, for query-dependent rankers.
+    /// Source of the query features, for query-dependent rankers.
     pub query: QueryInput<'a>,
     /// Seed of everything random.
     pub seed: u64,

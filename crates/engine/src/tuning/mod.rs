@@ -92,12 +92,12 @@ impl Tuned {
     }
 }
 
-/// What is kept of a search, and what ends it.
+/// Trace of a search, and its stop condition.
 #[derive(Clone, Copy)]
 pub struct Session<'a> {
     /// Keeps the trials; those it has are not made again.
     pub trace: Option<&'a Path>,
-    /// Whether trials that depend on something else are thrown away, and no error.
+    /// Discards a trace of other data or settings instead of returning an error.
     pub replace: bool,
     /// Asked before every trial; true ends the search, once a trial has a value.
     pub stop: &'a dyn Fn() -> bool,
@@ -227,7 +227,7 @@ pub struct Tuner<'a> {
     pub validation: &'a Validation,
     /// Seed of the search and of every training.
     pub seed: u64,
-    /// What is kept of the search, and what ends it.
+    /// Trace of the search, and its stop condition.
     pub session: Session<'a>,
 }
 

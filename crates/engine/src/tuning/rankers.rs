@@ -105,7 +105,7 @@ pub struct RankerTuner<'a> {
     pub training: RankerTraining<'a>,
     /// Names the content of the lists in a trace.
     pub content: &'a str,
-    /// What is kept of the search, and what ends it.
+    /// Trace of the search, and its stop condition.
     pub session: Session<'a>,
 }
 

@@ -123,6 +123,7 @@ fn main(comparison: &Comparison, marks: Marks) -> Cells {
         row.extend([
             validation,
             format!("{:.1}", model.seconds),
+            // A sum over no trials is -0.0.
             format!("{:.1}", model.tuning_seconds + 0.0),
             peak,
             format!("{:.2}", model.latency.p50_ms),

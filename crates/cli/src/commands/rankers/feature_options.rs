@@ -1,4 +1,4 @@
-//! How the features of lists are scaled, and which belong to queries: options of `tune` and `compare`.
+//! Options of `tune` and `compare` for the features of lists: their scaling, and the features of queries.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::{ScalingName, parse_columns};
 
 #[derive(clap::Args)]
 pub(crate) struct FeatureOptions {
-    /// How the features of --letor are scaled, where that does not vary
+    /// Scaling of the features of --letor, unless it is tuned
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
     /// Features of --letor that belong to queries, for query-dependent rankers, as in 5-7,20 [default: those that never
@@ -45,7 +45,7 @@ impl FeatureOptions {
         self.query_features.as_ref()
     }
 
-    /// Whether query features are named.
+    /// Returns true if an option names query features.
     pub(crate) fn name_query_features(&self) -> bool {
         self.query_columns.is_some() || self.query_features.is_some()
     }

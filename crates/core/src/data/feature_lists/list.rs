@@ -35,7 +35,7 @@ impl<'a> List<'a> {
         &self.lists.labels[self.rows.clone()]
     }
 
-    /// What the `i`-th document counts in training; 1 where nothing says otherwise.
+    /// Weight of the `i`-th document in training; 1 by default.
     pub fn weight(&self, i: usize) -> f32 {
         self.lists.weights.as_ref().map_or(1.0, |weights| weights[self.rows.start + i])
     }

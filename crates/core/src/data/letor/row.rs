@@ -117,7 +117,7 @@ pub(super) fn docid(comment: &[u8]) -> Option<&[u8]> {
     (end > 0).then_some(&value[..end])
 }
 
-/// Whether a word is `NAME=VALUE`.
+/// Returns true for a word of the form `NAME=VALUE`.
 fn is_assignment(word: &[u8]) -> bool {
     let name = word.iter().position(|byte| *byte == b'=').map_or(&word[..0], |at| &word[..at]);
     !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')

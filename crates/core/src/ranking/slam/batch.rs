@@ -96,7 +96,7 @@ pub struct SlamReport {
     pub objective_at_zero: f64,
     /// (4) is nowhere smaller than this at the lambda that was kept; none where that was not proved.
     pub lower_bound: Option<f64>,
-    /// Whether w = 0 was proved to be as good as any weights at the lambda that was kept, within the tolerance: (4) has
+    /// True if w = 0 was proved to be as good as any weights at the lambda that was kept, within the tolerance: (4) has
     /// nothing to learn from.
     pub collapsed: bool,
     /// Whether the weights are those of Pegasos.

@@ -1,4 +1,4 @@
-//! The same table for rankers over folds of feature lists.
+//! Comparison of rankers over folds of feature lists.
 //!
 //! Each fold is tested on once, by a ranker trained on the others but the one before it, which chooses epochs, lambdas
 //! and numbers of trees, and, where rankers are tuned, their parameters. The figures are means over the folds;
@@ -40,15 +40,15 @@ pub struct Folds {
     pub content_hash: String,
 }
 
-/// What to compare on folds.
+/// Rankers to compare on folds, and how they are trained.
 pub struct Rankers<'a> {
     /// The rankers.
     pub rankers: Vec<PlannedRanker>,
-    /// How features are scaled; of several, the best on the validation fold, for linear rankers.
+    /// Scalings of the features; of several, linear rankers take the best on the validation fold.
     pub scalings: Vec<ScalingKind>,
-    /// Where query features come from, for query-dependent rankers.
+    /// Source of the query features, for query-dependent rankers.
     pub query: QueryInput<'a>,
-    /// Whether rankers are trained again on training and validation folds with what was chosen, and these are tested.
+    /// Trains rankers again on training and validation folds with the chosen parameters, and tests those.
     pub refit: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct PlannedRanker {
     pub kind: String,
     /// Settings over its defaults.
     pub settings: Settings,
-    /// What varies, where that is not the default of its kind.
+    /// Search space, unless it is the default of its kind.
     pub space: Option<Space>,
     /// Trials, where they are others than the plan's.
     pub trials: Option<usize>,
@@ -132,7 +132,7 @@ pub(super) fn check_planned(rankers: &[PlannedRanker], scalings: &[ScalingKind])
     Ok(())
 }
 
-/// Whether a list has a relevant document.
+/// Returns true for a list with a relevant document.
 fn is_measured(list: &List<'_>) -> bool {
     list.labels().iter().any(|&grade| grade > 0.0)
 }

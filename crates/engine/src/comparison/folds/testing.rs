@@ -25,7 +25,7 @@ pub(super) struct Tested {
     pub(super) validation: f64,
     pub(super) rankings: Vec<Ranking>,
     pub(super) trials: Vec<Trial>,
-    /// What tuning chose over the settings of the plan.
+    /// Settings that tuning chose in place of the plan's.
     pub(super) chosen: Map<String, Value>,
     pub(super) cost: Cost,
     pub(super) model_bytes: u64,
@@ -137,7 +137,7 @@ fn rankings(model: &TrainedRanker, lists: &FeatureLists) -> Vec<Ranking> {
     lists.iter().map(ranking).collect()
 }
 
-/// How long it takes to score one list after the other.
+/// Times the scoring of one list after the other.
 fn latency(ranker: &dyn Ranker, lists: &FeatureLists) -> Latency {
     let mut scores = Vec::new();
     let mut times: Vec<f64> = lists
