@@ -2,7 +2,7 @@
 
 mod matchrank;
 
-use matchrank::Folder;
+use matchrank::{Folder, shop};
 
 const DOCUMENTS: &str = "id,title\nd1,red shoes\nd2,blue shoes\n";
 const LOG: &str = "query,document,clicks\nshoes,d1,2\nblue,d2,1\n";
@@ -276,4 +276,27 @@ fn folders_and_models_that_are_none() {
     let several = "--judgments validation=nodev.qrels test=notest.qrels";
     let error = folder.refused(&format!("ingest --clicks log.csv --documents docs.csv {several} --out x"));
     assert!(error.contains("nodev.qrels: there is no such file"), "{error}");
+}
+
+#[test]
+fn errors_name_the_file_that_they_are_about() {
+    let folder = shop();
+    folder.write("lists.txt", "1 qid:1 1:1 # docid = = d2\n0 qid:1 1:0\n1 qid:2 1:1\n0 qid:2 1:0\n");
+    folder.text("train perceptron --letor lists.txt --out perceptron.model");
+    let error = folder.refused("rank --model perceptron.model --letor lists.txt --out run");
+    assert!(error.contains("lists.txt: the id \"= d2\" has a blank"), "{error}");
+    let name = "x".repeat(300);
+    folder.write("long.toml", format!("[[model]]\nname = \"{name}\"\nkind = \"ranksvm\"\n"));
+    for i in 1..=3 {
+        folder.write(&format!("fold{i}.txt"), format!("1 qid:{i} 1:1\n0 qid:{i} 1:0\n"));
+    }
+    let error =
+        folder.refused("compare --letor fold1.txt fold2.txt fold3.txt --plan long.toml --out comparison");
+    assert!(error.contains("long.toml: the name xxxx") && error.contains("too long"), "{error}");
+    folder.text("compare --data shop --models bm25 --trials 1 --out comparison");
+    folder.write("notes.csv", folder.read("docs.csv").replacen("title", "note", 1));
+    folder.text("ingest --clicks log.csv --documents notes.csv --text note --out other");
+    folder.text("train bm25 --data other --out comparison/models/bm25.model");
+    let error = folder.refused("report comparison --data shop");
+    assert!(error.contains("bm25.model: the model reads the text field 'note'"), "{error}");
 }

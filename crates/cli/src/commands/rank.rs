@@ -100,11 +100,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             rankers::rank::rank_lists(&args.model, &args.letor, features, args.top, &terminal)?
         }
     };
-    write_run(
-        &args.out,
-        &rankings,
-        args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or(kind),
-    )?;
+    let tag = args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or(kind);
+    write_run(&args.out, &rankings, tag).map_err(|e| match e {
+        // An id that no run file can hold is what these files say.
+        Error::Params(message) => {
+            let inputs = args.data.iter().chain(&args.queries).chain(&args.letor);
+            Error::format(inputs.map(|path| files::name_of(path)).collect::<Vec<_>>().join(", "), message)
+        }
+        other => other,
+    })?;
     let n_empty = rankings.iter().filter(|(_, list)| list.is_empty()).count();
     let n_ranked: usize = rankings.iter().map(|(_, list)| list.len()).sum();
     let seconds = started.elapsed().as_secs_f64();

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use matchrank_core::Result;
 use matchrank_core::message::counted;
 use matchrank_core::progress::WithoutNotes;
-use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
 use super::course::{Cost, Course, timed};
@@ -15,7 +15,6 @@ use super::plan::{Planned, What};
 use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
 use crate::description::Curve;
-use crate::files;
 use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
@@ -59,14 +58,6 @@ struct Choice {
     tuning_seconds: f64,
 }
 
-/// Removes a file, if it is there.
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(files::name_of(path), e)),
-        _ => Ok(()),
-    }
-}
-
 impl Making<'_> {
     /// What a plan's tuning of a single model is.
     pub(super) fn search(&self, planned: &Planned, kind: &str) -> Search {
@@ -91,23 +82,29 @@ impl Making<'_> {
         let name = &planned.name;
         let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
         let Choice { mut model, recipe, mut params, validation, trials, tuning_seconds } = choice;
-        // A result that is there is of other files than those to come.
-        remove(&Comparison::entry_path(folder, name))?;
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
-            self.save(&Comparison::chosen_model(folder, name), &*model, self.dataset)?;
+            let chosen = Comparison::chosen_model(folder, name);
             match recipe {
                 Some(recipe) => {
                     progress.note(&format!("{name}: training again on {}", more.folder().display()));
                     let settled = recipe.settled(&*model)?;
                     params = settled.params();
-                    (model, cost) =
-                        timed(|| settled.train(&Training::new(more, seed, &WithoutNotes(progress))))?;
+                    let training = &Training::new(more, seed, &WithoutNotes(progress));
+                    let (again, its_cost) = timed(|| settled.train(training))?;
+                    Comparison::forget(folder, name)?;
+                    self.save(&chosen, &*model, self.dataset)?;
+                    (model, cost) = (again, its_cost);
                 }
-                None => model = self.with_parts_again(&*model, planned)?,
+                None => {
+                    Comparison::forget(folder, name)?;
+                    self.save(&chosen, &*model, self.dataset)?;
+                    model = self.with_parts_again(&*model, planned)?;
+                }
             }
         }
+        Comparison::forget(folder, name)?;
         self.save(&Comparison::model(folder, name), &*model, self.learned_from())?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();

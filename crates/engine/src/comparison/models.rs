@@ -155,6 +155,7 @@ impl Run<'_> {
         progress.begin(&format!("{}: ranking the test queries", row.name), None, "");
         let name = row.name.clone();
         let measured = self.test.measure(model, self.making.learned_from(), seed)?;
+        Comparison::forget(folder, &name)?;
         let run = Comparison::run(folder, &name);
         crate::ranking::write_run(&run, &measured.rankings, &name)?;
         let row =

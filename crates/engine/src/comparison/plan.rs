@@ -13,7 +13,7 @@ use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
 use matchrank_core::{Error, Result};
 
-use super::results::file_name;
+use super::results::{check_name, file_name};
 use crate::models::Recipe;
 use crate::models::registry::{proper_name, trainable_names};
 use crate::models::stack::{StackKind, StackParams};
@@ -184,6 +184,7 @@ impl Plan {
     }
 
     pub(super) fn push(&mut self, planned: Planned) -> Result<()> {
+        check_name(&planned.name)?;
         if let Some(other) =
             self.models.iter().find(|other| file_name(&other.name) == file_name(&planned.name))
         {

@@ -235,6 +235,33 @@ impl Comparison {
         read(&Self::entry_path(folder, name))
     }
 
+    /// Removes the result of a model whose files are about to be replaced, after its row of the table: at no moment does
+    /// the table name a result that is not there.
+    pub(super) fn forget(folder: &Path, name: &str) -> Result<()> {
+        let file = file_name(name);
+        Self::forget_rows(folder, |row| file_name(&row.name) == file)?;
+        let path = Self::entry_path(folder, name);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(files::name_of(&path), e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes rows out of the table, where there is one: their models count as not made yet.
+    pub(super) fn forget_rows(folder: &Path, goes: impl Fn(&Compared) -> bool) -> Result<()> {
+        let Ok(mut table) = Self::open(folder) else { return Ok(()) };
+        let gone: Vec<String> = table.models.extract_if(.., |row| goes(row)).map(|row| row.name).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        for row in &mut table.models {
+            row.beats.retain(|name| !gone.contains(name));
+            row.beats_by.values_mut().for_each(|names| names.retain(|name| !gone.contains(name)));
+        }
+        table.unfinished.extend(gone);
+        write(&folder.join("comparison.json"), &table)
+    }
+
     /// The file of a model as it was when everything was chosen, before it was trained again with more data.
     pub(super) fn chosen_model(folder: &Path, name: &str) -> PathBuf {
         folder.join("chosen").join(format!("{}.model", file_name(name)))
@@ -268,6 +295,18 @@ fn lossily<S: serde::Serializer>(path: &Option<PathBuf>, serializer: S) -> Resul
 pub(super) fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || "+-._".contains(c) { c } else { '_' };
     name.chars().map(plain).collect()
+}
+
+/// Returns an error if the name of a model is too long to be part of a file's name.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    const MOST: usize = 200;
+    if file_name(name).len() > MOST {
+        let start: String = name.chars().take(40).collect();
+        return Err(Error::Params(format!(
+            "the name {start}... is too long for the files of the model: it may have {MOST} bytes; shorten it"
+        )));
+    }
+    Ok(())
 }
 
 /// Writes a value as JSON, whole or not at all.

@@ -121,6 +121,8 @@ fn a_model_file_of_another_run_is_not_taken_for_ours() {
     std::fs::rename(out.join("runs/a.run.d"), out.join("runs/a.run")).unwrap();
     assert!(made(8).is_err(), "a folder is in the way of its run");
     assert!(!result.exists(), "so that what is left is no result");
+    let left = Comparison::open(&out).unwrap();
+    assert_eq!((left.models.len(), left.unfinished), (0, vec!["a".to_owned()]), "and the table names none");
     std::fs::remove_dir(out.join("runs/a.run")).unwrap();
     let again = made(2).unwrap();
     assert_eq!(again.models[0].params["d"], 2);
@@ -190,7 +192,13 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     // Tuning changes the key, and the trials of a fold are gone on with.
     let tuned = run(&|| false, 3);
     assert!(tuned.models.iter().all(|model| model.trials >= 9), "three of each fold at least");
-    std::fs::remove_file(Comparison::entry_path(folder.path(), "listnet")).unwrap();
+    // The result of a ranker that is being replaced goes after its row, and no other row with it.
+    Comparison::forget(folder.path(), "listnet").unwrap();
+    let left = Comparison::open(folder.path()).unwrap();
+    assert_eq!(left.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["ranksvm"]);
+    assert!(left.models[0].beats_by.values().all(|beaten| beaten.is_empty()), "a row that is not there");
+    assert_eq!(left.unfinished, ["listnet"]);
+    Comparison::entry(folder.path(), "listnet").unwrap_err();
     let again = run(&|| false, 3);
     assert_eq!(again.models[1].tuning_seconds, tuned.models[1].tuning_seconds, "the trials are kept");
     assert_eq!(again.models[1].test, tuned.models[1].test);

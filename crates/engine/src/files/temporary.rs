@@ -29,11 +29,19 @@ struct Owned {
 }
 
 impl Owned {
-    fn new(path: &Path) -> Self {
-        list(&OWN).push(path.to_owned());
+    /// Makes something under a temporary name. A signal that comes meanwhile waits until it is in [`OWN`].
+    fn make<T>(
+        path: fn(&T) -> &Path,
+        make: impl FnOnce() -> std::io::Result<T>,
+    ) -> std::io::Result<(T, Self)> {
+        let mut own = list(&OWN);
+        let made = make()?;
+        let path = path(&made);
+        own.push(path.to_owned());
         // Where there are no locks, the number of the process must do.
         let lock = File::open(path).ok().filter(|file| file.try_lock().is_ok());
-        Self { path: path.to_owned(), _lock: lock }
+        let owned = Self { path: path.to_owned(), _lock: lock };
+        Ok((made, owned))
     }
 }
 
@@ -59,10 +67,9 @@ impl TemporaryFile {
     pub(super) fn beside(place: &Path) -> Result<Self> {
         let folder = parent_of(place);
         sweep(&folder);
-        let made =
-            builder(if place.exists() { 0o600 } else { 0o666 }, |builder| builder.tempfile_in(&folder));
-        let file = made.map_err(|e| cannot_write(place, &folder, &e))?;
-        let owned = Owned::new(file.path());
+        let mode = if place.exists() { 0o600 } else { 0o666 };
+        let made = Owned::make(NamedTempFile::path, || builder(mode, |builder| builder.tempfile_in(&folder)));
+        let (file, owned) = made.map_err(|e| cannot_write(place, &folder, &e))?;
         Ok(Self { file, _owned: owned })
     }
 }
@@ -78,9 +85,9 @@ impl TemporaryFolder {
     pub(crate) fn beside(place: &Path) -> Result<Self> {
         let parent = parent_of(place);
         sweep(&parent);
-        let made = builder(0o777, |builder| builder.tempdir_in(&parent));
-        let folder = made.map_err(|e| cannot_write(place, &parent, &e))?;
-        let new = Self { _owned: Owned::new(folder.path()), folder };
+        let made = Owned::make(TempDir::path, || builder(0o777, |builder| builder.tempdir_in(&parent)));
+        let (folder, owned) = made.map_err(|e| cannot_write(place, &parent, &e))?;
+        let new = Self { folder, _owned: owned };
         if let Some(permissions) =
             std::fs::metadata(place).ok().filter(|m| m.is_dir()).map(|m| m.permissions())
         {
@@ -130,14 +137,17 @@ fn cannot_write(place: &Path, folder: &Path, error: &std::io::Error) -> Error {
     Error::format(name_of(place), format!("cannot be written in {}: {why}", folder.display()))
 }
 
-/// Removes what this process has under temporary names: for a program that is about to end at a signal.
+/// Removes what this process has under temporary names: for a program that is about to end at a signal. Threads that
+/// would make more wait from now on.
 pub fn remove_own() {
-    for path in list(&OWN).drain(..) {
+    let mut own = list(&OWN);
+    for path in own.drain(..) {
         // Threads that still write into a folder can hold it up; a second time is enough for most.
         if !remove(&path) {
             remove(&path);
         }
     }
+    std::mem::forget(own);
 }
 
 fn remove(path: &Path) -> bool {

@@ -50,8 +50,19 @@ impl Chunks {
         Ok(Self { path: path.to_owned(), reader, quoted, rest: Vec::new(), line: 1, ended: false })
     }
 
-    /// The next chunk, or `None` at the end of the file. A byte order mark is dropped.
+    /// The next chunk with more than empty lines, or `None` at the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
+        loop {
+            let chunk = self.read()?;
+            // A file of empty lines, such as a compressed one of a few bytes that expands to gigabytes, is read fast.
+            if chunk.as_ref().is_none_or(|chunk| !chunk.bytes.iter().all(|byte| b"\r\n".contains(byte))) {
+                return Ok(chunk);
+            }
+        }
+    }
+
+    /// The next chunk. A byte order mark is dropped.
+    fn read(&mut self) -> Result<Option<Chunk>> {
         let mut bytes = std::mem::take(&mut self.rest);
         let mut target = CHUNK;
         let first = self.line == 1 && !self.ended && bytes.is_empty();
@@ -159,6 +170,18 @@ mod tests {
         }
         assert!(n > 2);
         assert_eq!(joined, content.as_bytes());
+    }
+
+    #[test]
+    fn chunks_of_empty_lines_are_left_out_and_their_lines_counted() {
+        let content = format!("a\n{}b\n", "\r\n".repeat(3 * CHUNK));
+        let file = file(content.as_bytes());
+        let mut chunks = Chunks::open(file.path(), false).unwrap();
+        let (first, last) = (chunks.next().unwrap().unwrap(), chunks.next().unwrap().unwrap());
+        assert!(first.bytes.starts_with(b"a\n") && last.bytes.ends_with(b"b\n"));
+        let line = last.line + memchr::memchr_iter(b'\n', &last.bytes).count() as u64 - 1;
+        assert_eq!((first.line, line), (1, 3 * CHUNK as u64 + 2));
+        assert!(chunks.next().unwrap().is_none());
     }
 
     #[test]

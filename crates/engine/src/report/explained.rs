@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use matchrank_core::Result;
 use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::{Error, Result};
 
 use super::Page;
 use crate::comparison::Comparison;
 use crate::dataset::Dataset;
+use crate::files;
 use crate::model_file;
 use crate::models::{MatchingModel, bind};
 use crate::scoring::Explanation;
@@ -49,8 +50,13 @@ pub(super) fn explain(
         let first = chosen.iter().filter_map(|&i| Some((i, page.opened[i].top[number].first()?.0)));
         let first: Vec<(usize, usize)> =
             first.filter(|(_, document)| page.documents[*document].row != u32::MAX).collect();
-        let rows = wanted(&*model, dataset, page, first.iter().map(|(_, document)| *document))?;
-        let matcher = bind(&*model, dataset, rows.as_deref(), &Silent)?;
+        let unfit = |e: Error| match e {
+            Error::Params(message) | Error::Shape(message) => Error::format(files::name_of(&path), message),
+            other => other,
+        };
+        let rows =
+            wanted(&*model, dataset, page, first.iter().map(|(_, document)| *document)).map_err(unfit)?;
+        let matcher = bind(&*model, dataset, rows.as_deref(), &Silent).map_err(unfit)?;
         for (i, document) in first {
             let row = page.documents[document].row;
             let place = match &rows {

@@ -98,6 +98,10 @@ impl Page {
 /// Refuses a dataset that is not what was compared on, and a comparison without a model or a measure.
 fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> Result<()> {
     let name = files::name_of(&folder.join("comparison.json"));
+    if comparison.models.is_empty() && !comparison.unfinished.is_empty() {
+        let message = "has no result yet: `compare` was interrupted; the same command goes on from there";
+        return Err(Error::format(name, message));
+    }
     if comparison.models.is_empty() || comparison.split.measures.is_empty() {
         return Err(Error::format(name, "has no model or no measure; there is nothing to report"));
     }

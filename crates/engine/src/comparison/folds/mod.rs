@@ -19,7 +19,7 @@ use serde_json::json;
 use self::split::check_folds;
 use super::Plan;
 use super::course::{Course, Ground, hash};
-use super::results::{Comparison, DataSummary, Entry, MeanOver, TestQuery, file_name, write};
+use super::results::{Comparison, DataSummary, Entry, MeanOver, TestQuery, check_name, file_name, write};
 use crate::rankers::RankerRecipe;
 use crate::rankers::query_dependent::QueryInput;
 use crate::ranking::{Ranking, write_run};
@@ -121,6 +121,7 @@ fn check_rankers(rankers: &Rankers<'_>) -> Result<()> {
 pub(super) fn check_planned(rankers: &[PlannedRanker], scalings: &[ScalingKind]) -> Result<()> {
     for (i, planned) in rankers.iter().enumerate() {
         let PlannedRanker { name, kind, settings, .. } = planned;
+        check_name(name)?;
         let recipe = RankerRecipe::new(kind, settings, scalings);
         recipe.and_then(|recipe| recipe.validate()).map_err(|e| Error::Params(format!("{name}: {e}")))?;
         if rankers[..i].iter().any(|other| file_name(&other.name) == file_name(name)) {
@@ -204,8 +205,6 @@ impl FoldRun<'_> {
             return Ok(None);
         }
         progress.note(&format!("{name}: training and testing on {n_folds} folds"));
-        // A result that is there is of other files than those to come.
-        let _ = std::fs::remove_file(Comparison::entry_path(folder, name));
         let mut tested = Vec::with_capacity(n_folds);
         for fold in 0..n_folds {
             if stop() {
@@ -218,8 +217,15 @@ impl FoldRun<'_> {
         }
         let rankings: Vec<Ranking> =
             tested.iter_mut().flat_map(|fold| std::mem::take(&mut fold.rankings)).collect();
+        Comparison::forget(folder, name)?;
+        let mut bytes = 0;
+        for (fold, tested) in tested.iter().enumerate() {
+            let path = Comparison::fold_model(folder, name, fold + 1);
+            tested.model.save(&path, &tested.provenance)?;
+            bytes += std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        }
         write_run(&Comparison::run(folder, name), &rankings, name)?;
-        let entry = self.of_folds(planned, &tested, key)?;
+        let entry = self.of_folds(planned, &tested, bytes, key)?;
         write(&Comparison::entry_path(folder, name), &entry)?;
         Ok(Some(entry))
     }

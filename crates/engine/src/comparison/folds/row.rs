@@ -12,8 +12,14 @@ use crate::comparison::results::{BinFigures, Compared, Entry, Figures};
 use crate::rankers::RankerRecipe;
 
 impl FoldRun<'_> {
-    /// The row of a ranker from its folds.
-    pub(super) fn of_folds(&self, planned: &PlannedRanker, tested: &[Tested], key: String) -> Result<Entry> {
+    /// The row of a ranker from its folds, whose models take `bytes` in all.
+    pub(super) fn of_folds(
+        &self,
+        planned: &PlannedRanker,
+        tested: &[Tested],
+        bytes: u64,
+        key: String,
+    ) -> Result<Entry> {
         let Course { plan, seed, .. } = self.course;
         let n = tested.len() as f64;
         let named = |value: &dyn Fn(usize) -> f64| -> Figures {
@@ -60,7 +66,7 @@ impl FoldRun<'_> {
             tuning_seconds: tested.iter().flat_map(|fold| &fold.trials).map(|trial| trial.seconds).sum(),
             trials: tested.iter().map(|fold| fold.trials.len()).sum(),
             peak_mib: peaks.reduce(f64::max),
-            model_mib: mean(&|fold| fold.model_bytes as f64) / f64::from(1 << 20),
+            model_mib: bytes as f64 / tested.len() as f64 / f64::from(1 << 20),
             latency: tested[0].latency.expect("the first fold is timed"),
             curves: Vec::new(),
             beats: Vec::new(),

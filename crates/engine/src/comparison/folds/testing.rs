@@ -1,4 +1,4 @@
-//! A ranker of one fold: tuned, trained, kept and tested.
+//! A ranker of one fold: tuned, trained and tested.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::split::train_and_validation;
 use super::{FoldRun, PlannedRanker};
 use crate::comparison::course::{Cost, Course, timed};
-use crate::comparison::results::{Comparison, Latency, file_name};
+use crate::comparison::results::{Latency, file_name};
 use crate::model_file::Provenance;
 use crate::rankers::{RankerRecipe, RankerTraining, TrainedRanker};
 use crate::ranking::Ranking;
@@ -21,6 +21,8 @@ use crate::tuning::{RankerTuner, Session, Strategy, Trial};
 
 /// A ranker of one fold, tested.
 pub(super) struct Tested {
+    pub(super) model: TrainedRanker,
+    pub(super) provenance: Provenance,
     pub(super) evaluation: Evaluation,
     pub(super) validation: f64,
     pub(super) rankings: Vec<Ranking>,
@@ -28,7 +30,6 @@ pub(super) struct Tested {
     /// Settings that tuning chose in place of the plan's.
     pub(super) chosen: Map<String, Value>,
     pub(super) cost: Cost,
-    pub(super) model_bytes: u64,
     pub(super) latency: Option<Latency>,
     pub(super) notes: Vec<String>,
 }
@@ -93,18 +94,17 @@ impl FoldRun<'_> {
         model.know(rankers.query, test)?;
         let mut notes = notes.1.into_inner().expect("no panic while a note is kept");
         notes.extend(model.remark().map(str::to_owned));
-        let path = Comparison::fold_model(folder, name, fold + 1);
-        model.save(&path, &self.provenance(fold, &train, &validation))?;
         Ok(Some(Tested {
+            provenance: self.provenance(fold, &train, &validation),
             evaluation: evaluate_ranker(&model, test, &plan.measures)?,
             validation: value,
             rankings: rankings(&model, test),
             trials,
             chosen,
             cost,
-            model_bytes: std::fs::metadata(&path).map_or(0, |metadata| metadata.len()),
             latency: (fold == 0).then(|| latency(&model, test)),
             notes,
+            model,
         }))
     }
 
