@@ -66,7 +66,16 @@ fn an_interrupted_training_leaves_the_former_model() {
         start(&folder, &format!("train sparse-preference --data shop {GIVEN} --tuples - --out words.model"));
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("a stream cannot be read a second time")));
-    let rest = std::thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<_>>().join("\n"));
+    // The stream ends after the program knows of the signal.
+    let mut input = child.stdin.take();
+    let rest = std::thread::spawn(move || {
+        let lines = lines.map_while(Result::ok).inspect(|line| {
+            if line.starts_with("interrupted") {
+                input = None;
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    });
     let (code, _) = end(child, "-INT");
     let err = rest.join().unwrap();
     assert_eq!(code, 130, "{err}");

@@ -5,7 +5,6 @@ use clap::ArgGroup;
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::model_file;
 use matchrank_engine::models::bind;
 use matchrank_engine::scoring::{Explanation, Why};
 
@@ -85,7 +84,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     if args.query.trim().is_empty() {
         bail!("--query is empty; give the text of a query");
     }
-    let (model, _) = model_file::load(&args.model)?;
+    let model = rankers::load_matching(&args.model)?;
     let dataset = Dataset::open(data)?;
     let row = [row_of(&dataset, &args.document)?];
     // Combinations and stacks compare with other documents; for the others one document will do.

@@ -7,7 +7,6 @@ use matchrank_core::data::{qrels, run};
 use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{Named, read_queries};
-use matchrank_engine::model_file;
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::ranking::{
     Candidates, Ranking, judged_candidates, rank_candidates, rank_collection, write_run,
@@ -142,7 +141,7 @@ fn rank_documents(
     data: &Path,
     terminal: &Terminal,
 ) -> anyhow::Result<(Vec<Ranking>, &'static str)> {
-    let (model, _) = model_file::load(&args.model)?;
+    let model = rankers::load_matching(&args.model)?;
     let dataset = Dataset::open(data)?;
     let top = args.top.unwrap_or(1000);
     let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));

@@ -91,8 +91,8 @@ impl Making<'_> {
                     progress.note(&format!("{name}: training again on {}", more.folder().display()));
                     let settled = recipe.settled(&*model)?;
                     params = settled.params();
-                    let training = &Training::new(more, seed, &WithoutNotes(progress));
-                    let (again, its_cost) = timed(|| settled.train(training))?;
+                    let quiet = WithoutNotes(progress);
+                    let (again, its_cost) = timed(|| settled.train(&Training::new(more, seed, &quiet)))?;
                     Comparison::forget(folder, name)?;
                     self.save(&chosen, &*model, self.dataset)?;
                     (model, cost) = (again, its_cost);

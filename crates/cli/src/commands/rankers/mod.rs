@@ -15,13 +15,16 @@ pub(crate) mod update;
 mod weights;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
 use clap::ValueEnum;
 use matchrank_core::message::counted;
 use matchrank_core::ranking::ScalingKind;
-use matchrank_engine::files;
+use matchrank_engine::models::MatchingModel;
+use matchrank_engine::rankers::RankerRecipe;
 use matchrank_engine::rankers::query_dependent::QueryColumns;
+use matchrank_engine::{files, model_file};
 
 pub(crate) use feature_options::FeatureOptions;
 pub(crate) use lists::{
@@ -29,6 +32,16 @@ pub(crate) use lists::{
     read_hashed_lists, read_lists, refuse_common_queries,
 };
 pub(crate) use weights::Weights;
+
+/// Reads a matching model, for commands that take rankers with --letor.
+pub(crate) fn load_matching(path: &Path) -> anyhow::Result<Arc<dyn MatchingModel>> {
+    let ranks_lists = || model_file::kind(path).is_ok_and(|kind| RankerRecipe::KINDS.contains(&&*kind));
+    match model_file::load(path) {
+        Ok((model, _)) => Ok(model),
+        Err(error) if ranks_lists() => Err(anyhow!("{error}; give the lists with --letor")),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// How features are scaled
 #[derive(Clone, Copy, ValueEnum)]

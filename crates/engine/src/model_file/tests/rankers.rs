@@ -223,7 +223,7 @@ fn rankers_that_contradict_themselves_are_refused() {
     let matching = saved(&*small().0, &small().1);
     assert!(from(&matching).unwrap_err().to_string().contains("rankers of feature lists are"));
     let error = from_bytes("x", &bytes_of(&models[2])).unwrap_err().to_string();
-    assert!(error.contains("with --letor"), "{error}");
+    assert!(error.contains("holds a ranksvm model, which ranks feature lists"), "{error}");
 }
 
 /// Weights that are finite, and whose scores are not.
