@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use matchrank_core::progress::Progress;
+use matchrank_engine::description::Remark;
 pub(crate) use matchrank_engine::doctor::thousands as human;
 use matchrank_engine::files::ExpandsTooFar;
 pub(crate) use matchrank_engine::memory::peak as peak_memory;
@@ -263,6 +264,18 @@ fn flatten(name: String, data: &Value, rows: &mut Vec<Vec<String>>) {
 pub(crate) fn to_json(value: &impl serde::Serialize) -> Value {
     let text = serde_json::to_string(value).expect("results are plain data");
     serde_json::from_str(&text).expect("what was just written")
+}
+
+/// A text or a table of a description, for people.
+pub(crate) fn remark(remark: &Remark) -> String {
+    match remark {
+        Remark::Text(text) => text.clone(),
+        Remark::Table { title, header, rows } => {
+            let header: Vec<&str> = header.iter().map(String::as_str).collect();
+            let text = table(&header, rows.clone(), Format::Table);
+            if title.is_empty() { text } else { format!("{title}\n{text}") }
+        }
+    }
 }
 
 /// Rows under a header, as a table for people or as CSV. The first column is aligned left, columns whose

@@ -6,8 +6,7 @@ use matchrank_engine::inspect::{BoundReport, Inspection, Side, Spectrum, inspect
 use matchrank_engine::matching::{
     BltmModel, Inputs, LatentKind, LatentModel, MatchingModel, PreferenceModel,
 };
-use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::rankers::RankerParams;
+use matchrank_engine::model_file::{self, Model, Provenance};
 use serde_json::{Value, json};
 
 use super::rankers;
@@ -43,22 +42,22 @@ Examples:
   matchrank inspect lambdamart.model --letor test.txt --measure ndcg@10 --repeats 10";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    let kind = model_file::kind(&args.model)?;
-    let ranks_lists = RankerParams::KINDS.contains(&kind.as_str())
-        || kind == model_file::QUERY_DEPENDENT
-        || model_file::is_boosted(&kind);
-    let worth = args.importance.measure(&args.model, global)?;
+    let (model, provenance) = model_file::open(&args.model)?;
+    let worth = args.importance.measure(&model, global)?;
     match args.format {
         Format::Csv if let Some(worth) = &worth => terminal::print(&worth.csv())?,
         Format::Json | Format::Csv => {
-            let mut json = if ranks_lists {
-                rankers::inspect::json_of(&args.model)?
-            } else {
-                let (model, provenance) = model_file::load(&args.model)?;
-                let mut json = json_of(&model)?;
-                json["provenance"] = json!(provenance);
-                json
+            let mut json = match &model {
+                Model::Matching(model) => json_of(model)?,
+                Model::Ranking(model) => {
+                    let mut json = json!({ "kind": model.kind().name });
+                    let details = to_json(&model.describe().details);
+                    let fields = details.as_object().cloned().unwrap_or_default();
+                    json.as_object_mut().expect("an object").extend(fields);
+                    json
+                }
             };
+            json["provenance"] = json!(provenance);
             json["bytes"] = bytes(&args.model)?.into();
             if let Some(worth) = &worth {
                 json["permutation"] = worth.json();
@@ -68,16 +67,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Format::Table => {
             let mut rows = vec![row("file", format!("{} bytes", human(bytes(&args.model)?)))];
             let mut remarks = Vec::new();
-            let provenance = if ranks_lists {
-                let (more, remark, provenance) = rankers::inspect::describe(&args.model)?;
-                rows.extend(more);
-                remarks = remark;
-                provenance
-            } else {
-                let (model, provenance) = model_file::load(&args.model)?;
-                describe(&model, "", &mut rows, &mut remarks)?;
-                provenance
-            };
+            match &model {
+                Model::Matching(model) => describe(model, "", &mut rows, &mut remarks)?,
+                Model::Ranking(model) => {
+                    let description = model.describe();
+                    rows.push(row("kind", model.kind().name));
+                    rows.extend(description.facts.into_iter().map(|(name, value)| vec![name, value]));
+                    remarks.extend(description.remarks.iter().map(terminal::remark));
+                }
+            }
             rows.extend(origin(&provenance));
             terminal::print(&table(&["", "value"], rows, Format::Table))?;
             remarks.extend(worth.map(|worth| worth.text()));
@@ -129,7 +127,7 @@ fn json_of(model: &MatchingModel) -> anyhow::Result<Value> {
             "report": to_json(&model.report),
         }),
         MatchingModel::Stack(model) => json!({
-            "ranker": model.ranker.kind(),
+            "ranker": model.ranker.kind().name,
             "depth": model.depth,
             "trials": to_json(&model.trials),
             "importances": stack::importances(model).into_iter().map(|(name, value)| json!([name, value])).collect::<Vec<_>>(),
@@ -179,7 +177,7 @@ fn describe(
         }
         MatchingModel::Preference(model) => describe_preference(model, rows),
         MatchingModel::Stack(model) => {
-            rows.push(row("ranker", model.ranker.kind()));
+            rows.push(row("ranker", model.ranker.kind().name));
             rows.push(row("candidates of each model", human(model.depth as u64)));
             if let Some(kept) = model.kept() {
                 rows.push(row(
@@ -379,7 +377,12 @@ fn describe_bound(report: &BoundReport) -> String {
 }
 
 fn origin(provenance: &Provenance) -> Vec<Vec<String>> {
-    let mut rows = vec![row("made by", format!("matchrank {}", provenance.version))];
+    let mut rows = Vec::new();
+    let count = |name: &str| provenance.data.get(name).and_then(Value::as_u64).map(human);
+    if let (Some(lists), Some(documents)) = (count("lists"), count("documents")) {
+        rows.push(row("trained on lists, documents", format!("{lists}, {documents}")));
+    }
+    rows.push(row("made by", format!("matchrank {}", provenance.version)));
     rows.extend(provenance.seed.map(|seed| row("seed", seed.to_string())));
     if let Some(Value::String(hash)) = provenance.data.get("content_hash") {
         rows.push(row("dataset (hash)", hash.get(..16).unwrap_or(hash)));

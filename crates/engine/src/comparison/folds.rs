@@ -23,9 +23,9 @@ use super::results::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, TestQuery, file_name,
     write,
 };
-use crate::model_file::Provenance;
+use crate::model_file::{self, Provenance};
 use crate::rankers::query_dependent::QueryInput;
-use crate::rankers::{RankerRecipe, RankerTraining, TrainedRanker, check_folds, train_and_validation};
+use crate::rankers::{RankerRecipe, RankerTraining, check_folds, registry, train_and_validation};
 use crate::ranking::{Ranking, write_run};
 use crate::training::settings::Settings;
 use crate::tuning::{RankerTuner, Search, Space, Strategy, Trial};
@@ -61,7 +61,7 @@ pub struct Rankers<'a> {
 pub struct PlannedRanker {
     /// Its name in the comparison.
     pub name: String,
-    /// Kind of the [`RankerRecipe`].
+    /// Name of the [`RankerRecipe`].
     pub kind: String,
     /// Settings over its defaults.
     pub settings: Settings,
@@ -114,9 +114,8 @@ pub fn compare_folds(
 
 /// Returns an error if there is no ranker, if one is not known, or if two would share a file.
 fn check_rankers(rankers: &Rankers<'_>) -> Result<()> {
-    let known = RankerRecipe::KINDS.join(", ");
     if rankers.rankers.is_empty() {
-        return Err(Error::Params(format!("no ranker is named; there are {known}")));
+        return Err(Error::Params(format!("no ranker is named; there are {}", registry::names())));
     }
     for (i, planned) in rankers.rankers.iter().enumerate() {
         let PlannedRanker { name, kind, settings, .. } = planned;
@@ -286,29 +285,29 @@ impl FoldRun<'_> {
         let notes = KeepsNotes(progress, Mutex::default());
         let (mut model, mut cost) = timed(|| {
             let validation = Some((validation.clone(), plan.tuned_by));
-            recipe.train(training, train.clone(), validation, &notes)
+            recipe.train(training.on(train.clone(), validation), &notes)
         })?;
         let value = model.validated();
         if rankers.refit {
             let all = FeatureLists::concatenate(&[&train, &validation]);
             let settled = model.settled();
-            (model, cost) = timed(|| settled.train(training, all, None, &notes))?;
+            (model, cost) = timed(|| settled.train(training.on(all, None), &notes))?;
         }
         let test = &folds.lists[fold];
-        model.know(rankers.query, test)?;
+        let model = training.inform(model, test)?;
         let mut notes = notes.1.into_inner().expect("no panic while a note is kept");
         notes.extend(model.remark().map(str::to_owned));
         let path = Comparison::fold_model(folder, name, fold + 1);
-        model.save(&path, &self.provenance(fold, &train, &validation))?;
+        model_file::save(&path, &*model, &self.provenance(fold, &train, &validation))?;
         Ok(Some(Tested {
-            evaluation: evaluate_ranker(&model, test, &plan.measures)?,
+            evaluation: evaluate_ranker(&*model, test, &plan.measures)?,
             validation: value.unwrap_or(f64::NAN),
-            rankings: rankings(&model, test),
+            rankings: rankings(&*model, test),
             trials,
             chosen,
             cost,
             model_bytes: std::fs::metadata(&path).map_or(0, |metadata| metadata.len()),
-            latency: (fold == 0).then(|| latency(&model, test)),
+            latency: (fold == 0).then(|| latency(&*model, test)),
             notes,
         }))
     }
@@ -364,7 +363,7 @@ impl FoldRun<'_> {
         let peaks = tested.iter().filter_map(|fold| fold.cost.peak_mib);
         let row = Compared {
             name: planned.name.clone(),
-            kind: recipe.kind().to_owned(),
+            kind: recipe.kind().name.to_owned(),
             params,
             validation: Figures::from([(plan.tuned_by.to_string(), mean(&|fold| fold.validation))]),
             test: named(&|m| mean(&|fold| fold.evaluation.mean(m))),
@@ -420,7 +419,7 @@ fn notes(tested: &[Tested]) -> Vec<String> {
 }
 
 /// The rankings of all lists. Documents of equal score stand by id.
-fn rankings(model: &TrainedRanker, lists: &FeatureLists) -> Vec<Ranking> {
+fn rankings(model: &dyn Ranker, lists: &FeatureLists) -> Vec<Ranking> {
     let scores = model.score_all(lists);
     let ranking = |list: List<'_>| {
         let mut documents: Vec<(String, f32)> =

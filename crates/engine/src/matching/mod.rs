@@ -59,9 +59,7 @@ pub use preference::{PreferenceModel, WeightedWord};
 pub use preference_matcher::PreferenceScorer;
 pub use related::RelatedWord;
 pub use report::{Epoch, IterationRow, Report};
-pub use stack::{
-    ColumnScorer, Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, StackTrial,
-};
+pub use stack::{ColumnScorer, Columns, Stack, StackCandidates, StackKind, StackParams, StackTrial};
 pub(crate) use sweep::top_of;
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
 pub use text_bm25::{TermContribution, TextBm25};

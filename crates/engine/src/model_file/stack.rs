@@ -5,9 +5,8 @@
 use matchrank_core::{Error, Result};
 
 use super::container::{Reader, Writer};
-use super::{boosted, ranker};
-use crate::matching::{Stack, StackRanker};
-use crate::rankers::RankerParams;
+use crate::matching::Stack;
+use crate::rankers::registry;
 
 pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()> {
     let names: Vec<&str> = model.parts.iter().map(|(name, _)| name.as_str()).collect();
@@ -17,10 +16,7 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()>
     if model.clicks {
         file.put_json("clicks", &true)?;
     }
-    match &model.ranker {
-        StackRanker::Linear(model) => ranker::put(&mut file.inside("ranker"), model)?,
-        StackRanker::Boosted(model) => boosted::put(&mut file.inside("ranker"), model)?,
-    }
+    registry::put(&mut file.inside("ranker"), &*model.ranker)?;
     for (i, (_, part)) in model.parts.iter().enumerate() {
         super::put(&mut file.inside(&format!("part{i}")), part)?;
     }
@@ -29,16 +25,10 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()>
 
 pub(super) fn get(file: &Reader<'_>) -> Result<Stack> {
     let names: Vec<String> = file.json("names")?;
-    let inside = file.inside("ranker");
-    let (ranker, n_features) = if RankerParams::KINDS.contains(&inside.metadata("kind")?) {
-        let model = ranker::get(&inside)?;
-        let n_features = model.ranker.weights.len();
-        (StackRanker::Linear(Box::new(model)), n_features)
-    } else {
-        let model = boosted::get(&inside)?;
-        let n_features = model.trees.n_features();
-        (StackRanker::Boosted(model), n_features)
+    let Some(ranker) = registry::get(&file.inside("ranker"))? else {
+        return Err(Error::Params("has a ranker of an unknown kind".into()));
     };
+    let n_features = ranker.n_features();
     let parts = names
         .into_iter()
         .enumerate()

@@ -42,7 +42,10 @@ fn saved(model: &MatchingModel, provenance: &Provenance) -> Vec<u8> {
 }
 
 fn loaded(bytes: &[u8]) -> Result<(MatchingModel, Provenance)> {
-    from_bytes("model.safetensors", bytes)
+    match from_bytes("model.safetensors", bytes)? {
+        (Model::Matching(model), provenance) => Ok((model, provenance)),
+        (Model::Ranking(model), _) => panic!("a {} model", model.kind().name),
+    }
 }
 
 fn refusal(bytes: &[u8]) -> String {

@@ -5,19 +5,32 @@
 //! model that learned from it, so it is an error.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::{Evaluation, Measure};
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
+use matchrank_core::ranking::evaluate_ranker;
 use matchrank_core::{Error, Result};
 
-use super::training::train_ranker;
-use super::{RankerModel, RankerParams};
+use super::{RankerRecipe, RankerTraining, RankingModel};
+
+/// A ranker that is trained and tested on every fold.
+#[derive(Debug, Clone)]
+pub struct CrossValidation<'a> {
+    /// The ranker.
+    pub recipe: RankerRecipe,
+    /// Query features and seed.
+    pub training: RankerTraining<'a>,
+    /// Chooses epochs, lambdas and scalings, in each fold anew.
+    pub validated: Measure,
+    /// What is tested.
+    pub measures: Vec<Measure>,
+}
 
 /// Figures of one fold.
 #[derive(Debug, Clone)]
-pub struct FoldFigures<M = RankerModel> {
+pub struct FoldFigures {
     /// The means of the measures on its queries.
     pub means: Vec<f64>,
     /// Queries that count in them.
@@ -25,35 +38,28 @@ pub struct FoldFigures<M = RankerModel> {
     /// The values of its queries.
     pub evaluation: Evaluation,
     /// The model that was tested.
-    pub model: M,
+    pub model: Arc<dyn RankingModel>,
 }
 
-/// Trains and tests on every fold. `validated` is what epochs, lambdas and scalings are chosen by, in each fold anew.
-pub fn cross_validate(
-    params: &RankerParams,
-    scalings: &[ScalingKind],
-    folds: &[FeatureLists],
-    validated: Measure,
-    measures: &[Measure],
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<Vec<FoldFigures>> {
-    let names: Vec<String> = (1..=folds.len()).map(|k| format!("fold {k}")).collect();
-    check_folds(folds, &names)?;
-    (0..folds.len())
-        .map(|test| {
+impl CrossValidation<'_> {
+    /// Trains and tests on every fold.
+    pub fn run(&self, folds: &[FeatureLists], progress: &dyn Progress) -> Result<Vec<FoldFigures>> {
+        let names: Vec<String> = (1..=folds.len()).map(|k| format!("fold {k}")).collect();
+        check_folds(folds, &names)?;
+        let test = |test: usize| {
             let (train, validation) = train_and_validation(folds, test);
-            let validation = Some((validation, validated));
-            let model = train_ranker(params, scalings, train, None, validation, seed, progress)?;
-            let evaluation = evaluate_ranker(&model, &folds[test], measures)?;
+            let lessons = self.training.on(train, Some((validation, self.validated)));
+            let model = self.training.inform(self.recipe.train(lessons, progress)?, &folds[test])?;
+            let evaluation = evaluate_ranker(&*model, &folds[test], &self.measures)?;
             Ok(FoldFigures {
-                means: (0..measures.len()).map(|measure| evaluation.mean(measure)).collect(),
+                means: (0..self.measures.len()).map(|measure| evaluation.mean(measure)).collect(),
                 queries: evaluation.audit.queries_in_mean,
                 evaluation,
                 model,
             })
-        })
-        .collect()
+        };
+        (0..folds.len()).map(test).collect()
+    }
 }
 
 /// The lists that fold `test` is trained on, and those it is validated on.

@@ -1,14 +1,11 @@
 //! What commands do with rankers of feature lists.
 
-mod boosted;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod importance;
-pub(crate) mod inspect;
 mod lists;
-pub(crate) mod query_dependent;
+mod queries;
 pub(crate) mod rank;
-mod summary;
 pub(crate) mod train;
 pub(crate) mod update;
 mod weights;
@@ -19,12 +16,12 @@ use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
-use matchrank_engine::rankers::query_dependent::QueryColumns;
 
 pub(crate) use lists::{
     TrainingLists, names_of, note_unknown_features, read_lists, read_lists_after, read_training_lists,
     read_validation_lists, refuse_common_queries,
 };
+pub(crate) use queries::{informed, parse_columns, read_table};
 pub(crate) use weights::Weights;
 
 /// How features are scaled
@@ -102,26 +99,4 @@ impl FeatureNames {
     pub(crate) fn all(self, n: usize) -> Option<Vec<String>> {
         (self.0.len() == n && self.0.iter().all(|name| !name.is_empty())).then_some(self.0)
     }
-}
-
-/// Features numbered as in files, `5-7,20`, as columns.
-pub(crate) fn parse_columns(text: &str) -> Result<QueryColumns, String> {
-    let number = |text: &str| match text.trim().parse::<u32>() {
-        Ok(number) if number > 0 => Ok(number - 1),
-        _ => Err(format!("`{text}` is no feature; expected numbers from 1 and ranges, as in 5-7,20")),
-    };
-    let mut columns = Vec::new();
-    for part in text.split(',') {
-        match part.split_once('-') {
-            Some((first, last)) => {
-                let (first, last) = (number(first)?, number(last)?);
-                if last < first || last - first > 100_000 {
-                    return Err(format!("`{part}` is no range of features"));
-                }
-                columns.extend(first..=last);
-            }
-            None => columns.push(number(part)?),
-        }
-    }
-    Ok(QueryColumns::Named(columns))
 }

@@ -108,7 +108,7 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     let is_finished = !(trained.model.report.interrupted || interrupt::asked());
     let is_beside = under_way != place.out;
     // Of this training, or of one that was interrupted before it; any other file stays.
-    let is_ours = || is_saved.load(Ordering::Relaxed) || model_file::kind(&under_way).is_ok();
+    let is_ours = || is_saved.load(Ordering::Relaxed) || model_file::open(&under_way).is_ok();
     let checkpoint = (is_finished && is_beside && is_ours()).then(|| under_way.clone());
     let place = if is_finished {
         Some(place.out.clone())

@@ -1,6 +1,7 @@
 //! What is said about a ranker over the scores of models.
 
-use matchrank_engine::matching::{Stack, StackRanker};
+use matchrank_engine::matching::Stack;
+use matchrank_engine::rankers::Importance;
 
 use crate::terminal::{Format, table};
 
@@ -25,22 +26,15 @@ pub(super) fn trials(model: &Stack) -> String {
 
 /// What the scores of the models are worth to a ranker: weights, or gains of trees as shares.
 pub(crate) fn importances(model: &Stack) -> Vec<(String, f64)> {
-    let values = match &model.ranker {
-        StackRanker::Linear(model) => model.ranker.weights.clone(),
-        StackRanker::Boosted(model) => {
-            let gains = model.trees.gains();
-            let sum = gains.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-            gains.into_iter().map(|gain| gain / sum).collect()
-        }
-    };
+    let values = model.ranker.importance().map_or(Vec::new(), |importance| importance.values().to_vec());
     model.columns().into_iter().zip(values).collect()
 }
 
 /// The same as a table.
 pub(crate) fn importance_table(model: &Stack) -> String {
-    let what = match model.ranker {
-        StackRanker::Linear(_) => "weight",
-        StackRanker::Boosted(_) => "share of the gain",
+    let what = match model.ranker.importance() {
+        Some(Importance::Gains(_)) => "share of the gain",
+        _ => "weight",
     };
     let rows = importances(model).into_iter().map(|(name, value)| vec![name, format!("{value:.4}")]);
     table(&["score of", what], rows.collect(), Format::Table)

@@ -94,7 +94,7 @@ fn details(model: &MatchingModel, dataset: &Dataset) -> Vec<(&'static str, Value
             ("report", to_json(&model.report)),
         ],
         MatchingModel::Stack(model) => vec![
-            ("ranker", json!(model.ranker.kind())),
+            ("ranker", json!(model.ranker.kind().name)),
             ("of", json!(model.parts.iter().map(|(name, _)| name).collect::<Vec<_>>())),
             ("depth", json!(model.depth)),
             ("trials", to_json(&model.trials)),
@@ -170,7 +170,7 @@ fn tables(model: &MatchingModel, dataset: &Dataset) -> String {
             }
         }
         MatchingModel::Stack(model) => {
-            rows.push(("ranker".into(), model.ranker.kind().to_owned()));
+            rows.push(("ranker".into(), model.ranker.kind().name.to_owned()));
             rows.push(("candidates of each model".into(), human(model.depth as u64)));
             more.push(stack::trials(model));
             more.push(stack::importance_table(model));

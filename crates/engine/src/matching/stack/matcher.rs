@@ -6,12 +6,11 @@ use foldhash::HashMap;
 use matchrank_core::Result;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::{Progress, Silent};
-use matchrank_core::ranking::Ranker;
 use rayon::prelude::*;
 
 use super::clicks::COUNTS;
 use super::columns::{ColumnScorer, FEATURES, features};
-use super::{Columns, Stack};
+use super::{Columns, Stack, takes};
 use crate::matching::{Explanation, Matcher, Scorer, StackedCount, StackedPart, Why};
 use crate::retrieval::Hit;
 
@@ -72,9 +71,12 @@ impl Matcher for StackMatcher<'_> {
         let sources = self.columns.begin(&[query])?.sources(0, &documents);
         let (rows, width) = (features(&sources), self.model.width());
         let score = self.model.score_rows(&rows)?[place];
-        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place);
+        let all: Vec<usize> = (0..documents.len()).collect();
+        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place, &all)?;
         let mut adds = vec![0.0; sources.len()];
-        for (column, part) in (0..width).filter(|&column| self.model.ranker.takes(column)).zip(why.adds) {
+        for (column, part) in
+            (0..width).filter(|&column| takes(self.model.ranker.kind(), column)).zip(why.adds)
+        {
             adds[column / FEATURES] += part;
         }
         let mut parts = Vec::with_capacity(self.model.parts.len());
@@ -99,7 +101,7 @@ impl Matcher for StackMatcher<'_> {
         Ok(Explanation {
             score: known.then_some(score),
             why: Why::Stacked {
-                ranker: self.model.ranker.kind().to_owned(),
+                ranker: self.model.ranker.kind().name.to_owned(),
                 candidates: documents.len(),
                 base: why.base,
                 counts: counts.collect(),
@@ -113,7 +115,7 @@ impl Stack {
     /// Rows of features as a list, with the columns that the ranker takes; there is at least one row.
     fn lists(&self, rows: &[f32]) -> Result<FeatureLists> {
         let (width, n) = (self.width(), rows.len() / self.width());
-        let taken = rows.iter().enumerate().filter(|(at, _)| self.ranker.takes(at % width));
+        let taken = rows.iter().enumerate().filter(|(at, _)| takes(self.ranker.kind(), at % width));
         let taken: Vec<f32> = taken.map(|(_, &value)| value).collect();
         FeatureLists::from_dense(&[n], vec![0.0; n], (taken.len() / n) as u32, taken)
     }

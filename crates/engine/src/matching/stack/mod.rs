@@ -17,8 +17,8 @@ mod matcher;
 mod params;
 mod training;
 
-use matchrank_core::data::List;
-use matchrank_core::ranking::{Ranker, Shapley};
+use std::sync::Arc;
+
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,7 @@ pub use params::{StackCandidates, StackParams};
 pub use training::StackTrial;
 
 use super::MatchingModel;
-use crate::rankers::RankerModel;
-use crate::rankers::boosted::BoostedModel;
+use crate::rankers::{RankerKind, RankingModel, Scalings};
 
 /// Models and a ranker over their scores; see the module.
 #[derive(Debug, Clone)]
@@ -39,22 +38,13 @@ pub struct Stack {
     /// The models, with the names by which they are told apart.
     pub parts: Vec<(String, MatchingModel)>,
     /// What their scores are ranked by.
-    pub ranker: StackRanker,
+    pub ranker: Arc<dyn RankingModel>,
     /// Best documents of every model that are candidates.
     pub depth: usize,
     /// Whether training clicks are features too.
     pub clicks: bool,
     /// The rankers that were tried, and what they were worth on the validation judgments.
     pub trials: Vec<StackTrial>,
-}
-
-/// The ranker of a stack.
-#[derive(Debug, Clone, PartialEq)]
-pub enum StackRanker {
-    /// A weight for every standardised score.
-    Linear(Box<RankerModel>),
-    /// Boosted trees.
-    Boosted(BoostedModel),
 }
 
 /// Which rankers are tried.
@@ -71,41 +61,9 @@ pub enum StackKind {
     LambdaMart,
 }
 
-impl StackRanker {
-    /// Its kind, as commands call it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Linear(model) => model.kind(),
-            Self::Boosted(model) => model.objective.name(),
-        }
-    }
-
-    /// Whether it ranks by a column.
-    fn takes(&self, column: usize) -> bool {
-        takes(matches!(self, Self::Boosted(_)), column)
-    }
-
-    /// What each feature adds to the score of the `i`-th document over the mean score of the list.
-    fn shapley(&self, list: &List<'_>, i: usize) -> Shapley {
-        match self {
-            Self::Linear(model) => model.ranker.shapley(list, i),
-            Self::Boosted(model) => model.trees.shapley(list, i, &(0..list.len()).collect::<Vec<_>>()),
-        }
-    }
-}
-
-/// Trees rank by all columns, rankers of weights by the standardised scores alone.
-fn takes(has_trees: bool, column: usize) -> bool {
-    has_trees || column % FEATURES == 1
-}
-
-impl Ranker for StackRanker {
-    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
-        match self {
-            Self::Linear(model) => model.score(list, scores),
-            Self::Boosted(model) => model.score(list, scores),
-        }
-    }
+/// Rankers that take features as they are rank by all columns, the others by the standardised scores alone.
+fn takes(ranker: &RankerKind, column: usize) -> bool {
+    ranker.takes.scalings == Scalings::None || column % FEATURES == 1
 }
 
 impl Stack {
@@ -115,7 +73,7 @@ impl Stack {
         columns
             .into_iter()
             .enumerate()
-            .filter(|(column, _)| self.ranker.takes(*column))
+            .filter(|(column, _)| takes(self.ranker.kind(), *column))
             .map(|(_, name)| name)
             .collect()
     }

@@ -6,6 +6,8 @@
 //! all judged documents, a ranker and its size (lambda, leaves, trees) are chosen, and trained again on all queries. Test
 //! judgments are never read.
 
+use std::sync::Arc;
+
 use matchrank_core::data::qrels::Qrels;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
@@ -17,12 +19,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
-use super::{Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, takes};
+use super::{Columns, Stack, StackCandidates, StackKind, StackParams, takes};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::matching::MatchingModel;
-use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow};
+use crate::rankers::boosted::{Boosting, Objective};
 use crate::rankers::columns::list_columns;
-use crate::rankers::{RankerModel, RankerParams, train_ranker};
+use crate::rankers::linear::{LinearModel, train_linear};
+use crate::rankers::{Lessons as ListLessons, RankerKind, RankingModel, listnet};
 use crate::validation::{NDCG_10, Ranked};
 
 /// Lambdas that are tried.
@@ -151,10 +154,10 @@ impl MatchingModel {
 }
 
 impl Lessons<'_> {
-    /// The lists of which `is_wanted` says so, for a ranker of weights or for trees.
-    fn lists(&self, for_trees: bool, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
+    /// The lists of which `is_wanted` says so, with the columns that a ranker takes.
+    fn lists(&self, ranker: &RankerKind, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
         let (mut lengths, mut labels, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let takes = |column: usize| takes(for_trees, column);
+        let takes = |column: usize| takes(ranker, column);
         for (_, list) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
             lengths.push(list.len());
             labels.extend_from_slice(list.labels());
@@ -168,9 +171,9 @@ impl Lessons<'_> {
     }
 
     /// The lists of all other folds, to learn from, and those of a fold, to be ranked.
-    fn split(&self, for_trees: bool, fold: usize) -> Result<[FeatureLists; 2]> {
+    fn split(&self, ranker: &RankerKind, fold: usize) -> Result<[FeatureLists; 2]> {
         let is_own = |i: usize| i % self.n_folds == fold;
-        Ok([self.lists(for_trees, |i| !is_own(i))?, self.lists(for_trees, is_own)?])
+        Ok([self.lists(ranker, |i| !is_own(i))?, self.lists(ranker, is_own)?])
     }
 
     /// The measure over all judged documents of scores for all lists, one after the other.
@@ -206,7 +209,7 @@ impl Lessons<'_> {
         params: &StackParams,
         seed: u64,
         progress: &dyn Progress,
-    ) -> Result<(StackRanker, Vec<StackTrial>)> {
+    ) -> Result<(Arc<dyn RankingModel>, Vec<StackTrial>)> {
         let mut trials = Vec::new();
         let objectives: &[Objective] = match params.ranker {
             StackKind::ListNet => &[],
@@ -218,7 +221,7 @@ impl Lessons<'_> {
         let n_trials = n_linear + objectives.len() * LEAVES.len();
         progress.begin("choosing the ranker", Some(n_trials as u64), "rankers");
         for lambda in &LAMBDAS[..n_linear] {
-            trials.push(self.try_linear(*lambda, seed)?);
+            trials.push(self.try_linear(*lambda)?);
             progress.advance(1);
         }
         for &objective in objectives {
@@ -235,33 +238,25 @@ impl Lessons<'_> {
             }
         }
         let kept = best(&trials).expect("a ranker was tried");
-        let ranker = match (kept.lambda, kept.leaves, kept.trees) {
-            (Some(lambda), ..) => {
-                StackRanker::Linear(Box::new(linear(lambda, self.lists(false, |_| true)?, seed)?))
-            }
+        let ranker: Arc<dyn RankingModel> = match (kept.lambda, kept.leaves, kept.trees) {
+            (Some(lambda), ..) => Arc::new(linear(lambda, self.lists(&listnet::KIND, |_| true)?)?),
             (_, Some(leaves), Some(trees)) => {
-                let objective = objectives[0];
-                let (lists, params) = (self.lists(true, |_| true)?, params.boosted(leaves, trees));
-                let (trees, _) = grow(objective, &params, &lists, None, seed, &Silent)?;
-                StackRanker::Boosted(BoostedModel {
-                    objective,
-                    params,
-                    trees,
-                    report: BoostedReport::default(),
-                })
+                let boosting = Boosting { objective: objectives[0], params: params.boosted(leaves, trees) };
+                let lists = self.lists(boosting.objective.kind(), |_| true)?;
+                Arc::new(boosting.train(ListLessons { seed, ..ListLessons::new(lists) }, &Silent)?)
             }
             _ => unreachable!("a trial is of one or the other"),
         };
         Ok((ranker, trials))
     }
 
-    fn try_linear(&self, lambda: f64, seed: u64) -> Result<StackTrial> {
+    fn try_linear(&self, lambda: f64) -> Result<StackTrial> {
         let validation = self.cross_validated(|fold| {
-            let [train, tested] = self.split(false, fold)?;
-            Ok(linear(lambda, train, seed)?.score_all(&tested))
+            let [train, tested] = self.split(&listnet::KIND, fold)?;
+            Ok(linear(lambda, train)?.score_all(&tested))
         })?;
         Ok(StackTrial {
-            ranker: "listnet".into(),
+            ranker: listnet::KIND.name.into(),
             lambda: Some(lambda),
             leaves: None,
             trees: None,
@@ -278,11 +273,10 @@ impl Lessons<'_> {
         params: &StackParams,
         seed: u64,
     ) -> Result<StackTrial> {
-        let boosted = params.boosted(leaves, params.trees);
+        let boosting = Boosting { objective, params: params.boosted(leaves, params.trees) };
         let grow_without = |fold: usize| {
-            let [train, tested] = self.split(true, fold)?;
-            let (trees, figures) =
-                grow(objective, &boosted, &train, Some((&tested, self.measure)), seed, &Silent)?;
+            let [train, tested] = self.split(objective.kind(), fold)?;
+            let (trees, figures) = boosting.grow(&train, Some((&tested, self.measure)), seed, &Silent)?;
             Ok((trees, figures, tested))
         };
         let grown = (0..self.n_folds).into_par_iter().map(grow_without).collect::<Result<Vec<_>>>()?;
@@ -297,7 +291,7 @@ impl Lessons<'_> {
             Ok(trees.clone().truncated(n_trees).score_all(tested))
         })?;
         Ok(StackTrial {
-            ranker: objective.name().into(),
+            ranker: objective.kind().name.into(),
             lambda: None,
             leaves: Some(leaves),
             trees: Some(n_trees),
@@ -307,10 +301,9 @@ impl Lessons<'_> {
     }
 }
 
-fn linear(lambda: f64, lists: FeatureLists, seed: u64) -> Result<RankerModel> {
-    let params =
-        RankerParams::ListNet(ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() });
-    train_ranker(&params, &[ScalingKind::None], lists, None, None, seed, &Silent)
+fn linear(lambda: f64, lists: FeatureLists) -> Result<LinearModel<ListNetParams>> {
+    let params = ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() };
+    train_linear(&params, &[ScalingKind::None], ListLessons::new(lists), &Silent)
 }
 
 #[cfg(test)]
@@ -351,7 +344,7 @@ mod tests {
         let lessons = Lessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
         // Five relevant documents on the ranks 6 to 10.
         let worst = (1..=5).map(|i| f64::from(i) / f64::from(5 + i)).sum::<f64>() / 5.0;
-        let found = lessons.try_linear(1e-3, 1).unwrap().validation;
+        let found = lessons.try_linear(1e-3).unwrap().validation;
         assert!((found - worst).abs() < 1e-9, "ListNet: {found}, not {worst}");
         if !boosted::is_installed() {
             eprintln!("trees were skipped: no LightGBM");

@@ -1,8 +1,11 @@
 //! What stacks count, and what their models add to a score.
 
+use std::sync::Arc;
+
 use matchrank_core::ranking::trees::Trees;
 
 use super::*;
+use crate::rankers::RankingModel;
 use crate::rankers::boosted::{BoostedModel, BoostedParams, BoostedReport, Objective};
 
 /// Counts of clicks, and what a stack makes of them, with all documents and with some.
@@ -55,14 +58,14 @@ fn what_the_models_of_a_stack_add_is_above_the_mean_candidate() {
         decision_type=2 2 2\nleft_child=1 -1 -2\nright_child=2 -3 -4\nleaf_value=-0.25 0.5 0.125 2\nshrinkage=1\n\n\
         Tree=1\nnum_leaves=3\nnum_cat=0\nsplit_feature=5 6\nsplit_gain=2 1\nthreshold=-0.3 0.5\ndecision_type=2 2\n\
         left_child=-1 -2\nright_child=1 -3\nleaf_value=0.3 0.7 1.5\nshrinkage=1\n\nend of trees\n";
-    let trees = StackRanker::Boosted(BoostedModel {
+    let trees: Arc<dyn RankingModel> = Arc::new(BoostedModel {
         objective: Objective::LambdaMart,
         params: BoostedParams::default(),
         trees: Trees::parse_lightgbm("trees", text).unwrap(),
         report: BoostedReport::default(),
     });
     for ranker in [stack.ranker.clone(), trees] {
-        let kind = ranker.kind();
+        let kind = ranker.kind().name;
         let model = MatchingModel::Stack(Box::new(Stack { ranker, ..*stack.clone() }));
         let matcher = bind(&model, &dataset, None, &Silent).unwrap();
         let hits = matcher.top(&QUERIES[..1], 5000, &Silent).unwrap().remove(0);
@@ -90,7 +93,7 @@ fn the_ranker_of_a_stack_takes_the_same_models_trained_again() {
     let mut parts = stack.parts.clone();
     parts[2].1 = extended(LatentKind::Pls, &dataset);
     let again = stack.clone().with_parts(parts.clone()).unwrap();
-    assert_eq!((&again.ranker, again.clicks), (&stack.ranker, true));
+    assert!(Arc::ptr_eq(&again.ranker, &stack.ranker) && again.clicks);
     let top = |stack: Stack| {
         let model = MatchingModel::Stack(Box::new(stack));
         bind(&model, &dataset, None, &Silent).unwrap().top(&QUERIES[..1], 5, &Silent).unwrap()

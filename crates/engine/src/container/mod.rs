@@ -112,7 +112,7 @@ fn pieces<T: Element>(
 }
 
 /// Writes into a container, under names that start with a prefix; a model inside a model has one.
-pub(super) struct Writer<'c, 'a> {
+pub struct Writer<'c, 'a> {
     container: &'c mut Container<'a>,
     prefix: String,
 }
@@ -144,8 +144,13 @@ impl<'a> Writer<'_, 'a> {
 
     /// An array of one number.
     pub(super) fn put_number<T: Element>(&mut self, name: &str, number: T) {
+        self.put_numbers(name, [number]);
+    }
+
+    /// An array of numbers that the model does not keep as such.
+    pub(super) fn put_numbers<T: Element>(&mut self, name: &str, numbers: impl IntoIterator<Item = T>) {
         let mut bytes = Vec::new();
-        number.put(&mut bytes);
+        numbers.into_iter().for_each(|number| number.put(&mut bytes));
         self.container
             .arrays
             .insert(format!("{}{name}", self.prefix), Array::Bytes(T::DTYPE, Cow::Owned(bytes)));
@@ -153,18 +158,18 @@ impl<'a> Writer<'_, 'a> {
 }
 
 /// Reads from a container, under names that start with a prefix.
-pub(super) struct Reader<'c> {
+pub struct Reader<'c> {
     container: &'c Container<'c>,
     prefix: String,
 }
 
 impl Reader<'_> {
-    /// Reads a model inside this one.
     /// In how many models this one lies.
     pub(super) fn depth(&self) -> usize {
         self.prefix.matches('.').count()
     }
 
+    /// Reads a model inside this one.
     pub(super) fn inside(&self, name: &str) -> Reader<'_> {
         Reader { container: self.container, prefix: format!("{}{name}.", self.prefix) }
     }
