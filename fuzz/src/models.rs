@@ -6,14 +6,12 @@ use std::sync::OnceLock;
 
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Silent;
-use matchrank_core::ranking::Ranker;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{IngestParams, ingest};
+use matchrank_engine::model_file::{Model, open, save};
 use matchrank_engine::models::registry::describe;
 use matchrank_engine::models::{MatchingModel, RelatedQuery, bind};
-use matchrank_engine::model_file::{
-    load, load_boosted, load_query_dependent, load_ranker, save, save_boosted, save_query_dependent, save_ranker,
-};
+use matchrank_engine::rankers::RankingModel;
 use serde_json::{Map, Value, json};
 
 /// Place of the checksum in the header.
@@ -239,36 +237,48 @@ fn lists() -> &'static FeatureLists {
     })
 }
 
-/// Loads a file as every kind of model. What loads is the same after it was saved, and can be used.
+/// Opens a file. What opens is the same after it was saved, and can be used.
 pub fn check(path: &Path) {
     let again = crate::folder().join("again");
-    if let Ok((model, provenance)) = load(path) {
-        save(&again, &*model, &provenance).expect("a loaded model can be saved");
-        let (saved, provenance_again) = load(&again).expect("a saved model can be loaded");
-        assert!(provenance == provenance_again && model.kind() == saved.kind());
-        assert_eq!(use_matching(&*model), use_matching(&*saved));
-    } else if let Ok((model, provenance)) = load_ranker(path) {
-        save_ranker(&again, &model, &provenance).expect("a loaded ranker can be saved");
-        assert!(load_ranker(&again).expect("a saved ranker can be loaded") == (model.clone(), provenance));
-        let _ = model.score_all(lists());
-        lists().iter().for_each(|list| (0..list.len()).for_each(|i| drop(model.ranker.explain(&list, i))));
-    } else if let Ok((model, provenance)) = load_boosted(path) {
-        save_boosted(&again, &model, &provenance).expect("loaded trees can be saved");
-        let (saved, _) = load_boosted(&again).expect("saved trees can be loaded");
-        let bits = |scores: Vec<f64>| scores.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-        assert_eq!(bits(model.score_all(lists())), bits(saved.score_all(lists())));
-        let _ = model.trees.gains();
-        lists().iter().for_each(|list| drop(model.trees.shapley(&list, 0, &(0..list.len()).collect::<Vec<_>>())));
-    } else if let Ok((model, provenance)) = load_query_dependent(path) {
-        save_query_dependent(&again, &model, &provenance).expect("a loaded model can be saved");
-        load_query_dependent(&again).expect("a saved model can be loaded");
-        for list in lists().iter() {
-            if let Ok(served) = model.served(&list) {
-                model.score_by(&served.function, &list, &mut Vec::new());
-                (0..list.len()).for_each(|i| drop(model.explain(&served.function, &list, i)));
-            }
+    match open(path) {
+        Ok((Model::Matching(model), provenance)) => {
+            save(&again, &*model, &provenance).expect("a loaded model can be saved");
+            let Ok((Model::Matching(saved), provenance_again)) = open(&again) else {
+                panic!("a saved model can be loaded")
+            };
+            assert!(provenance == provenance_again && model.kind() == saved.kind());
+            assert_eq!(use_matching(&*model), use_matching(&*saved));
+        }
+        Ok((Model::Ranking(model), provenance)) => {
+            save(&again, &*model, &provenance).expect("a loaded ranker can be saved");
+            let Ok((Model::Ranking(saved), provenance_again)) = open(&again) else {
+                panic!("a saved ranker can be loaded")
+            };
+            assert!(provenance == provenance_again && model.kind().name == saved.kind().name);
+            assert_eq!(use_ranking(&*model), use_ranking(&*saved));
+        }
+        Err(_) => {}
+    }
+}
+
+/// Describes, explains, ranks; returns the bits of the scores of the lists that can be ranked.
+fn use_ranking(model: &dyn RankingModel) -> Vec<u64> {
+    let _ = (model.describe(), model.course("ndcg@10"), model.importance(), model.settled());
+    let mut bits = Vec::new();
+    for list in lists().iter() {
+        let all: Vec<usize> = (0..list.len()).collect();
+        // A function that cannot be made is an error here, and would be a panic when ranking.
+        if model.describe_function(&list).is_err() {
+            continue;
+        }
+        let mut scores = Vec::new();
+        model.score(&list, &mut scores);
+        bits.extend(scores.iter().map(|score| score.to_bits()));
+        for &i in &all {
+            let _ = (model.contributions(&list, i), model.shapley(&list, i, &all));
         }
     }
+    bits
 }
 
 /// Ranks, explains, inspects; returns the bits of the scores, or the error.

@@ -52,6 +52,11 @@ impl Details {
         self.0.insert(name.to_owned(), to_json(value));
     }
 
+    /// Sets a value before all others.
+    pub(crate) fn set_first(&mut self, name: &str, value: &impl Serialize) {
+        self.0.shift_insert(0, name.to_owned(), to_json(value));
+    }
+
     /// Removes a value.
     pub fn remove(&mut self, name: &str) {
         self.0.remove(name);

@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`comparison`] | models trained, tuned and measured side by side; the folder `compare` writes |
+//! | [`description`] | models in words and numbers, written by the models themselves |
 //! | [`dataset`] | the dataset folder: what `ingest` writes and everything else reads |
 //! | [`doctor`] | what is wrong or suspicious with a file, with line numbers and a fix |
 //! | [`features`] | queries and documents as sparse vectors of words and clicks |
@@ -14,6 +15,7 @@
 //! | [`memory`] | how much memory the process has held |
 //! | [`model_file`] | models in safetensors files, checked and versioned |
 //! | [`outputs`] | checks of output paths before any work |
+//! | [`prose`] | numbers as people read them |
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`report`] | a comparison as one self-contained HTML page |

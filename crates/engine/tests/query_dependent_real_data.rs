@@ -8,6 +8,7 @@ use matchrank_core::progress::Silent;
 use matchrank_core::ranking::query_dependent::{Neighbourhood, QueryDependentParams};
 use matchrank_core::ranking::{LambdaPath, ScalingKind, evaluate_ranker};
 use matchrank_engine::files;
+use matchrank_engine::rankers::Lessons;
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput, train_query_dependent};
 
 /// Lists of a file in `MATCHRANK_DATA`, else in `../shared/data` beside the repository.
@@ -31,7 +32,9 @@ fn query_features_are_found_and_novel_queries_ranked() {
     let params = QueryDependentParams { lambda: LambdaPath::One(1e-3), ..Default::default() };
     let columns = QueryColumns::Named(columns);
     let input = QueryInput::Columns(&columns);
-    let model = train_query_dependent(&params, ScalingKind::MinMax, train, input, None, &Silent).unwrap();
+    let mut lessons = Lessons::new(train);
+    lessons.query = input;
+    let model = train_query_dependent(&params, ScalingKind::MinMax, lessons, &Silent).unwrap();
     let figures = evaluate_ranker(&model, &test, &["ndcg@10".parse().unwrap()]).unwrap();
     // All documents level are worth 0.18.
     assert!(figures.mean(0) > 0.3, "{}", figures.mean(0));

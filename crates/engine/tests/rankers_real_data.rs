@@ -7,10 +7,12 @@ use matchrank_core::data::qrels::Qrels;
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::{Conventions, Dialect, Measure, Ties, evaluate};
 use matchrank_core::progress::Silent;
-use matchrank_core::ranking::ranksvm::{PairLoss, RankSvmParams};
+use matchrank_core::ranking::slam::{SlamParams, Solver};
 use matchrank_core::ranking::{LinearRanker, Scaling, ScalingKind, evaluate_ranker};
 use matchrank_engine::files;
-use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
+use matchrank_engine::rankers::linear::train_linear;
+use matchrank_engine::rankers::{Lessons, RankerRecipe};
+use serde_json::Value;
 
 /// The folds of a set in `MATCHRANK_DATA`, else in `../shared/data` beside the repository.
 fn folds(name: &str) -> Option<Vec<FeatureLists>> {
@@ -32,59 +34,58 @@ fn ndcg() -> Measure {
 }
 
 /// Mean NDCG@10 over the folds, epochs, lambdas and (of several) scalings chosen on the validation fold of each.
-fn mean(params: &RankerParams, scalings: &[ScalingKind], folds: &[FeatureLists]) -> f64 {
+fn mean(kind: &str, settings: &[(String, Value)], scalings: &[ScalingKind], folds: &[FeatureLists]) -> f64 {
+    let recipe = RankerRecipe::new(kind, settings, scalings).unwrap();
     let figure = |test: usize| {
         let chosen_on = (test + folds.len() - 1) % folds.len();
         let others = folds.iter().enumerate().filter(|(i, _)| *i != test && *i != chosen_on);
         let train = FeatureLists::concatenate(&others.map(|(_, fold)| fold).collect::<Vec<_>>());
-        let validation = Some((folds[chosen_on].clone(), ndcg()));
-        let model = train_ranker(params, scalings, train, None, validation, 1, &Silent).unwrap();
-        evaluate_ranker(&model, &folds[test], &[ndcg()]).unwrap().mean(0)
+        let mut lessons = Lessons::new(train);
+        lessons.validation = Some((folds[chosen_on].clone(), ndcg()));
+        lessons.seed = 1;
+        let model = recipe.train(lessons, &Silent).unwrap();
+        evaluate_ranker(&*model, &folds[test], &[ndcg()]).unwrap().mean(0)
     };
     (0..folds.len()).map(figure).sum::<f64>() / folds.len() as f64
 }
 
 /// With the default scaling, and with the one that validation chooses.
 #[track_caller]
-fn reaches(folds: &[FeatureLists], params: &RankerParams, least: f64) {
+fn reaches(folds: &[FeatureLists], kind: &str, least: f64) {
     use ScalingKind::{MinMax, None, QueryMinMax, QueryZScore, ZScore};
     assert_eq!(ScalingKind::default(), MinMax);
     for scalings in [&[MinMax][..], &[MinMax, ZScore, None, QueryMinMax, QueryZScore]] {
-        let figure = mean(params, scalings, folds);
-        eprintln!("{} {scalings:?}: {figure:.4}", params.kind());
-        assert!(figure >= least, "{} {scalings:?}: NDCG@10 {figure:.4} is below {least}", params.kind());
+        let figure = mean(kind, &[], scalings, folds);
+        eprintln!("{kind} {scalings:?}: {figure:.4}");
+        assert!(figure >= least, "{kind} {scalings:?}: NDCG@10 {figure:.4} is below {least}");
     }
 }
 
-fn params(kind: &str) -> RankerParams {
-    RankerParams::new(kind, &[]).unwrap()
-}
-
-fn hinge() -> RankerParams {
-    RankerParams::RankSvm(RankSvmParams { loss: PairLoss::Hinge, ..RankSvmParams::default() })
+fn by_hinge(folds: &[FeatureLists]) -> f64 {
+    mean("ranksvm", &[("loss".to_owned(), "hinge".into())], &[ScalingKind::MinMax], folds)
 }
 
 #[test]
 fn mq2008() {
     let Some(folds) = folds("letor_mq2008") else { return };
-    reaches(&folds, &params("perceptron"), 0.662);
-    reaches(&folds, &params("ranksvm"), 0.686);
-    let by_hinge = mean(&hinge(), &[ScalingKind::MinMax], &folds);
+    reaches(&folds, "perceptron", 0.662);
+    reaches(&folds, "ranksvm", 0.686);
+    let by_hinge = by_hinge(&folds);
     assert!(by_hinge >= 0.686, "RankSVM with the hinge: NDCG@10 {by_hinge:.4}");
-    reaches(&folds, &params("listnet"), 0.690);
-    reaches(&folds, &params("slam"), 0.680);
+    reaches(&folds, "listnet", 0.690);
+    reaches(&folds, "slam", 0.680);
     collapses(&folds);
 }
 
 #[test]
 fn ohsumed() {
     let Some(folds) = folds("letor_ohsumed") else { return };
-    reaches(&folds, &params("perceptron"), 0.395);
-    reaches(&folds, &params("ranksvm"), 0.435);
-    let by_hinge = mean(&hinge(), &[ScalingKind::MinMax], &folds);
+    reaches(&folds, "perceptron", 0.395);
+    reaches(&folds, "ranksvm", 0.435);
+    let by_hinge = by_hinge(&folds);
     assert!(by_hinge >= 0.435, "RankSVM with the hinge: NDCG@10 {by_hinge:.4}");
-    reaches(&folds, &params("listnet"), 0.446);
-    reaches(&folds, &params("slam"), 0.390);
+    reaches(&folds, "listnet", 0.446);
+    reaches(&folds, "slam", 0.390);
     collapses(&folds);
 }
 
@@ -92,9 +93,11 @@ fn ohsumed() {
 #[track_caller]
 fn collapses(folds: &[FeatureLists]) {
     let train = FeatureLists::concatenate(&[&folds[0], &folds[1], &folds[2]]);
-    let params = RankerParams::new("slam", &[("solver".into(), "bundle".into())]).unwrap();
-    let model = train_ranker(&params, &[ScalingKind::MinMax], train, None, None, 1, &Silent).unwrap();
-    let RankerReport::Slam(report) = &model.report else { panic!("no report of slam") };
+    let params = SlamParams { solver: Solver::Bundle, ..Default::default() };
+    let mut lessons = Lessons::new(train);
+    lessons.seed = 1;
+    let model = train_linear(&params, &[ScalingKind::MinMax], lessons, &Silent).unwrap();
+    let report = &model.report;
     assert!(report.collapsed && report.lambda <= 1e-5, "{report:?}");
     assert!(report.lower_bound.unwrap() >= 0.999 * report.objective_at_zero, "{report:?}");
     assert!(model.ranker.weights.iter().all(|weight| *weight == 0.0));

@@ -34,8 +34,8 @@ use crate::{Global, Outcome, interrupt};
 /// two of them with a weight, as in rmls+bm25; listnet, mart or lambdamart: a ranker over the scores of all
 /// single models named; stack: the better of listnet and lambdamart, with training clicks as features too; mart:bm25+pls over these.
 ///
-/// With --letor rankers of feature lists are compared instead: perceptron, slam, ranksvm, listnet, mart, lambdamart,
-/// query-dependent (with other weights as query-dependent/knn, /uniform, ...). Each fold is tested on once: the fold
+/// With --letor rankers of feature lists (`matchrank train --help` lists them) are compared instead, query-dependent ones
+/// with other weights as query-dependent/knn, /uniform, ... Each fold is tested on once: the fold
 /// before it (the last for the first) chooses epochs, lambdas and trees, all others are trained on. Figures are means over
 /// the folds. --out keeps the ranker of every fold, and the run over all folds.
 #[derive(clap::Args)]

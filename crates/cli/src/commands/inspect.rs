@@ -2,8 +2,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::models::registry;
-use matchrank_engine::rankers::RankerParams;
 use serde_json::{Value, json};
 
 use super::rankers;
@@ -34,22 +32,14 @@ Examples:
   matchrank inspect lambdamart.model --letor test.txt --measure ndcg@10 --repeats 10";
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
-    let kind = model_file::kind(&args.model)?;
-    let ranks_lists = RankerParams::KINDS.contains(&kind.as_str())
-        || kind == model_file::QUERY_DEPENDENT
-        || model_file::is_boosted(&kind);
-    let worth = args.importance.measure(&args.model, global)?;
+    let (model, provenance) = model_file::open(&args.model)?;
+    let worth = args.importance.measure(&model, global)?;
+    let description = model.describe()?;
     match args.format {
         Format::Csv if let Some(worth) = &worth => terminal::print(&worth.csv())?,
         Format::Json | Format::Csv => {
-            let mut json = if ranks_lists {
-                rankers::inspect::json_of(&args.model)?
-            } else {
-                let (model, provenance) = model_file::load(&args.model)?;
-                let mut json = to_json(&registry::describe(&*model)?.details);
-                json["provenance"] = json!(provenance);
-                json
-            };
+            let mut json = to_json(&description.details);
+            json["provenance"] = json!(provenance);
             json["bytes"] = bytes(&args.model)?.into();
             if let Some(worth) = &worth {
                 json["permutation"] = worth.json();
@@ -58,19 +48,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
         Format::Table => {
             let mut rows = vec![row("file", format!("{} bytes", human(bytes(&args.model)?)))];
+            rows.extend(description.facts.into_iter().map(|(name, value)| vec![name, value]));
             let mut remarks = Vec::new();
-            let provenance = if ranks_lists {
-                let (more, remark, provenance) = rankers::inspect::describe(&args.model)?;
-                rows.extend(more);
-                remarks = remark;
-                provenance
-            } else {
-                let (model, provenance) = model_file::load(&args.model)?;
-                let description = registry::describe(&*model)?;
-                rows.extend(description.facts.into_iter().map(|(name, value)| vec![name, value]));
-                remarks.extend(description.remarks.iter().map(|remark| remark_text(remark, Format::Table)));
-                provenance
-            };
+            remarks.extend(description.remarks.iter().map(|remark| remark_text(remark, Format::Table)));
             rows.extend(origin(&provenance));
             terminal::print(&table(&["", "value"], rows, Format::Table))?;
             remarks.extend(worth.map(|worth| worth.text()));
@@ -89,7 +69,12 @@ fn row(name: &str, value: impl Into<String>) -> Vec<String> {
 }
 
 fn origin(provenance: &Provenance) -> Vec<Vec<String>> {
-    let mut rows = vec![row("made by", format!("matchrank {}", provenance.version))];
+    let mut rows = Vec::new();
+    let count = |name: &str| provenance.data.get(name).and_then(Value::as_u64).map(human);
+    if let (Some(lists), Some(documents)) = (count("lists"), count("documents")) {
+        rows.push(row("trained on lists, documents", format!("{lists}, {documents}")));
+    }
+    rows.push(row("made by", format!("matchrank {}", provenance.version)));
     rows.extend(provenance.seed.map(|seed| row("seed", seed.to_string())));
     if let Some(Value::String(hash)) = provenance.data.get("content_hash") {
         rows.push(row("dataset (hash)", hash.get(..16).unwrap_or(hash)));

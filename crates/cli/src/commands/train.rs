@@ -30,8 +30,8 @@ use crate::{Global, Outcome};
 /// Train a model on a dataset, or a ranker on feature lists
 ///
 /// Models are measured on the validation judgments of the dataset, if it has any (held-out clicks are
-/// such); test judgments are not looked at. Rankers (perceptron, slam, ranksvm, listnet, mart, lambdamart,
-/// query-dependent) learn from LETOR files and are measured on those of --validation.
+/// such); test judgments are not looked at. Rankers of feature lists learn from LETOR files and are measured on those of
+/// --validation.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -28,8 +28,8 @@ use crate::{Global, Outcome, interrupt};
 /// at. With --trace every trial is kept in a file, and the same command, or one with more trials or another strategy,
 /// goes on from it. With --out the model is trained with the best settings and written.
 ///
-/// Rankers of feature lists are tuned with --letor and --validation: perceptron, slam, ranksvm, listnet, mart, lambdamart,
-/// query-dependent. Every trial chooses epochs, lambda or the number of trees by itself.
+/// Rankers of feature lists (`matchrank train --help` lists them) are tuned with --letor and --validation. Every trial
+/// chooses epochs, lambda or the number of trees by itself.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

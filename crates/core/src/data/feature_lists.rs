@@ -298,15 +298,15 @@ impl FeatureLists {
         }
     }
 
-    /// Returns an error that names the first missing value, for rankers that cannot take any.
-    pub fn require_complete(&self, ranker: &str) -> Result<()> {
+    /// Returns an error that names the first missing value, for rankers that cannot take any, and `others` that can.
+    pub fn require_complete(&self, ranker: &str, others: &str) -> Result<()> {
         let Some((row, column)) = self.missing() else { return Ok(()) };
         let number = u64::from(column) + 1;
         Err(self.error_at(
             row,
             format!(
                 "feature {number} of document {} is missing (NaN), which {ranker} cannot take: write a number (0, or the \
-                 mean of the feature), or use mart or lambdamart, whose trees take missing values",
+                 mean of the feature), or use a ranker that takes missing values ({others})",
                 self.document(row)
             ),
         ))

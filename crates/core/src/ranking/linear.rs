@@ -1,5 +1,7 @@
 //! A weight per feature: what all rankers here learn.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::products;
@@ -22,11 +24,21 @@ pub trait Ranker: Sync {
     }
 }
 
-impl<R: Ranker + ?Sized> Ranker for Box<R> {
-    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
-        (**self).score(list, scores);
-    }
+macro_rules! forwarded {
+    ($($pointer:ty),*) => {
+        $(impl<R: Ranker + Send + ?Sized> Ranker for $pointer {
+            fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
+                (**self).score(list, scores);
+            }
+
+            fn score_all(&self, lists: &FeatureLists) -> Vec<f64> {
+                (**self).score_all(lists)
+            }
+        })*
+    };
 }
+
+forwarded!(Box<R>, Arc<R>);
 
 /// s = sum over features of weight * factor * value.
 ///
@@ -86,31 +98,30 @@ impl LinearRanker {
     /// What each feature adds to the score of the `i`-th document of a list, by column; features of value 0
     /// or unknown to the model add nothing and are left out.
     pub fn explain(&self, list: &List<'_>, i: usize) -> Vec<Contribution> {
-        let factors = self.scaling.of_list(list);
+        self.contributions(self.scaling.of_list(list).as_deref(), list, i)
+    }
+
+    fn contributions(&self, factors: Option<&[f64]>, list: &List<'_>, i: usize) -> Vec<Contribution> {
         let contribution = |(feature, value): (u32, f32)| {
             let weight = *self.weights.get(feature as usize)?;
-            let factor = factors.as_ref().map_or(Some(&1.0), |factors| factors.get(feature as usize))?;
+            let factor = factors.map_or(Some(&1.0), |factors| factors.get(feature as usize))?;
             let scaled = f64::from(value) * factor;
             Some(Contribution { feature, value, scaled, weight, adds: weight * scaled })
         };
         list.row(i).entries().filter_map(contribution).collect()
     }
 
-    /// What each feature adds to the score of the `i`-th document of a list over the mean score of all: its weight times
-    /// what its value, as scaled, is above the mean value.
-    pub fn shapley(&self, list: &List<'_>, i: usize) -> Shapley {
-        let weights = self.effective_weights(list);
-        let (n, mut base, mut adds) = (list.len() as f64, 0.0, vec![0.0; weights.len()]);
-        let mut add = |row: usize, share: f64, base: &mut f64| {
-            for (column, value) in list.row(row).entries() {
-                let Some(weight) = weights.get(column as usize) else { continue };
-                let part = weight * f64::from(value);
-                adds[column as usize] += share * part;
-                *base += part;
-            }
-        };
-        (0..list.len()).for_each(|row| add(row, -1.0 / n, &mut base));
-        add(i, 1.0, &mut 0.0);
+    /// What each feature adds to the score of the `i`-th document of a list over the mean score of the `references`: its
+    /// weight times what its value, as scaled, is above their mean value.
+    pub fn shapley(&self, list: &List<'_>, i: usize, references: &[usize]) -> Shapley {
+        let factors = self.scaling.of_list(list);
+        let parts = |i: usize| self.contributions(factors.as_deref(), list, i);
+        let (n, mut base, mut adds) = (references.len() as f64, 0.0, vec![0.0; self.weights.len()]);
+        for part in references.iter().flat_map(|&reference| parts(reference)) {
+            adds[part.feature as usize] += -1.0 / n * part.adds;
+            base += part.adds;
+        }
+        parts(i).iter().for_each(|part| adds[part.feature as usize] += part.adds);
         Shapley { base: base / n, adds }
     }
 }
@@ -150,11 +161,32 @@ mod tests {
         let ranker = LinearRanker { weights: vec![2.0, -1.0], scaling };
         let (list, scores) = (lists.list(0), ranker.score_all(&lists));
         for (i, score) in scores.into_iter().enumerate() {
-            let Shapley { base, adds } = ranker.shapley(&list, i);
+            let Shapley { base, adds } = ranker.shapley(&list, i, &[0, 1, 2]);
             assert!((base - 0.5).abs() < 1e-12);
             assert!((base + adds.iter().sum::<f64>() - score).abs() < 1e-12);
         }
-        let adds = ranker.shapley(&list, 0).adds;
+        let adds = ranker.shapley(&list, 0, &[0, 1, 2]).adds;
         assert!((adds[0] - 1.0).abs() < 1e-12 && (adds[1] + 0.5).abs() < 1e-12, "{adds:?}");
+    }
+
+    /// A ranker that makes something once for all lists does so behind a pointer, too.
+    #[test]
+    fn all_lists_are_scored_at_once_behind_pointers() {
+        struct AtOnce;
+        impl Ranker for AtOnce {
+            fn score(&self, _: &List<'_>, _: &mut Vec<f64>) {
+                unreachable!("lists are not scored one by one")
+            }
+            fn score_all(&self, lists: &FeatureLists) -> Vec<f64> {
+                vec![1.0; lists.n_rows()]
+            }
+        }
+        let lists = FeatureLists::from_dense(&[1, 2], vec![0.0; 3], 1, vec![0.0; 3]).unwrap();
+        let (boxed, shared): (Box<dyn Ranker + Send>, Arc<dyn Ranker + Send>) =
+            (Box::new(AtOnce), Arc::new(AtOnce));
+        assert_eq!(
+            (boxed.score_all(&lists), Box::new(shared).score_all(&lists)),
+            (vec![1.0; 3], vec![1.0; 3])
+        );
     }
 }

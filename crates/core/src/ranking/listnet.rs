@@ -14,9 +14,9 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use super::path::{LambdaPath, check_lambdas};
+use super::path::LambdaPath;
 use super::products;
-use super::ranksvm::{PathReport, fit_smooth};
+use super::ranksvm::{PathParams, PathReport, fit_smooth};
 use super::sample::Sample;
 use super::validation::Validation;
 use crate::progress::Progress;
@@ -44,7 +44,7 @@ impl Default for ListNetParams {
 impl ListNetParams {
     /// Refuses values that mean nothing.
     pub fn validate(&self) -> Result<()> {
-        check_lambdas(&self.lambda)?;
+        self.lambda.validate()?;
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 {
             return Err(Error::Params(
                 "tolerance must be above 0 and below 1, max_iterations at least 1".into(),
@@ -64,7 +64,9 @@ pub fn fit_listnet(
 ) -> Result<(Vec<f64>, PathReport)> {
     params.validate()?;
     let mut risk = TopOneRisk::new(sample);
-    fit_smooth(&mut risk, &params.lambda, params.tolerance, params.max_iterations, validation, progress)
+    let ListNetParams { lambda, tolerance, max_iterations } = params;
+    let path = PathParams { lambda, tolerance: *tolerance, max_iterations: *max_iterations };
+    fit_smooth(&mut risk, path, validation, progress)
 }
 
 struct TopOneRisk<'s, 'a> {

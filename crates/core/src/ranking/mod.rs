@@ -13,6 +13,7 @@
 //! | features on comparable scales | [`Scaling`] |
 //! | lists with weights, and sums over them on all threads | [`Sample`] |
 //! | when to stop, which lambda | [`Validation`], [`LambdaPath`] |
+//! | a smooth loss of your own, by a truncated Newton method | [`Smooth`], [`fit_smooth`] |
 //!
 //! All learn from [`FeatureLists`](crate::data::FeatureLists) whose features were scaled by [`Scaling::apply`], dense or
 //! sparse, and give the same weights for any number of threads. A feature that a row does not name is 0.
@@ -40,7 +41,7 @@ mod linear;
 pub mod listnet;
 mod path;
 pub mod perceptron;
-pub(crate) mod products;
+pub mod products;
 pub mod query_dependent;
 pub mod ranksvm;
 mod sample;
@@ -51,8 +52,10 @@ pub(crate) mod testing;
 pub mod trees;
 mod validation;
 
+pub use crate::solve::newton::Smooth;
 pub use linear::{Contribution, LinearRanker, Ranker, Shapley};
 pub use path::{LambdaPath, PathPoint, beyond_the_end};
+pub use ranksvm::{PathParams, PathReport, fit_smooth};
 pub use sample::Sample;
 pub use scaling::{Scaling, ScalingKind};
-pub use validation::{Validation, evaluate_ranker};
+pub use validation::{JudgedLists, Validation, evaluate_ranker};

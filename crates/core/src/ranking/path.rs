@@ -29,6 +29,18 @@ impl LambdaPath {
         self.descending().last().copied().unwrap_or(f64::NAN)
     }
 
+    /// Returns an error if a lambda is not a number above 0, or if there is none.
+    pub fn validate(&self) -> Result<()> {
+        let lambdas = self.descending();
+        match lambdas.iter().find(|lambda| !(**lambda > 0.0 && lambda.is_finite())) {
+            Some(lambda) => Err(Error::Params(format!("lambda must be a number above 0, and is {lambda}"))),
+            None if lambdas.is_empty() => {
+                Err(Error::Params("there is no lambda to try; give at least one".into()))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// From the largest to the smallest.
     fn descending(&self) -> Vec<f64> {
         let mut all = match self {
@@ -37,18 +49,6 @@ impl LambdaPath {
         };
         all.sort_by(|a, b| b.total_cmp(a));
         all
-    }
-}
-
-/// Refuses lambdas that are not numbers above 0.
-pub(crate) fn check_lambdas(path: &LambdaPath) -> Result<()> {
-    let lambdas = path.descending();
-    match lambdas.iter().find(|lambda| !(**lambda > 0.0 && lambda.is_finite())) {
-        Some(lambda) => Err(Error::Params(format!("lambda must be a number above 0, and is {lambda}"))),
-        None if lambdas.is_empty() => {
-            Err(Error::Params("there is no lambda to try; give at least one".into()))
-        }
-        None => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) use crate::linalg::dot_f64 as dot;
 use crate::linalg::simd::vectorised;
 
 /// Replaces `scores` by Xw. Columns beyond the weights count nothing.
-pub(crate) fn scores(list: &List<'_>, w: &[f64], scores: &mut Vec<f64>) {
+pub fn scores(list: &List<'_>, w: &[f64], scores: &mut Vec<f64>) {
     scores.clear();
     match list.dense() {
         Some(cells) if !cells.is_empty() => dense_scores(cells, cells.len() / list.len(), w, scores),
@@ -38,7 +38,7 @@ vectorised! {
 }
 
 /// Adds X'g to `sum`, which has a place for every column of the list.
-pub(crate) fn add_rows(list: &List<'_>, g: &[f64], sum: &mut [f64]) {
+pub fn add_rows(list: &List<'_>, g: &[f64], sum: &mut [f64]) {
     for (i, &factor) in g.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
         match list.row(i) {
             FeatureRow::Dense(cells) => add_dense(cells, factor, sum),

@@ -74,7 +74,7 @@ impl<'a> Sample<'a> {
 
     /// The means over lists of the values that `each` returns, and of the vector that it adds to. `each` gets
     /// scratch space, the number of the list, the list, and its share of the mean.
-    pub(crate) fn means<S: Default, const N: usize>(
+    pub fn means<S: Default, const N: usize>(
         &self,
         each: impl Fn(&mut S, usize, &List<'a>, f64, &mut [f64]) -> [f64; N] + Sync,
     ) -> ([f64; N], Vec<f64>) {

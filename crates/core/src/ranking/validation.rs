@@ -9,11 +9,39 @@ use crate::{Error, Result};
 use super::linear::Ranker;
 use super::products;
 
-/// Judged lists, and the measure that training is stopped and parameters are chosen by. Ties stand in the order
-/// of a hash of the ids, so a ranker that says nothing gains nothing by the order of the file.
-pub struct Validation<'a> {
+/// Lists and their grades as judgments, ready to measure any number of scores.
+pub struct JudgedLists<'a> {
     lists: &'a FeatureLists,
     qrels: Qrels<'a>,
+}
+
+impl<'a> JudgedLists<'a> {
+    /// Takes the grades of lists for judgments.
+    pub fn new(lists: &'a FeatureLists) -> Result<Self> {
+        Ok(Self { lists, qrels: Qrels::of_lists(lists)? })
+    }
+
+    /// Measures scores of all rows, by matchrank's own conventions. Ties stand in the order of a hash of the ids, so a
+    /// ranker that says nothing gains nothing by the order of the file.
+    pub fn evaluate(&self, scores: &[f64], measures: &[Measure]) -> Result<Evaluation> {
+        let lists = self.lists;
+        if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
+            let message = format!("the score of document {} is {}", lists.document(row), scores[row]);
+            return Err(Error::Diverged(message));
+        }
+        let conventions = Conventions::of(Dialect::Matchrank);
+        let rows = lists.iter().flat_map(|list| list.rows().map(move |row| (list.query(), row)));
+        let grades = rows.map(|(query, row)| (query, lists.document(row), lists.labels()[row]));
+        if let Some((row, message)) = too_high(grades, measures, &conventions) {
+            return Err(lists.error_at(row, message));
+        }
+        evaluate(&self.qrels, &ScoredLists { lists, scores }, measures, &conventions)
+    }
+}
+
+/// Judged lists, and the measure that training is stopped and parameters are chosen by.
+pub struct Validation<'a> {
+    judged: JudgedLists<'a>,
     measure: Measure,
 }
 
@@ -23,7 +51,7 @@ impl<'a> Validation<'a> {
         if !lists.labels().iter().any(|&grade| grade > 0.0) {
             return Err(Error::Params("no document of the validation lists has a grade above 0".into()));
         }
-        Ok(Self { lists, qrels: Qrels::of_lists(lists)?, measure })
+        Ok(Self { judged: JudgedLists::new(lists)?, measure })
     }
 
     /// What is measured.
@@ -39,12 +67,12 @@ impl<'a> Validation<'a> {
                 products::scores(list, self.0, scores);
             }
         }
-        self.of_scores(&Weights(w).score_all(self.lists))
+        self.of_scores(&Weights(w).score_all(self.judged.lists))
     }
 
     /// The mean of the measure for scores of all rows of the lists.
     pub fn of_scores(&self, scores: &[f64]) -> Result<f64> {
-        Ok(measured(self.lists, &self.qrels, scores, std::slice::from_ref(&self.measure))?.mean(0))
+        Ok(self.judged.evaluate(scores, std::slice::from_ref(&self.measure))?.mean(0))
     }
 }
 
@@ -54,26 +82,7 @@ pub fn evaluate_ranker(
     lists: &FeatureLists,
     measures: &[Measure],
 ) -> Result<Evaluation> {
-    measured(lists, &Qrels::of_lists(lists)?, &ranker.score_all(lists), measures)
-}
-
-fn measured(
-    lists: &FeatureLists,
-    qrels: &Qrels<'_>,
-    scores: &[f64],
-    measures: &[Measure],
-) -> Result<Evaluation> {
-    if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
-        let message = format!("the score of document {} is {}", lists.document(row), scores[row]);
-        return Err(Error::Diverged(message));
-    }
-    let conventions = Conventions::of(Dialect::Matchrank);
-    let rows = lists.iter().flat_map(|list| list.rows().map(move |row| (list.query(), row)));
-    let grades = rows.map(|(query, row)| (query, lists.document(row), lists.labels()[row]));
-    if let Some((row, message)) = too_high(grades, measures, &conventions) {
-        return Err(lists.error_at(row, message));
-    }
-    evaluate(qrels, &ScoredLists { lists, scores }, measures, &conventions)
+    JudgedLists::new(lists)?.evaluate(&ranker.score_all(lists), measures)
 }
 
 /// Lists with a score for every row.

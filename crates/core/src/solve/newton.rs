@@ -12,7 +12,7 @@
 use crate::linalg::dot_f64;
 
 /// A smooth convex function of weights that remembers where it was evaluated last.
-pub(crate) trait Smooth {
+pub trait Smooth {
     /// Number of weights.
     fn n_weights(&self) -> usize;
     /// The value and the gradient.

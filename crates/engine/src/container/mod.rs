@@ -146,8 +146,13 @@ impl<'a> Writer<'_, 'a> {
 
     /// An array of one number.
     pub(crate) fn put_number<T: Element>(&mut self, name: &str, number: T) {
+        self.put_numbers(name, [number]);
+    }
+
+    /// An array of numbers that the model does not keep as such.
+    pub(crate) fn put_numbers<T: Element>(&mut self, name: &str, numbers: impl IntoIterator<Item = T>) {
         let mut bytes = Vec::new();
-        number.put(&mut bytes);
+        numbers.into_iter().for_each(|number| number.put(&mut bytes));
         self.container
             .arrays
             .insert(format!("{}{name}", self.prefix), Array::Bytes(T::DTYPE, Cow::Owned(bytes)));
@@ -161,12 +166,12 @@ pub struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    /// Reads a model inside this one.
     /// In how many models this one lies.
     pub(crate) fn depth(&self) -> usize {
         self.prefix.matches('.').count()
     }
 
+    /// Reads a model inside this one.
     pub(crate) fn inside(&self, name: &str) -> Reader<'_> {
         Reader { container: self.container, prefix: format!("{}{name}.", self.prefix) }
     }

@@ -11,6 +11,7 @@ use super::finding::{Finding, Lines, Malformed, Report, Severity, listed, whole}
 use super::grades::{Grades, without_relevant};
 use super::letor_memory::Sizes;
 use super::{Kind, columns, leak, lines};
+use crate::rankers::registry;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -113,8 +114,10 @@ fn missing(lists: &FeatureLists) -> Option<Finding> {
         ),
         count,
         lines: Vec::new(),
-        fix: "mart and lambdamart take them as they are; for linear rankers write a number (0, or the mean)"
-            .into(),
+        fix: format!(
+            "{} take them as they are; for linear rankers write a number (0, or the mean)",
+            registry::names_of(|kind| kind.takes.missing)
+        ),
     })
 }
 

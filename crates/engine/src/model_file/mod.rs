@@ -43,18 +43,14 @@
 //! The two models of a combination have their metadata and arrays in the same file, under names that start
 //! with `first.` and `second.`.
 //!
-//! A stack is described in `stack.rs`, boosted trees in `boosted.rs`. Rankers over feature lists (`perceptron`, `slam`,
-//! `ranksvm`, `listnet`) are described in `ranker.rs`, `query-dependent` in `query_dependent.rs`.
+//! A stack is described in `stack.rs`; rankers over feature lists in their folders ([`rankers`](crate::rankers)), linear
+//! ones in `rankers/linear/codec.rs`.
 //!
 //! Metadata, and fields of `provenance` and `report`, that a later program adds are ignored. Parameters are not: a
 //! parameter that this program does not know would change what the model means.
 //!
 //! The same model gives the same bytes. Files are written under a temporary name and renamed; every byte is covered by
 //! the checksum, which is verified on every load.
-
-pub(crate) mod boosted;
-mod query_dependent;
-pub(crate) mod ranker;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,12 +61,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::container::Container;
 use crate::dataset::Dataset;
+use crate::description::Description;
 use crate::files;
-use crate::models::{MatchingModel, registry};
-use crate::rankers::boosted::{BoostedModel, Objective};
-use crate::rankers::query_dependent::QueryDependentModel;
-use crate::rankers::{RankerModel, RankerParams};
-pub use query_dependent::KIND as QUERY_DEPENDENT;
+use crate::models::{self, MatchingModel};
+use crate::rankers::{self, RankingModel};
 
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,137 +95,102 @@ impl Provenance {
     }
 }
 
+/// A model of a file.
+#[derive(Debug, Clone)]
+pub enum Model {
+    /// Matches the text of queries with documents.
+    Matching(Arc<dyn MatchingModel>),
+    /// Ranks feature lists.
+    Ranking(Arc<dyn RankingModel>),
+}
+
+impl Model {
+    /// Describes the model, its kind first.
+    pub fn describe(&self) -> Result<Description> {
+        match self {
+            Self::Matching(model) => models::registry::describe(&**model),
+            Self::Ranking(model) => Ok(rankers::registry::describe(&**model)),
+        }
+    }
+}
+
+/// A model to write to a file.
+#[derive(Debug, Clone, Copy)]
+pub enum ModelRef<'a> {
+    /// Matches the text of queries with documents.
+    Matching(&'a dyn MatchingModel),
+    /// Ranks feature lists.
+    Ranking(&'a dyn RankingModel),
+}
+
+impl<'a> From<&'a dyn MatchingModel> for ModelRef<'a> {
+    fn from(model: &'a dyn MatchingModel) -> Self {
+        Self::Matching(model)
+    }
+}
+
+impl<'a> From<&'a dyn RankingModel> for ModelRef<'a> {
+    fn from(model: &'a dyn RankingModel) -> Self {
+        Self::Ranking(model)
+    }
+}
+
 /// Writes a model file, whole or not at all.
-pub fn save(path: &Path, model: &dyn MatchingModel, provenance: &Provenance) -> Result<()> {
+pub fn save<'a>(path: &Path, model: impl Into<ModelRef<'a>>, provenance: &Provenance) -> Result<()> {
     let mut container = Container::new();
     let mut file = container.writer();
-    registry::put(&mut file, model)?;
-    file.put_json("provenance", provenance)?;
-    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
-}
-
-/// Writes the file of a ranker, whole or not at all.
-pub fn save_ranker(path: &Path, model: &RankerModel, provenance: &Provenance) -> Result<()> {
-    let mut container = Container::new();
-    let mut file = container.writer();
-    ranker::put(&mut file, model)?;
-    file.put_json("provenance", provenance)?;
-    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
-}
-
-/// Writes the file of a query-dependent ranker, whole or not at all.
-pub fn save_query_dependent(path: &Path, model: &QueryDependentModel, provenance: &Provenance) -> Result<()> {
-    let stored = query_dependent::Stored::of(model);
-    let mut container = Container::new();
-    let mut file = container.writer();
-    query_dependent::put(&mut file, model, &stored)?;
-    file.put_json("provenance", provenance)?;
-    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
-}
-
-/// Writes the file of boosted trees, whole or not at all.
-pub fn save_boosted(path: &Path, model: &BoostedModel, provenance: &Provenance) -> Result<()> {
-    let mut container = Container::new();
-    let mut file = container.writer();
-    boosted::put(&mut file, model)?;
-    file.put_json("provenance", provenance)?;
-    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
-}
-
-/// Reads the file of boosted trees.
-pub fn load_boosted(path: &Path) -> Result<(BoostedModel, Provenance)> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
-    let file = container.reader();
-    let model = boosted::get(&file).and_then(|model| Ok((model, file.json("provenance")?)));
-    model.map_err(|error| match error {
-        Error::Params(message) | Error::Shape(message) => Error::format(&name, message),
-        other => other,
-    })
-}
-
-/// Whether a kind is one of boosted trees.
-pub fn is_boosted(kind: &str) -> bool {
-    Objective::ALL.iter().any(|objective| objective.name() == kind)
-}
-
-/// Reads the file of a query-dependent ranker.
-pub fn load_query_dependent(path: &Path) -> Result<(QueryDependentModel, Provenance)> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
-    let file = container.reader();
-    let kind = file.metadata("kind").map_err(|e| Error::format(&name, e.to_string()))?;
-    if kind != QUERY_DEPENDENT {
-        return Err(Error::format(
-            &name,
-            format!("holds a {kind} model, where {QUERY_DEPENDENT} is expected"),
-        ));
+    match model.into() {
+        ModelRef::Matching(model) => models::registry::put(&mut file, model)?,
+        ModelRef::Ranking(model) => rankers::registry::put(&mut file, model)?,
     }
-    let model = query_dependent::get(&file).and_then(|model| Ok((model, file.json("provenance")?)));
-    model.map_err(|error| match error {
-        Error::Params(message) | Error::Shape(message) => Error::format(&name, message),
-        other => other,
-    })
+    file.put_json("provenance", provenance)?;
+    files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
 }
 
-/// Reads the file of a ranker; a matching model is an error that says so.
-pub fn load_ranker(path: &Path) -> Result<(RankerModel, Provenance)> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
-    let file = container.reader();
-    let kind = file.metadata("kind").map_err(|e| Error::format(&name, e.to_string()))?;
-    if !RankerParams::KINDS.contains(&kind) {
-        let message = match kind {
-            QUERY_DEPENDENT => format!(
-                "holds a {kind} model, which has a function for each query; rank, explain and inspect take it, with --letor"
-            ),
-            _ if is_boosted(kind) => {
-                format!("holds a {kind} model, trees; rank and inspect take it, with --letor")
-            }
-            _ => format!(
-                "holds a {kind} model; rankers of feature lists are {}, mart, lambdamart, query-dependent",
-                RankerParams::KINDS.join(", ")
-            ),
-        };
-        return Err(Error::format(&name, message));
-    }
-    ranker::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
-        Error::Params(message) | Error::Shape(message) => Error::format(&name, message),
-        other => other,
-    })
-}
-
-/// The kind of model in a file, by which a command decides what to do with it.
-pub fn kind(path: &Path) -> Result<String> {
-    let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
-    let container = Container::read(&bytes).map_err(|message| Error::format(&name, message))?;
-    container.reader().metadata("kind").map(str::to_owned).map_err(|e| Error::format(&name, e.to_string()))
-}
-
-/// Reads a model file. A file that is truncated, damaged, of a later version or of an unknown kind is an
-/// error that says so.
-pub fn load(path: &Path) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
+/// Reads a model file, once. A file that is truncated, damaged, of a later version or of an unknown kind is an error that
+/// says so.
+pub fn open(path: &Path) -> Result<(Model, Provenance)> {
     from_bytes(&files::name_of(path), &files::read_all(path)?)
 }
 
+/// Reads the file of a matching model; a ranker is an error that says so.
+pub fn load(path: &Path) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
+    match open(path)? {
+        (Model::Matching(model), provenance) => Ok((model, provenance)),
+        (Model::Ranking(model), _) => Err(Error::format(
+            files::name_of(path),
+            format!("holds a {} model, which ranks feature lists", model.kind().name),
+        )),
+    }
+}
+
+/// Reads the file of a ranker; a matching model is an error that says so.
+pub fn open_ranking(path: &Path) -> Result<(Arc<dyn RankingModel>, Provenance)> {
+    match open(path)? {
+        (Model::Ranking(model), provenance) => Ok((model, provenance)),
+        (Model::Matching(model), _) => Err(Error::format(
+            files::name_of(path),
+            format!(
+                "holds a {} model; rankers of feature lists are {}",
+                model.kind(),
+                rankers::registry::names()
+            ),
+        )),
+    }
+}
+
 /// The model in the bytes of a file; `name` is for messages.
-fn from_bytes(name: &str, bytes: &[u8]) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
+fn from_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Provenance)> {
     let container = Container::read(bytes).map_err(|message| Error::format(name, message))?;
     let file = container.reader();
-    let kind = file.metadata("kind").unwrap_or_default();
-    if RankerParams::KINDS.contains(&kind) || kind == QUERY_DEPENDENT || is_boosted(kind) {
-        return Err(Error::format(name, format!("holds a {kind} model, which ranks feature lists")));
-    }
-    registry::get(&file).and_then(|model| Ok((model, file.json("provenance")?))).map_err(
-        |error| match error {
-            Error::Params(message) | Error::Shape(message) => Error::format(name, message),
-            other => other,
-        },
-    )
+    let model = || match rankers::registry::get(&file)? {
+        Some(model) => Ok(Model::Ranking(model)),
+        None => models::registry::get(&file).map(Model::Matching),
+    };
+    model().and_then(|model| Ok((model, file.json("provenance")?))).map_err(|error| match error {
+        Error::Params(message) | Error::Shape(message) => Error::format(name, message),
+        other => other,
+    })
 }
 
 #[cfg(test)]

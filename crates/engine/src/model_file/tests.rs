@@ -40,7 +40,10 @@ fn saved(model: &dyn MatchingModel, provenance: &Provenance) -> Vec<u8> {
 }
 
 fn loaded(bytes: &[u8]) -> Result<(Arc<dyn MatchingModel>, Provenance)> {
-    from_bytes("model.safetensors", bytes)
+    match from_bytes("model.safetensors", bytes)? {
+        (Model::Matching(model), provenance) => Ok((model, provenance)),
+        (Model::Ranking(model), _) => panic!("a {} model", model.kind().name),
+    }
 }
 
 fn refusal(bytes: &[u8]) -> String {
@@ -171,7 +174,7 @@ fn a_model_that_contradicts_itself_is_not_saved() {
     let bm25 = Bm25::new(&Bm25Params::default(), 2, 1.0, vec![2]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
-    assert!(save(&path, &TextBm25 { words, bm25 }, &Provenance::default()).is_err());
+    assert!(save(&path, ModelRef::Matching(&TextBm25 { words, bm25 }), &Provenance::default()).is_err());
     assert!(!path.exists());
 }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::container::{Reader, Writer};
 use crate::description::Description;
+use crate::rankers;
 
 /// All kinds of matching models, in the order in which they are listed.
 pub const MATCHING: [&MatchingKind; 12] = [
@@ -68,10 +69,10 @@ pub fn describe(model: &dyn MatchingModel) -> Result<Description> {
 pub(crate) fn get(file: &Reader<'_>) -> Result<Arc<dyn MatchingModel>> {
     let name = file.metadata("kind")?;
     let Some(kind) = find(name) else {
-        let known: Vec<&str> = MATCHING.iter().map(|kind| kind.name).collect();
+        let known = MATCHING.map(|kind| kind.name).join(", ");
         return Err(Error::Params(format!(
-            "holds a model of the unknown kind {name:?}; this program knows: {}",
-            known.join(", ")
+            "holds a model of the unknown kind {name:?}; this program knows: {known}, and the rankers of feature lists {}",
+            rankers::registry::names()
         )));
     };
     if file.depth() >= DEEPEST && kind.trainer.is_none() {

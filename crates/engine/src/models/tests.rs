@@ -13,7 +13,7 @@ use super::combination::Combination;
 use super::latent::{Inputs, LatentKind, LatentModel, LatentReport};
 use super::random_walk::WalkModel;
 use super::sparse_preference::{Choice, Course, PreferenceSettings, train_preference};
-use super::stack::{Stack, StackKind, StackParams, StackRanker};
+use super::stack::{Stack, StackKind, StackParams};
 use super::*;
 use crate::dataset::{Dataset, Query};
 use crate::features::{FeatureParams, Features};

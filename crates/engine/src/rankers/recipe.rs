@@ -1,111 +1,152 @@
-//! A ranker by its name and settings: what to train, before there are lists to train it on.
+//! Rankers by name and settings, before there are lists to train them on.
+
+use std::fmt::Debug;
+use std::sync::Arc;
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::ScalingKind;
-use matchrank_core::ranking::query_dependent::QueryDependentParams;
+use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
 use matchrank_core::{Error, Result};
-use serde::Serialize;
 use serde_json::Value;
 
-use super::boosted::{BoostedParams, Objective, train_boosted};
-use super::query_dependent::{QueryInput, train_query_dependent};
-use super::trained::TrainedRanker;
-use super::{RankerParams, train_ranker};
-use crate::settings::params_from;
+use super::kind::Scalings;
+use super::query_dependent::{QueryColumns, QueryInput};
+use super::{RankerKind, RankingModel, registry};
+use crate::settings::plain;
 
 /// The setting that names a scaling beside the parameters of a ranker.
 const SCALING: &str = "scaling";
 
 /// A ranker with its parameters, and the scalings of its features.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone)]
 pub struct RankerRecipe {
-    /// Its parameters, and so its kind.
-    pub params: RecipeParams,
-    /// How features are scaled; of several, validation chooses. Trees take features as they are.
-    pub scalings: Vec<ScalingKind>,
+    kind: &'static RankerKind,
+    params: Arc<dyn RankerParams>,
+    /// Of several, validation chooses.
+    scalings: Vec<ScalingKind>,
 }
 
-/// The parameters of any ranker.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RecipeParams {
-    /// A weight for every feature.
-    Linear(RankerParams),
-    /// A function for every query, from features that never differ within one.
-    QueryDependent(QueryDependentParams),
-    /// Boosted trees.
-    Boosted(Objective, BoostedParams),
+/// Parameters of a kind of ranker.
+pub(crate) trait RankerParams: Debug + Send + Sync {
+    /// Returns an error if a parameter is out of range.
+    fn validate(&self) -> Result<()>;
+    /// The parameters by their names.
+    fn json(&self) -> Value;
+    /// Trains a model.
+    fn train(
+        &self,
+        scalings: &[ScalingKind],
+        lessons: Lessons<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Arc<dyn RankingModel>>;
 }
 
-/// What training needs beside lists and parameters.
-#[derive(Debug, Clone, Copy)]
-pub struct RankerTraining<'a> {
-    /// Source of the query features, for query-dependent rankers.
+/// Lists to learn from, and all else that training needs beside parameters.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Lessons<'a> {
+    /// Lists to learn from.
+    pub train: FeatureLists,
+    /// Lists that choose what is chosen (epochs, lambda, scaling, the number of trees), and the measure they choose by.
+    pub validation: Option<(FeatureLists, Measure)>,
+    /// Weights of the queries of `train`.
+    pub query_weights: Option<&'a [f64]>,
+    /// Where query features come from, for rankers that take any.
     pub query: QueryInput<'a>,
     /// Seed of everything random.
     pub seed: u64,
 }
 
-impl RankerRecipe {
-    /// The names of the rankers, as commands call them.
-    pub const KINDS: [&'static str; 7] =
-        ["perceptron", "slam", "ranksvm", "listnet", "mart", "lambdamart", "query-dependent"];
+impl Lessons<'_> {
+    /// Lists to learn from, without anything to choose by.
+    pub fn new(train: FeatureLists) -> Self {
+        let query = QueryInput::Columns(&QueryColumns::Automatic);
+        Self { train, validation: None, query_weights: None, query, seed: 0 }
+    }
+}
 
-    /// The ranker of a name, with settings over its defaults. `query-dependent/knn` and the like have other weights.
-    /// A setting `scaling` takes the place of `scalings`.
-    pub fn new(name: &str, settings: &[(String, Value)], scalings: &[ScalingKind]) -> Result<Self> {
-        let (kind, weights) =
-            name.split_once('/').map_or((name, None), |(kind, weights)| (kind, Some(weights)));
-        if let Some(objective) = Objective::ALL.into_iter().find(|objective| objective.name() == name) {
-            let params = RecipeParams::Boosted(objective, params_from(settings)?);
-            return Ok(Self { params, scalings: Vec::new() });
+/// Query features and seed of trainings on different lists.
+#[derive(Debug, Clone, Copy)]
+pub struct RankerTraining<'a> {
+    /// Where query features come from, for rankers that take any.
+    pub query: QueryInput<'a>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl<'a> RankerTraining<'a> {
+    /// Takes lists to learn from and to choose by.
+    pub fn on(self, train: FeatureLists, validation: Option<(FeatureLists, Measure)>) -> Lessons<'a> {
+        Lessons { train, validation, query_weights: None, query: self.query, seed: self.seed }
+    }
+
+    /// Returns a model with the query features of lists that it is to rank, where it takes any.
+    pub fn inform(self, model: Arc<dyn RankingModel>, lists: &FeatureLists) -> Result<Arc<dyn RankingModel>> {
+        let QueryInput::Table(table) = self.query else { return Ok(model) };
+        Ok(model.with_queries(table, lists)?.unwrap_or(model))
+    }
+
+    /// Validation figure of what was kept; where nothing was chosen, as by trees that split nothing, it is measured on the
+    /// validation lists now.
+    pub fn value_on(
+        self,
+        model: Arc<dyn RankingModel>,
+        lists: &FeatureLists,
+        measure: Measure,
+    ) -> Result<f64> {
+        if let Some(value) = model.validated() {
+            return Ok(value);
         }
+        Ok(evaluate_ranker(&*self.inform(model, lists)?, lists, &[measure])?.mean(0))
+    }
+}
+
+impl RankerRecipe {
+    /// The ranker of a name, with settings over its defaults; a [variant](super::Variants) is named after a slash. A
+    /// setting `scaling` takes the place of `scalings`.
+    pub fn new(name: &str, settings: &[(String, Value)], scalings: &[ScalingKind]) -> Result<Self> {
+        let (kind_name, variant) =
+            name.split_once('/').map_or((name, None), |(kind, variant)| (kind, Some(variant)));
+        let kind = registry::find(kind_name).filter(|kind| variant.is_none() || kind.variants.is_some());
+        let kind = kind.ok_or_else(|| {
+            Error::Params(format!("there is no ranker called {name}; there are {}", registry::names()))
+        })?;
+        let takes_scaling = kind.takes.scalings != Scalings::None;
         let (scaling, mut settings): (Vec<_>, Vec<_>) =
-            settings.iter().cloned().partition(|(name, _)| name == SCALING);
+            settings.iter().cloned().partition(|(name, _)| takes_scaling && name == SCALING);
         let scalings = match scaling.last() {
             Some((_, value)) => vec![scaling_of(value)?],
-            None => scalings.to_vec(),
+            None if takes_scaling => scalings.to_vec(),
+            None => Vec::new(),
         };
-        let params = match (kind, weights) {
-            ("query-dependent", weights) => {
-                settings.extend(weights.map(|weights| ("weights".to_owned(), weights.into())));
-                RecipeParams::QueryDependent(params_from(&settings)?)
-            }
-            _ => RecipeParams::Linear(RankerParams::new(name, &settings)?),
-        };
-        Ok(Self { params, scalings })
+        if let (Some(variants), Some(variant)) = (kind.variants, variant) {
+            settings.push((variants.param.to_owned(), variant.into()));
+        }
+        Ok(Self { kind, params: (kind.parse)(&settings)?, scalings })
+    }
+
+    pub(super) fn of(
+        kind: &'static RankerKind,
+        params: impl RankerParams + 'static,
+        scalings: Vec<ScalingKind>,
+    ) -> Self {
+        Self { kind, params: Arc::new(params), scalings }
     }
 
     /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
-        match &self.params {
-            RecipeParams::Linear(params) => params.validate(),
-            RecipeParams::QueryDependent(params) => params.validate(),
-            RecipeParams::Boosted(_, params) => params.validate(),
-        }
+        self.params.validate()
     }
 
-    /// The name of the ranker.
-    pub fn kind(&self) -> &'static str {
-        match &self.params {
-            RecipeParams::Linear(params) => params.kind(),
-            RecipeParams::QueryDependent(_) => "query-dependent",
-            RecipeParams::Boosted(objective, _) => objective.name(),
-        }
+    /// Its kind.
+    pub fn kind(&self) -> &'static RankerKind {
+        self.kind
     }
 
     /// All parameters by their names, the scaling too where there is one to choose.
     pub fn params(&self) -> Value {
-        let params = match &self.params {
-            RecipeParams::Linear(params) => {
-                serde_json::to_value(params).map(|value| value[params.kind()].clone())
-            }
-            RecipeParams::QueryDependent(params) => serde_json::to_value(params),
-            RecipeParams::Boosted(_, params) => serde_json::to_value(params),
-        };
-        let mut params = params.expect("parameters are plain data");
+        let mut params = self.params.json();
         let names = || serde_json::to_value(&self.scalings).expect("names of scalings");
         match self.scalings.as_slice() {
             [] => {}
@@ -115,43 +156,29 @@ impl RankerRecipe {
         params
     }
 
-    /// Trains the ranker. Validation lists choose what is chosen: epochs, lambda, scaling, the number of trees.
-    pub fn train(
-        &self,
-        how: RankerTraining<'_>,
-        train: FeatureLists,
-        validation: Option<(FeatureLists, Measure)>,
-        progress: &dyn Progress,
-    ) -> Result<TrainedRanker> {
-        let RankerTraining { query, seed } = how;
-        Ok(match &self.params {
-            RecipeParams::Linear(params) => {
-                let model = train_ranker(params, &self.scalings, train, None, validation, seed, progress)?;
-                TrainedRanker::Linear(Box::new(model))
-            }
-            RecipeParams::QueryDependent(params) => {
-                let &[scaling] = self.scalings.as_slice() else {
-                    return Err(Error::Params(
-                        "a query-dependent ranker does not choose among scalings; name one".into(),
-                    ));
-                };
-                let model = train_query_dependent(params, scaling, train, query, validation, progress)?;
-                TrainedRanker::QueryDependent(Box::new(model))
-            }
-            RecipeParams::Boosted(objective, params) => {
-                let validation = validation.as_ref().map(|(lists, measure)| (lists, *measure));
-                let model = train_boosted(*objective, params, &train, validation, seed, progress)?;
-                TrainedRanker::Boosted(Box::new(model))
-            }
-        })
+    /// Trains the ranker.
+    pub fn train(&self, lessons: Lessons<'_>, progress: &dyn Progress) -> Result<Arc<dyn RankingModel>> {
+        self.params.validate()?;
+        self.params.train(&self.scalings, lessons, progress)
     }
+}
+
+/// Returns an error if a measure is better when smaller: epochs, lambdas and trees are chosen by the largest figure.
+pub(super) fn require_higher_is_better(measure: Measure) -> Result<()> {
+    if measure.higher_is_better() {
+        return Ok(());
+    }
+    Err(Error::Params(format!(
+        "{measure} is better when smaller; epochs, lambdas and trees are chosen by a measure that is better when larger, \
+         such as ndcg@10"
+    )))
 }
 
 fn scaling_of(value: &Value) -> Result<ScalingKind> {
     serde_json::from_value(value.clone()).map_err(|_| {
         Error::Params(format!(
             "scaling={}: scaling is one of none, z_score, min_max, query_z_score, query_min_max (default min_max)",
-            crate::settings::plain(value)
+            plain(value)
         ))
     })
 }

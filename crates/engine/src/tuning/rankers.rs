@@ -11,17 +11,12 @@ use matchrank_core::ranking::ScalingKind;
 use serde_json::{Value, json};
 
 use super::{Axis, Search, Session, Space, Strategy, Tuned, check, lessen, over, search};
-use crate::rankers::{RankerRecipe, RankerTraining, RecipeParams, boosted};
+use crate::rankers::{RankerKind, RankerRecipe, RankerTraining, registry};
 use crate::settings::Settings;
 
-/// The parameter by which the effort of a ranker grows, and the least value of it that makes sense.
-fn effort_of(kind: &str) -> Option<(&'static str, u64)> {
-    match kind {
-        "perceptron" => Some(("epochs", 10)),
-        "slam" => Some(("epochs", 2)),
-        "mart" | "lambdamart" => Some(("trees", 20)),
-        _ => None,
-    }
+/// The kind of a name, which may name a variant after a slash.
+fn kind_of(name: &str) -> Option<&'static RankerKind> {
+    registry::find(name.split('/').next().unwrap_or(name))
 }
 
 /// A ranker with a share of the effort that its settings ask for.
@@ -32,7 +27,7 @@ fn with_effort(
     share: f64,
 ) -> Result<RankerRecipe> {
     if share < 1.0
-        && let Some((name, least)) = effort_of(kind)
+        && let Some((name, least)) = kind_of(kind).and_then(|kind| kind.effort)
     {
         let params = RankerRecipe::new(kind, &settings, scalings)?.params();
         lessen(&mut settings, name, least, share, &params);
@@ -41,53 +36,11 @@ fn with_effort(
 }
 
 impl Space {
-    /// What matters most for a ranker: of trees what users of LightGBM tune, of linear rankers the loss and the scaling.
-    /// Epochs, lambda and the number of trees are chosen in every trial.
+    /// Parameters that matter most for a ranker. Epochs, lambda and the number of trees are chosen in every trial.
     pub fn of_ranker(kind: &str) -> Self {
-        let scaling = ("scaling", "min_max,z_score,query_z_score,query_min_max,none");
-        let trees = [
-            ("learning_rate", "0.02,0.05,0.1"),
-            ("leaves", "4,7,15,31"),
-            ("min_rows", "10,20,50,100"),
-            ("max_depth", "0,4,6"),
-            ("feature_fraction", "0.3,0.5,0.7,1"),
-            ("bagging_fraction", "0.5,0.7,0.9,1"),
-            ("bagging_freq", "1"),
-            ("lambda_l1", "0,0.1,1"),
-            ("lambda_l2", "0,1,10,100"),
-            ("min_gain_to_split", "0,0.01,0.1"),
-            ("max_bin", "63,255"),
-        ];
-        let mut axes: Vec<(&str, &str)> = match kind.split('/').next().unwrap_or(kind) {
-            "perceptron" => {
-                vec![
-                    ("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"),
-                    ("rule", "misordered,printed"),
-                    scaling,
-                ]
-            }
-            "slam" => vec![
-                ("target", "ndcg@10,ndcg@20,tight_ndcg@10,ndcg,map"),
-                ("delta", "0.3,1,3"),
-                ("epochs", "10,20,50"),
-                scaling,
-            ],
-            "ranksvm" => vec![("loss", "squared_hinge,hinge"), scaling],
-            "listnet" => vec![scaling],
-            "query-dependent" => vec![
-                ("neighbours", "10,15,30,60"),
-                ("novel_neighbours", "10,15,30,60"),
-                ("loss", "hinge,logistic"),
-                scaling,
-            ],
-            "mart" | "lambdamart" => trees.to_vec(),
-            _ => Vec::new(),
-        };
-        if kind == "lambdamart" {
-            axes.push(("truncation", "10,20,50"));
-        }
+        let axes = kind_of(kind).map_or(&[][..], |kind| kind.space);
         let axis = |text: &str| Axis::parse(text).expect("defaults are valid");
-        Self(axes.into_iter().map(|(name, values)| (name.to_owned(), axis(values))).collect())
+        Self(axes.iter().map(|(name, values)| ((*name).to_owned(), axis(values))).collect())
     }
 }
 
@@ -131,12 +84,12 @@ impl RankerTuner<'_> {
             "measure": measure.to_string(),
             "seed": training.seed,
         });
-        if matches!(full.params, RecipeParams::Boosted(..)) {
-            boosted::note_library(progress);
+        if let Some(announce) = full.kind().announce {
+            announce(progress);
         }
         let trace = session.open(&depends_on)?;
         // Less effort is the same effort for a ranker that has no parameter for it.
-        let strategy = match (how.strategy, effort_of(kind)) {
+        let strategy = match (how.strategy, full.kind().effort) {
             (Strategy::Halving, None) => Strategy::Random,
             (strategy, _) => strategy,
         };
@@ -145,8 +98,8 @@ impl RankerTuner<'_> {
             let recipe = with_effort(kind, over(settings, varied), scalings, share)?;
             recipe.validate()?;
             let lists = Some((validation.clone(), measure));
-            let mut model = recipe.train(training, train.clone(), lists, &Silent)?;
-            model.value_on(validation, measure, training.query)
+            let model = recipe.train(training.on(train.clone(), lists), &Silent)?;
+            training.value_on(model, validation, measure)
         })?;
         Ok((make(&tuned.settings(settings))?, tuned))
     }
@@ -158,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_default_space_fits_its_ranker() {
-        for kind in RankerRecipe::KINDS.into_iter().chain(["query-dependent/knn"]) {
+        for kind in registry::RANKERS.map(|kind| kind.name).into_iter().chain(["query-dependent/knn"]) {
             let space = Space::of_ranker(kind);
             assert!(!space.0.is_empty(), "{kind}");
             let make =
@@ -171,7 +124,7 @@ mod tests {
                     recipe.validate().unwrap();
                 }
             }
-            if let Some((name, _)) = effort_of(kind) {
+            if let Some((name, _)) = full.kind().effort {
                 let less = with_effort(kind, Settings::new(), &[ScalingKind::MinMax], 1.0 / 3.0).unwrap();
                 assert!(less.params()[name].as_u64() < full.params()[name].as_u64(), "{kind} {name}");
             }

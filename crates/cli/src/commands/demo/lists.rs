@@ -1,6 +1,7 @@
 //! The part of the demo about rankers: lists that groups of queries order in different ways.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::Measure;
@@ -9,6 +10,7 @@ use matchrank_core::ranking::query_dependent::{QueryDependentParams, Weights};
 use matchrank_core::ranking::{ScalingKind, evaluate_ranker};
 use matchrank_core::simulate::query_dependent::{Example, ListsParams, Scenario, simulate};
 use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::rankers::RankerTraining;
 use matchrank_engine::rankers::query_dependent::{QueryInput, QueryTable, train_query_dependent};
 use matchrank_engine::reproduce::query_dependent::{Shares, Split};
 use matchrank_engine::{Error, files};
@@ -56,26 +58,18 @@ pub(super) fn story(out: &Path, seed: u64) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (name, weights) in WEIGHTS {
         let params = QueryDependentParams { weights, ..Default::default() };
-        let (input, validation) = (QueryInput::Table(&features), (split.validation.clone(), Measure::Mre));
-        let mut model = train_query_dependent(
-            &params,
-            ScalingKind::MinMax,
-            split.train.clone(),
-            input,
-            Some(validation),
-            &Silent,
-        )?;
-        if weights.are_local() {
-            model.know(&features, split.test.iter().map(|list| list.query().to_owned()))?;
-        }
+        let training = RankerTraining { query: QueryInput::Table(&features), seed };
+        let lessons = training.on(split.train.clone(), Some((split.validation.clone(), Measure::Mre)));
+        let model = train_query_dependent(&params, ScalingKind::MinMax, lessons, &Silent)?;
+        let model = training.inform(Arc::new(model), &split.test)?;
         if weights == Weights::Gaussian {
-            model_file::save_query_dependent(&out.join("q.model"), &model, &Provenance::default())?;
+            model_file::save(&out.join("q.model"), &*model, &Provenance::default())?;
         }
         let n = split.n_observed();
         let all: Vec<usize> = (0..split.test.n_queries()).collect();
         for (queries, part) in [("observed", &all[..n]), ("novel", &all[n..])] {
             let lists: FeatureLists = split.test.subset(part);
-            let figures = evaluate_ranker(&model, &lists, &measures)?;
+            let figures = evaluate_ranker(&*model, &lists, &measures)?;
             let (mre, ndcg) = (figures.mean(0), figures.mean(1));
             rows.push(Row { weights: name, queries, n_queries: figures.audit.queries_in_mean, mre, ndcg });
         }

@@ -1,23 +1,23 @@
 //! `explain --letor`: what each feature adds, and why one document stands above another.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use matchrank_core::data::{FeatureLists, List};
-use matchrank_core::ranking::trees::Trees;
+use matchrank_core::data::List;
 use matchrank_core::ranking::{Contribution, Ranker};
 use matchrank_engine::model_file;
+use matchrank_engine::rankers::RankingModel;
 use serde_json::{Value, json};
 
-use super::{FeatureNames, names_of, query_dependent, read_lists};
+use super::{FeatureNames, informed, names_of, read_lists};
 use crate::Outcome;
-use crate::terminal::{self, Format, Terminal, table, to_json};
+use crate::terminal::{self, Format, Terminal, remark_text, table, to_json};
 
 pub(crate) struct Question<'a> {
     pub(crate) model: &'a Path,
     pub(crate) letor: &'a [PathBuf],
-    /// Query features of the lists, for query-dependent models.
+    /// Query features of the lists, for models that take any.
     pub(crate) query_features: Option<&'a Path>,
     pub(crate) query: &'a str,
     pub(crate) document: &'a str,
@@ -45,76 +45,34 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
     let first = place(document)?;
     let second = against.map(place).transpose()?;
     ensure!(second != Some(first), "a document cannot stand above itself; name two");
-    let mut answer = answer(question.model, question.query_features, &lists, &list)?;
-    answer.names = FeatureNames::of_lists(question.names, [lists.n_features(), answer.n_features])?;
-    if format == Format::Table
-        && let Some((text, _)) = &answer.borrowed
-    {
-        terminal::print(&format!("{text}\n"))?;
-    }
-    match (&answer.parts, second) {
-        (Parts::Sum(parts), None) => print_sum(question, &answer, parts(first), first),
-        (Parts::Trees(trees), None) => print_over_mean(question, &answer, trees, &list, first),
-        (parts, Some(second)) => {
-            print_differences(question, &answer, differences(parts, &list, first, second), first, second)
+    let (model, _) = model_file::open_ranking(question.model)?;
+    model.kind().require_complete(&lists)?;
+    let model = informed(model, question.query_features, &lists)?;
+    let (function, mut scores) = (model.describe_function(&list)?, Vec::new());
+    model.score(&list, &mut scores);
+    let names = FeatureNames::of_lists(question.names, [lists.n_features(), model.n_features()])?;
+    if format == Format::Table {
+        for remark in function.iter().flat_map(|function| &function.remarks) {
+            terminal::print(&format!("{}\n", remark_text(remark, format)))?;
         }
+    }
+    let details = function.map(|function| to_json(&function.details));
+    let answer = Answer { model, list, scores, names, details };
+    match (second, answer.model.contributions(&answer.list, first)?) {
+        (Some(second), parts) => print_differences(question, &answer, first, second, parts.is_none()),
+        (None, Some(parts)) => print_sum(question, &answer, parts, first),
+        (None, None) => print_over_mean(question, &answer, first),
     }
 }
 
 /// What a model says of a list.
 struct Answer<'a> {
-    kind: &'static str,
+    model: Arc<dyn RankingModel>,
+    list: List<'a>,
     scores: Vec<f64>,
-    parts: Parts<'a>,
-    /// Features that the model knows.
-    n_features: usize,
     names: FeatureNames,
-    /// Whom a query-dependent function was learned from.
-    borrowed: Option<(String, Value)>,
-}
-
-/// How the score of a document is taken apart.
-enum Parts<'a> {
-    /// A sum over features; nothing where scores have no such parts.
-    Sum(Box<dyn Fn(usize) -> Vec<Contribution> + 'a>),
-    /// Trees, by Shapley values against other documents of the list.
-    Trees(Trees),
-}
-
-fn answer<'a>(
-    path: &Path,
-    query_features: Option<&Path>,
-    lists: &FeatureLists,
-    list: &'a List<'a>,
-) -> anyhow::Result<Answer<'a>> {
-    let (mut scores, names) = (Vec::new(), FeatureNames::default());
-    let kind = model_file::kind(path)?;
-    if !model_file::is_boosted(&kind) {
-        lists.require_complete(&kind)?;
-    }
-    if kind == model_file::QUERY_DEPENDENT {
-        let model = query_dependent::load(path, query_features, lists)?;
-        let served = model.served(list)?;
-        model.score_by(&served.function, list, &mut scores);
-        let borrowed = Some(query_dependent::borrowed(&model, &served, list));
-        let n_features = model.learner().lists().n_features();
-        let parts = move |i: usize| model.explain(&served.function, list, i).unwrap_or_default();
-        let parts = Parts::Sum(Box::new(parts));
-        return Ok(Answer { kind: model_file::QUERY_DEPENDENT, scores, parts, n_features, names, borrowed });
-    }
-    ensure!(query_features.is_none(), "--query-features is for query-dependent models");
-    if model_file::is_boosted(&kind) {
-        let (model, _) = model_file::load_boosted(path)?;
-        model.score(list, &mut scores);
-        let (kind, n_features) = (model.objective.name(), model.trees.n_features());
-        let parts = Parts::Trees(model.trees);
-        return Ok(Answer { kind, scores, parts, n_features, names, borrowed: None });
-    }
-    let (model, _) = model_file::load_ranker(path)?;
-    model.score(list, &mut scores);
-    let (kind, n_features) = (model.kind(), model.ranker.weights.len());
-    let parts = Parts::Sum(Box::new(move |i: usize| model.ranker.explain(list, i)));
-    Ok(Answer { kind, scores, parts, n_features, names, borrowed: None })
+    /// How the function of the list was made, where it has its own.
+    details: Option<Value>,
 }
 
 /// The score as a sum over features.
@@ -126,7 +84,7 @@ fn print_sum(
 ) -> anyhow::Result<Outcome> {
     let Question { query, document, top, format, .. } = *question;
     let names = &answer.names;
-    let (kind, score) = (answer.kind, answer.scores[place]);
+    let (kind, score) = (answer.model.kind().name, answer.scores[place]);
     parts.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
     let others: f64 = parts.iter().skip(top).map(|part| part.adds).sum();
     let shown = &parts[..parts.len().min(top)];
@@ -161,17 +119,11 @@ fn print_sum(
 }
 
 /// The score as the mean score of the list and what each feature adds to it.
-fn print_over_mean(
-    question: &Question<'_>,
-    answer: &Answer<'_>,
-    trees: &Trees,
-    list: &List<'_>,
-    place: usize,
-) -> anyhow::Result<Outcome> {
+fn print_over_mean(question: &Question<'_>, answer: &Answer<'_>, place: usize) -> anyhow::Result<Outcome> {
     let Question { query, document, top, format, .. } = *question;
-    let names = &answer.names;
-    let (kind, score, n) = (answer.kind, answer.scores[place], list.len());
-    let why = trees.shapley(list, place, &(0..n).collect::<Vec<_>>());
+    let Answer { model, list, names, .. } = answer;
+    let (kind, score, n) = (model.kind().name, answer.scores[place], list.len());
+    let why = model.shapley(list, place, &(0..n).collect::<Vec<_>>())?;
     let parts = (0..).zip(&why.adds).filter(|(_, adds)| **adds != 0.0);
     let parts = parts.map(|(feature, &adds)| {
         let sum: f64 = (0..n).map(|i| f64::from(list.row(i).get(feature))).sum();
@@ -218,37 +170,30 @@ struct Difference {
 }
 
 /// The features that make a difference, the largest first.
-fn differences(parts: &Parts<'_>, list: &List<'_>, first: usize, second: usize) -> Vec<Difference> {
-    let mut adds: BTreeMap<u32, f64> = BTreeMap::new();
-    match parts {
-        Parts::Sum(parts) => {
-            for (document, sign) in [(first, 1.0), (second, -1.0)] {
-                for part in parts(document) {
-                    *adds.entry(part.feature).or_default() += sign * part.adds;
-                }
-            }
-        }
-        Parts::Trees(trees) => adds.extend((0..).zip(trees.shapley(list, first, &[second]).adds)),
-    }
-    let made = adds.into_iter().filter(|(_, adds)| *adds != 0.0).map(|(feature, adds)| {
+fn differences(answer: &Answer<'_>, first: usize, second: usize) -> anyhow::Result<Vec<Difference>> {
+    let Answer { model, list, .. } = answer;
+    let adds = model.shapley(list, first, &[second])?.adds;
+    let made = (0..).zip(adds).filter(|(_, adds)| *adds != 0.0).map(|(feature, adds)| {
         let [value, other] = [first, second].map(|document| list.row(document).get(feature));
         Difference { feature, value, other, adds }
     });
     let mut made: Vec<Difference> = made.collect();
     made.sort_by(|a, b| b.adds.abs().total_cmp(&a.adds.abs()).then(a.feature.cmp(&b.feature)));
-    made
+    Ok(made)
 }
 
+/// Why one document stands above another; `by_shapley` where scores are no sums over features.
 fn print_differences(
     question: &Question<'_>,
     answer: &Answer<'_>,
-    differences: Vec<Difference>,
     first: usize,
     second: usize,
+    by_shapley: bool,
 ) -> anyhow::Result<Outcome> {
     let Question { query, document, against, top, format, .. } = *question;
+    let differences = differences(answer, first, second)?;
     let names = &answer.names;
-    let (kind, against) = (answer.kind, against.unwrap_or_default());
+    let (kind, against) = (answer.model.kind().name, against.unwrap_or_default());
     let [score, other_score] = [first, second].map(|document| answer.scores[document]);
     let gap = score - other_score;
     let others: f64 = differences.iter().skip(top).map(|part| part.adds).sum();
@@ -281,7 +226,7 @@ fn print_differences(
         std::cmp::Ordering::Less => "below",
         std::cmp::Ordering::Equal => "level with",
     };
-    let by = if matches!(answer.parts, Parts::Trees(_)) { " (Shapley values)" } else { "" };
+    let by = if by_shapley { " (Shapley values)" } else { "" };
     print_table(
         &format!("{kind}: why {document} stands {order} {against}, feature by feature{by}"),
         &["feature", document, against, "adds"],
@@ -297,10 +242,10 @@ fn last_cell(name: &str, value: f64, columns: usize) -> Vec<String> {
     row
 }
 
-/// With whom a query-dependent function was learned from, where it was.
+/// With how the function of the list was made, where it has its own.
 fn print_json(answer: &Answer<'_>, mut value: Value) -> anyhow::Result<Outcome> {
-    if let Some((_, borrowed)) = &answer.borrowed {
-        value["function"] = borrowed.clone();
+    if let Some(details) = &answer.details {
+        value["function"] = details.clone();
     }
     terminal::print(&serde_json::to_string_pretty(&value)?)?;
     Ok(Outcome::Clean)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use matchrank_core::message::{IS, counted, counted_with};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::rankers::elasticsearch::{check, linear_model, some_lists};
+use matchrank_engine::rankers::linear::elasticsearch::{check, linear_model, some_lists};
 use matchrank_engine::{Error, files, model_file};
 
 use super::{FeatureNames, read_lists};
@@ -14,7 +14,7 @@ use crate::{Global, Outcome};
 
 #[derive(clap::Args)]
 pub(crate) struct Elasticsearch {
-    /// Model file made by `train perceptron`, `slam`, `ranksvm` or `listnet`
+    /// Model file of a linear ranker
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// File to write; `-` is standard output
@@ -35,18 +35,22 @@ pub(crate) fn run(args: &Elasticsearch, global: &Global) -> anyhow::Result<Outco
     use matchrank_core::progress::Progress;
     let terminal = Terminal::new(global.quiet);
     check_outputs([&args.model].into_iter().chain(&args.features).chain(&args.letor), [&args.out])?;
-    let (model, _) = model_file::load_ranker(&args.model)?;
-    let n = model.ranker.weights.len();
+    let (model, _) = model_file::open_ranking(&args.model)?;
+    let kind = model.kind();
+    let ranker = model.linear().with_context(|| {
+        format!("{}: a {} model does not have one weight for each feature", args.model.display(), kind.name)
+    })?;
+    let n = ranker.weights.len();
     let features: Vec<String> = match &args.features {
         None => (1..=n).map(|i| format!("feature_{i}")).collect(),
         Some(path) => FeatureNames::read(path)?.all(n).with_context(|| {
             format!("{}: {} expected, one a line", path.display(), counted_with(n, "name", IS))
         })?,
     };
-    let exported = linear_model(&model, &args.name, &features)?;
-    let lists = if args.letor.is_empty() { some_lists(&model) } else { read_lists(&args.letor, &terminal)? };
-    lists.require_complete(model.kind())?;
-    let near = check(&model, &exported, &features, &lists)?;
+    let exported = linear_model(ranker, &args.name, &features)?;
+    let lists = if args.letor.is_empty() { some_lists(ranker) } else { read_lists(&args.letor, &terminal)? };
+    kind.require_complete(&lists)?;
+    let near = check(ranker, &exported, &features, &lists)?;
     terminal.finish();
     terminal.note(&format!(
         "the exported weights give the same order for {}{}",

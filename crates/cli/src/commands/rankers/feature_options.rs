@@ -6,7 +6,7 @@ use matchrank_core::ranking::ScalingKind;
 use matchrank_engine::files;
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput, QueryTable};
 
-use super::query_dependent::parse_table;
+use super::queries::parse_table;
 use super::{ScalingName, parse_columns};
 
 #[derive(clap::Args)]

@@ -1,12 +1,13 @@
 //! `inspect --letor`: what the features of a ranker are worth on lists.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
-use matchrank_core::ranking::Ranker;
-use matchrank_engine::model_file;
-use matchrank_engine::rankers::{FeatureImportance, PermutationImportance, permutation_importance};
+use matchrank_engine::model_file::Model;
+use matchrank_engine::rankers::{
+    FeatureImportance, Importance, PermutationImportance, permutation_importance,
+};
 use serde_json::{Value, json};
 
 use super::{FeatureNames, names_of, note_unknown_features, read_lists};
@@ -39,71 +40,44 @@ pub(crate) struct Worth<'a> {
     lists: String,
     seed: u64,
     /// What the ranker itself says of its features.
-    own: Own,
+    own: Importance,
     names: FeatureNames,
     /// The features worth most first.
     found: PermutationImportance,
 }
 
-/// By column: shares of the gain, or weights.
-enum Own {
-    Gains(Vec<f64>),
-    Weights(Vec<f64>),
-}
-
-impl Own {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Gains(_) => "gain",
-            Self::Weights(_) => "weight",
-        }
+/// What the numbers of a ranker are called.
+fn name_of(own: &Importance) -> &'static str {
+    match own {
+        Importance::Gains(_) => "gain",
+        Importance::Weights(_) => "weight",
     }
-
-    fn values(&self) -> &[f64] {
-        match self {
-            Self::Gains(values) | Self::Weights(values) => values,
-        }
-    }
-}
-
-/// A ranker and what it says of its features itself.
-fn load(path: &Path) -> anyhow::Result<(Box<dyn Ranker>, Own)> {
-    let kind = model_file::kind(path)?;
-    if model_file::is_boosted(&kind) {
-        let (model, _) = model_file::load_boosted(path)?;
-        let mut gains = model.trees.gains();
-        let sum: f64 = gains.iter().sum();
-        if sum > 0.0 {
-            gains.iter_mut().for_each(|gain| *gain /= sum);
-        }
-        return Ok((Box::new(model), Own::Gains(gains)));
-    }
-    ensure!(
-        kind != model_file::QUERY_DEPENDENT,
-        "a query-dependent model has a function for each query, to which features are worth different things; \
-         `explain --letor` shows them for one query"
-    );
-    let (model, _) = model_file::load_ranker(path).with_context(|| {
-        format!("--letor is for rankers of feature lists, and this is a model of kind {kind}")
-    })?;
-    let weights = model.ranker.weights.clone();
-    Ok((Box::new(model), Own::Weights(weights)))
 }
 
 impl Args {
     /// What features are worth on the lists, where there are any.
-    pub(crate) fn measure(&self, model: &Path, global: &Global) -> anyhow::Result<Option<Worth<'_>>> {
+    pub(crate) fn measure(&self, model: &Model, global: &Global) -> anyhow::Result<Option<Worth<'_>>> {
         if self.letor.is_empty() {
             return Ok(None);
         }
         let letor = &self.letor;
         let terminal = Terminal::new(global.quiet);
-        let (ranker, own) = load(model)?;
+        let ranker = match model {
+            Model::Ranking(ranker) => ranker,
+            Model::Matching(model) => {
+                bail!("--letor is for rankers of feature lists, and this is a model of kind {}", model.kind())
+            }
+        };
+        let own = ranker.importance().with_context(|| {
+            format!(
+                "a {} model has a function for each query, to which features are worth different things; `explain --letor` \
+                 shows them for one query",
+                ranker.kind().name
+            )
+        })?;
         let lists = read_lists(letor, &terminal)?;
         lists.require_distinct_documents()?;
-        if let Own::Weights(_) = own {
-            lists.require_complete("a linear ranker")?;
-        }
+        ranker.kind().require_complete(&lists)?;
         ensure!(
             lists.labels().iter().any(|&grade| grade > 0.0),
             "{}: no document has a grade above 0, so there is nothing to measure by",
@@ -115,7 +89,7 @@ impl Args {
         let used: Vec<u32> = used.collect();
         let (measure, seed) = (self.measure, global.seed);
         let mut found =
-            permutation_importance(&*ranker, &lists, &used, measure, self.repeats, seed, &terminal)?;
+            permutation_importance(&**ranker, &lists, &used, measure, self.repeats, seed, &terminal)?;
         found.features.sort_by(|a, b| b.mean().total_cmp(&a.mean()).then(a.feature.cmp(&b.feature)));
         Ok(Some(Worth { args: self, lists: names_of(letor).to_string(), seed, own, names, found }))
     }
@@ -125,7 +99,7 @@ impl Worth<'_> {
     pub(crate) fn json(&self) -> Value {
         let Self { args, lists, seed, own, names, found } = self;
         let features = found.features.iter().map(|part| {
-            json!({ "feature": part.feature + 1, "name": names.get(part.feature), own.name(): own.values()[part.feature as usize],
+            json!({ "feature": part.feature + 1, "name": names.get(part.feature), name_of(own): own.values()[part.feature as usize],
                     "fall": part.mean(), "deviation": part.deviation() })
         });
         json!({
@@ -141,7 +115,7 @@ impl Worth<'_> {
 
     fn table(&self, top: usize, format: Format) -> String {
         let own = |feature: u32| match &self.own {
-            Own::Gains(shares) if format == Format::Table => {
+            Importance::Gains(shares) if format == Format::Table => {
                 format!("{:.1} %", 100.0 * shares[feature as usize])
             }
             own => format!("{:.6}", own.values()[feature as usize]),
@@ -152,7 +126,7 @@ impl Worth<'_> {
             vec![self.names.label(part.feature), own(part.feature), number(part.mean()), deviation]
         };
         let rows = self.found.features.iter().take(top).map(row);
-        table(&["feature", self.own.name(), "fall", "deviation"], rows.collect(), format)
+        table(&["feature", name_of(&self.own), "fall", "deviation"], rows.collect(), format)
     }
 
     /// The features worth most, with words around them.

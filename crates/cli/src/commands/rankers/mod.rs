@@ -1,15 +1,12 @@
 //! What commands do with rankers of feature lists.
 
-mod boosted;
 pub(crate) mod explain;
 pub(crate) mod export;
 mod feature_options;
 pub(crate) mod importance;
-pub(crate) mod inspect;
 mod lists;
-pub(crate) mod query_dependent;
+mod queries;
 pub(crate) mod rank;
-mod summary;
 pub(crate) mod train;
 pub(crate) mod update;
 mod weights;
@@ -17,29 +14,32 @@ mod weights;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use matchrank_core::message::counted;
 use matchrank_core::ranking::ScalingKind;
+use matchrank_engine::files;
+use matchrank_engine::model_file::{self, Model};
 use matchrank_engine::models::MatchingModel;
-use matchrank_engine::rankers::RankerRecipe;
-use matchrank_engine::rankers::query_dependent::QueryColumns;
-use matchrank_engine::{files, model_file};
 
 pub(crate) use feature_options::FeatureOptions;
 pub(crate) use lists::{
     TrainingLists, check_validation_lists, names_of, note_repeated_documents, note_unknown_features,
     read_hashed_lists, read_lists, refuse_common_queries,
 };
+pub(crate) use queries::parse_columns;
+use queries::{informed, read_table};
 pub(crate) use weights::Weights;
 
 /// Reads a matching model, for commands that take rankers with --letor.
 pub(crate) fn load_matching(path: &Path) -> anyhow::Result<Arc<dyn MatchingModel>> {
-    let ranks_lists = || model_file::kind(path).is_ok_and(|kind| RankerRecipe::KINDS.contains(&&*kind));
-    match model_file::load(path) {
-        Ok((model, _)) => Ok(model),
-        Err(error) if ranks_lists() => Err(anyhow!("{error}; give the lists with --letor")),
-        Err(error) => Err(error.into()),
+    match model_file::open(path)?.0 {
+        Model::Matching(model) => Ok(model),
+        Model::Ranking(model) => bail!(
+            "{}: holds a {} model, which ranks feature lists; give them with --letor",
+            path.display(),
+            model.kind().name
+        ),
     }
 }
 
@@ -119,26 +119,4 @@ impl FeatureNames {
     pub(crate) fn all(self, n: usize) -> Option<Vec<String>> {
         (self.0.len() == n && self.0.iter().all(|name| !name.is_empty())).then_some(self.0)
     }
-}
-
-/// Features numbered as in files, `5-7,20`, as columns.
-pub(crate) fn parse_columns(text: &str) -> Result<QueryColumns, String> {
-    let number = |text: &str| match text.trim().parse::<u32>() {
-        Ok(number) if number > 0 => Ok(number - 1),
-        _ => Err(format!("`{text}` is no feature; expected numbers from 1 and ranges, as in 5-7,20")),
-    };
-    let mut columns = Vec::new();
-    for part in text.split(',') {
-        match part.split_once('-') {
-            Some((first, last)) => {
-                let (first, last) = (number(first)?, number(last)?);
-                if last < first || last - first > 100_000 {
-                    return Err(format!("`{part}` is no range of features"));
-                }
-                columns.extend(first..=last);
-            }
-            None => columns.push(number(part)?),
-        }
-    }
-    Ok(QueryColumns::Named(columns))
 }

@@ -1,177 +1,61 @@
-//! `train perceptron`, `slam`, `ranksvm` and `listnet`.
+//! `train` for rankers of feature lists: a subcommand for every kind in the table of rankers.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::Subcommand;
+use anyhow::bail;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
+use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::rankers::boosted::Objective;
-use matchrank_engine::rankers::{RankerParams, RankerReport, train_ranker};
+use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput};
+use matchrank_engine::rankers::registry::{self, RANKERS};
+use matchrank_engine::rankers::{
+    Cell, Chosen, Lessons, RankerKind, RankerRecipe, RankingModel, Scalings, TrainingCourse,
+};
 use matchrank_engine::{Error, files};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{ScalingName, TrainingLists, Weights, boosted, query_dependent, summary};
+use super::{ScalingName, TrainingLists, Weights, parse_columns, read_table};
 use crate::commands::train::settings::{of_set, parse_setting};
-use crate::terminal::{self, Format, Terminal, to_json};
+use crate::terminal::{self, Format, Terminal, long_help, table};
 use crate::{Global, Outcome};
 
-#[derive(Subcommand)]
-pub(crate) enum Model {
-    /// SLAM perceptron: a ranker of feature lists, learned online, with a bound on its losses
-    ///
-    /// Learns from lists that are not in perfect order, one at a time, and ranks with the mean of its weights.
-    ///
-    /// Parameters for --set:
-    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
-    ///   rule=misordered      which documents move the weights: misordered, or printed (all within
-    ///                        the margin delta, as the paper has it; the bound of the paper does not
-    ///                        hold for it, a larger one does)
-    ///   delta=1              the margin of the printed rule
-    ///   epochs=100           passes over the lists at most; the one that is best on validation is kept
-    ///   patience=20          passes without a better validation figure after which to stop
-    ///   averaged=true        rank with the mean of all iterates, not with the last
-    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
-    Perceptron {
-        #[command(flatten)]
-        args: Args,
-        /// Write cumulative loss and its bound, as learning went on, to this CSV file
-        #[arg(long, value_name = "FILE")]
-        curve: Option<PathBuf>,
-    },
-    /// SLAM in batch: a ranker of feature lists that minimises a bound on 1 - NDCG or 1 - MAP
-    ///
-    /// On data whose features order documents poorly the minimiser is w = 0, for every lambda. Where that is proved, the
-    /// default keeps the mean iterate of Pegasos instead, which is not at the minimum and ranks well, and says so.
-    ///
-    /// Parameters for --set:
-    ///   target=ndcg@10       the measure whose loss is bounded: map, ndcg, ndcg@K, tight_ndcg@K
-    ///   delta=1              the margin
-    ///   solver=auto          auto: bundle, and pegasos where that proves w = 0; bundle: proves how
-    ///                        near the minimum it is; pegasos: stochastic
-    ///   lambda=[1,...,1e-5]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses, beyond an end too if that is best; without
-    ///                        --validation 0.01
-    ///   tolerance=0.001      gap, relative to the objective, at which bundle stops
-    ///   max_iterations=500   iterations of bundle for each lambda, at most
-    ///   epochs=20            passes of pegasos for each lambda
-    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
-    Slam(Args),
-    /// RankSVM: a ranker of feature lists that learns from all pairs of documents of different grades
-    ///
-    /// Pairs are never formed: a list of m documents costs m log m.
-    ///
-    /// Parameters for --set:
-    ///   loss=squared_hinge   what a pair costs: squared_hinge, hinge
-    ///   lambda=[10,...,1e-6] weight of ||w||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses, beyond an end too if that is best; without
-    ///                        --validation 0.01
-    ///   tolerance=0.001      gradient (squared_hinge) or gap (hinge), relative, at which to stop
-    ///   max_iterations=500   iterations for each lambda, at most
-    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
-    Ranksvm(Args),
-    /// ListNet: a ranker of feature lists that learns the probability of each document to be the best
-    ///
-    /// Parameters for --set:
-    ///   lambda=[1,...,1e-6]  weight of ||w||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses, beyond an end too if that is best; without
-    ///                        --validation 0.01
-    ///   tolerance=0.001      gradient, relative, at which to stop
-    ///   max_iterations=500   iterations for each lambda, at most
-    #[command(verbatim_doc_comment, after_help = EXAMPLES)]
-    Listnet(Args),
-    /// Query-dependent ranking: a function for each query, learned from the training queries near to it
-    ///
-    /// Queries are compared by query features: features of the lists that never differ within a query, or a file of their
-    /// own, such as latent vectors of a matching model. The model keeps its training lists; the function of a query is
-    /// learned when it is first ranked, in milliseconds. A query that is far from all others gets one function learned
-    /// from all of them, and rank and explain say so. Validation queries that are among the training are observed, the others
-    /// novel.
-    ///
-    /// Parameters for --set:
-    ///   neighbours=15        training queries that count, for a query that is one of them
-    ///   novel_neighbours=15  the same for a query that is new
-    ///   bandwidth=null       h of the weights; null for the median distance to the query
-    ///   reach=3              a query is far if its nearest is farther than this many times the largest
-    ///                        distance from a training query to its nearest
-    ///   rankings=kendall     how query features that are rankings are compared: kendall, mallows
-    ///   kernel=linear        how documents are compared: linear, gaussian (up to 5,000 documents)
-    ///   width=null           sigma^2 of the Gaussian kernel; null for the median distance between documents
-    ///   form=scoring         what is learned: scoring (a score for each document), ranking (a preference
-    ///                        for each pair)
-    ///   loss=hinge           what a pair costs: hinge, logistic, psi
-    ///   lambda=[10,...,1e-6] weight of ||f||^2 / 2, or several, as in [1,0.1], of which
-    ///                        validation chooses; without --validation 0.01
-    ///   solver=auto          for the hinge: coordinate_descent, admm, inexact_admm (the paper's), newton
-    ///                        (without pairs), or auto, which chooses
-    ///   tolerance=0.001      duality gap, relative, at which to stop
-    ///   max_iterations=1000  rounds for each lambda, at most
-    #[command(verbatim_doc_comment, after_help = query_dependent::EXAMPLES)]
-    QueryDependent(query_dependent::Args),
-    /// MART: boosted trees that predict grades of feature lists
-    ///
-    /// Trees are grown by LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM); ranking does
-    /// not need it. Features are not scaled.
-    ///
-    /// Parameters for --set:
-    ///   trees=300            trees at most; with --validation as many as are best there
-    ///   learning_rate=0.05   what the values of each tree are multiplied by
-    ///   leaves=7             leaves of a tree
-    ///   min_rows=50          rows of a leaf at least
-    ///   max_depth=0          depth of a tree at most; 0 for no limit
-    ///   feature_fraction=1   share of the features that each tree may split on
-    ///   bagging_fraction=1   share of the rows that trees are grown on
-    ///   bagging_freq=0       trees after which rows are drawn anew; at least 1 for bagging
-    ///   lambda_l1=0          weight of the absolute values of leaves
-    ///   lambda_l2=0          weight of the squares of leaves
-    ///   min_gain_to_split=0  gain of a split at least
-    ///   min_sum_hessian_in_leaf=0.001  sum of second derivatives of a leaf at least
-    ///   max_bin=255          values that a feature is rounded to, at most
-    #[command(verbatim_doc_comment, after_help = boosted::EXAMPLES)]
-    Mart(boosted::Args),
-    /// LambdaMART: boosted trees that learn which exchanges of documents would better NDCG
-    ///
-    /// Trees are grown by LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM); ranking does
-    /// not need it. Features are not scaled.
-    ///
-    /// Parameters for --set:
-    ///   trees=300            trees at most; with --validation as many as are best there
-    ///   learning_rate=0.05   what the values of each tree are multiplied by
-    ///   leaves=7             leaves of a tree
-    ///   min_rows=50          rows of a leaf at least
-    ///   max_depth=0          depth of a tree at most; 0 for no limit
-    ///   feature_fraction=1   share of the features that each tree may split on
-    ///   bagging_fraction=1   share of the rows that trees are grown on
-    ///   bagging_freq=0       trees after which rows are drawn anew; at least 1 for bagging
-    ///   lambda_l1=0          weight of the absolute values of leaves
-    ///   lambda_l2=0          weight of the squares of leaves
-    ///   min_gain_to_split=0  gain of a split at least
-    ///   min_sum_hessian_in_leaf=0.001  sum of second derivatives of a leaf at least
-    ///   max_bin=255          values that a feature is rounded to, at most
-    ///   truncation=20        documents at the top of a list whose order counts
-    #[command(verbatim_doc_comment, after_help = boosted::EXAMPLES)]
-    Lambdamart(boosted::Args),
+/// A ranker to train, and all that its command line says.
+pub(crate) struct Model {
+    kind: &'static RankerKind,
+    lists: TrainingLists,
+    /// The value of the parameter that names variants.
+    variant: Option<String>,
+    queries: Option<QueryArgs>,
+    scaling: Option<ScalingName>,
+    weights: Option<Weights>,
+    output: Output,
+    curve: Option<PathBuf>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  matchrank train perceptron --letor train.txt --validation vali.txt --out online.model
-  matchrank train perceptron --letor train.txt --validation vali.txt --set target=map --curve curve.csv --out p.model
-  matchrank train listnet --letor s1.txt s2.txt s3.txt --validation s4.txt --out l.model
-  matchrank train slam --letor train.txt --validation vali.txt --set solver=pegasos --out slam.model
-  matchrank train ranksvm --letor train.txt --validation vali.txt --scaling auto --out svm.model
-  matchrank train listnet --letor train.txt --set lambda=0.001 --query-weights weights.tsv --out l.model";
+#[derive(clap::Args)]
+struct QueryArgs {
+    /// Features that belong to queries, as in 5-7,20 [default: those that never differ within a query]
+    #[arg(long, value_name = "LIST", value_parser = parse_columns)]
+    query_columns: Option<QueryColumns>,
+    /// Query features in a file of their own: `query<TAB>name<TAB>...`, names with :category or :ranking where they
+    /// are no numbers
+    #[arg(long, value_name = "FILE", conflicts_with = "query_columns")]
+    query_features: Option<PathBuf>,
+}
 
 #[derive(clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    lists: TrainingLists,
+struct ScalingArgs {
     /// How features are scaled
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
-    #[command(flatten)]
-    weights: Weights,
+}
+
+#[derive(clap::Args)]
+struct Output {
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -183,84 +67,213 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// lambda where nothing says which is best: that of the middle of what validation chooses on real data.
-pub(super) const LAMBDA: f64 = 0.01;
+const CURVE: &str = "curve";
 
-fn params_of(kind: &str, settings: &[(String, Value)]) -> anyhow::Result<RankerParams> {
-    let params = RankerParams::new(kind, settings).map_err(of_set)?;
-    params.validate()?;
-    Ok(params)
+impl Subcommand for Model {
+    fn augment_subcommands(command: Command) -> Command {
+        RANKERS.iter().fold(command, |command, kind| command.subcommand(of_kind(kind)))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        registry::find(name).is_some()
+    }
+}
+
+impl FromArgMatches for Model {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let chosen = matches.subcommand().and_then(|(name, args)| Some((registry::find(name)?, args)));
+        let Some((kind, args)) = chosen else {
+            return Err(clap::Error::new(clap::error::ErrorKind::MissingSubcommand));
+        };
+        let takes = &kind.takes;
+        let scales = takes.scalings != Scalings::None;
+        Ok(Self {
+            kind,
+            lists: TrainingLists::from_arg_matches(args)?,
+            variant: kind.variants.and_then(|variants| args.get_one::<String>(variants.param).cloned()),
+            queries: takes.query_features.then(|| QueryArgs::from_arg_matches(args)).transpose()?,
+            scaling: if scales { Some(ScalingArgs::from_arg_matches(args)?.scaling) } else { None },
+            weights: takes.query_weights.then(|| Weights::from_arg_matches(args)).transpose()?,
+            output: Output::from_arg_matches(args)?,
+            curve: kind.curve.and_then(|_| args.get_one::<PathBuf>(CURVE).cloned()),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The subcommand of a kind, with the options that the kind takes.
+fn of_kind(kind: &RankerKind) -> Command {
+    let command = Command::new(kind.name)
+        .about(kind.summary)
+        .long_about(long_help(kind.summary, kind.help, kind.parameters, &[]))
+        .after_help(examples(kind));
+    let mut command = TrainingLists::augment_args(command);
+    if let Some(variants) = kind.variants {
+        let values =
+            variants.values.iter().map(|(name, help)| clap::builder::PossibleValue::new(*name).help(*help));
+        command = command.arg(
+            Arg::new(variants.param)
+                .long(variants.param)
+                .value_name("HOW")
+                .help(variants.help)
+                .value_parser(PossibleValuesParser::new(values))
+                .default_value(variants.values[0].0),
+        );
+    }
+    if kind.takes.query_features {
+        command = QueryArgs::augment_args(command);
+    }
+    match kind.takes.scalings {
+        Scalings::None => {}
+        Scalings::One => {
+            command = ScalingArgs::augment_args(command)
+                .mut_arg("scaling", |arg| arg.help("How features are scaled; auto is for the other rankers"));
+        }
+        Scalings::Several => command = ScalingArgs::augment_args(command),
+    }
+    if kind.takes.query_weights {
+        command = Weights::augment_args(command);
+    }
+    command = Output::augment_args(command);
+    if let Some(shows) = kind.curve {
+        let arg = Arg::new(CURVE).long(CURVE).value_name("FILE").value_parser(clap::value_parser!(PathBuf));
+        command = command.arg(arg.help(format!("Write {shows}, to this CSV file")));
+    }
+    command
+}
+
+fn examples(kind: &RankerKind) -> String {
+    let lines = kind.examples.iter().map(|example| format!("\n  matchrank train {} {example}", kind.name));
+    format!("Examples:{}", lines.collect::<String>())
 }
 
 pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
-    let (kind, args, curve) = match model {
-        Model::Perceptron { args, curve } => ("perceptron", args, curve),
-        Model::Slam(args) => ("slam", args, None),
-        Model::Ranksvm(args) => ("ranksvm", args, None),
-        Model::Listnet(args) => ("listnet", args, None),
-        Model::QueryDependent(args) => return query_dependent::train(args, global),
-        Model::Mart(args) => return boosted::train(Objective::Mart, args, global),
-        Model::Lambdamart(args) => return boosted::train(Objective::LambdaMart, args, global),
+    let Model { kind, lists, queries, weights, output, curve, .. } = &model;
+    let query_features = queries.as_ref().and_then(|queries| queries.query_features.as_ref());
+    let inputs = lists.files().chain(weights.iter().flat_map(Weights::files)).chain(query_features);
+    check_outputs(inputs, [&output.out].into_iter().chain(curve))?;
+    let recipe = model.recipe(&terminal)?;
+    let (mut train, validation) = lists.read(&terminal)?;
+    let query_weights = match weights {
+        Some(weights) => weights.weigh(&mut train, &terminal)?,
+        None => None,
     };
-    check_outputs(args.lists.files().chain(args.weights.files()), [&args.out].into_iter().chain(&curve))?;
-    let mut params = params_of(kind, &args.settings)?;
-    if !args.lists.has_validation()
-        && kind != "perceptron"
-        && !args.settings.iter().any(|(name, _)| name == "lambda")
-    {
-        params = params_of(kind, &[&args.settings[..], &[("lambda".to_owned(), json!(LAMBDA))]].concat())?;
-        terminal.note(&format!(
-            "there are no validation lists to choose lambda by, so it is {LAMBDA} (--set lambda=... for another)"
-        ));
-    }
-    let (mut train, validation) = args.lists.read(&terminal)?;
-    let weights = args.weights.of_queries(&train, &terminal)?;
-    args.weights.weigh_documents(&mut train, &terminal)?;
     let counts =
         [("lists", train.n_queries()), ("documents", train.n_rows()), ("features", train.n_features())];
-    let measure = args.lists.measure;
-    let validation = validation.map(|lists| (lists, measure));
-    let scalings = args.scaling.kinds();
-    let model =
-        train_ranker(&params, scalings, train, weights.as_deref(), validation, global.seed, &terminal)
-            .map_err(|error| args.lists.blamed(error))?;
+    let table = query_features.map(|path| read_table(path)).transpose()?;
+    let columns = queries.as_ref().and_then(|queries| queries.query_columns.clone()).unwrap_or_default();
+    let mut lessons = Lessons::new(train);
+    lessons.validation = validation.map(|validation| (validation, lists.measure));
+    lessons.query_weights = query_weights.as_deref();
+    lessons.query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
+    lessons.seed = global.seed;
+    let trained = recipe.train(lessons, &terminal).map_err(|error| lists.blamed(error))?;
+    let data: Map<String, Value> = counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
     let provenance = Provenance {
-        seed: matches!(kind, "perceptron" | "slam").then_some(global.seed),
-        data: counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect(),
+        seed: kind.is_seeded.then_some(global.seed),
+        data: data.clone().into_iter().collect(),
         ..Provenance::default()
     };
-    model_file::save_ranker(&args.out, &model, &provenance)?;
+    model_file::save(&output.out, &*trained, &provenance)?;
     terminal.finish();
-    if let (Some(path), RankerReport::Perceptron(report)) = (&curve, &model.report) {
-        let text = summary::curve(report);
-        files::write_atomically(path, |out| {
-            out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(path), e))
-        })?;
+    if let Some(path) = curve {
+        write_curve(path, &*trained)?;
         terminal.say(&format!("wrote {}", path.display()));
     }
-    summary::remark(&model, &terminal);
-    let measure = measure.to_string();
-    match args.format {
+    let measure = lists.measure.to_string();
+    let course = trained.course(&measure);
+    course.notes.iter().for_each(|note| terminal.note(note));
+    match output.format {
         Format::Json => {
-            let data: serde_json::Map<String, Value> =
-                counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
-            let summary = json!({
-                "model": kind, "file": files::name_of(&args.out), "data": data, "validation_measure": measure,
-                "scaling": to_json(&model.ranker.scaling.kind()), "scalings": to_json(&model.scalings),
-                "params": to_json(&model.params), "report": to_json(&model.report),
-                "seconds": started.elapsed().as_secs_f64(),
+            let mut summary = json!({
+                "model": kind.name, "file": files::name_of(&output.out), "data": data, "validation_measure": measure,
             });
+            let details = serde_json::to_value(&course.details)?;
+            let summary_fields = summary.as_object_mut().expect("an object");
+            summary_fields.extend(details.as_object().cloned().unwrap_or_default());
+            summary_fields.insert("seconds".to_owned(), started.elapsed().as_secs_f64().into());
             terminal::print(&serde_json::to_string_pretty(&summary)?)?;
         }
         format => {
             if format == Format::Table {
-                terminal::print(&format!("{kind}: {}", summary::size(&counts)))?;
+                let counts = counts.map(|(name, n)| counted(n, name.trim_end_matches('s'))).join(", ");
+                let size = if course.size.is_empty() { String::new() } else { format!("; {}", course.size) };
+                terminal::print(&format!("{}: {counts}{size}", kind.name))?;
             }
-            terminal::print(&summary::course(&model, &measure, format))?;
-            terminal.done(&format!("wrote {}", args.out.display()), started);
+            if !course.rows.is_empty() {
+                terminal::print(&text_of(&course, kind, format))?;
+            }
+            terminal.done(&format!("wrote {}", output.out.display()), started);
         }
     }
     Ok(Outcome::Clean)
+}
+
+impl Model {
+    /// The ranker with its settings. What validation would choose has a value of its own where there is none.
+    fn recipe(&self, terminal: &Terminal) -> anyhow::Result<RankerRecipe> {
+        let Self { kind, lists, scaling, output, variant, .. } = self;
+        let scalings = scaling.map_or(&[][..], ScalingName::kinds);
+        if kind.takes.scalings == Scalings::One && scalings.len() > 1 {
+            bail!("--scaling auto is for rankers with one function; name one scaling");
+        }
+        let mut settings = output.settings.clone();
+        let is_set = |name: &str| output.settings.iter().any(|(set, _)| set == name);
+        if let (Some(variants), Some(variant)) = (kind.variants, variant) {
+            if is_set(variants.param) {
+                bail!("--set {0}: use --{0} {variant}", variants.param);
+            }
+            settings.push((variants.param.to_owned(), variant.as_str().into()));
+        }
+        let unchosen = kind.chosen.filter(|chosen| !lists.has_validation() && !is_set(chosen.param));
+        if let Some(Chosen { param, otherwise: Some(value), .. }) = unchosen {
+            settings.push((param.to_owned(), json!(value)));
+        }
+        let recipe = RankerRecipe::new(kind.name, &settings, scalings).map_err(of_set)?;
+        recipe.validate()?;
+        if let Some(Chosen { param, what, .. }) = unchosen {
+            terminal.note(&format!(
+                "there are no validation lists to choose {what} by, so it is {} (--set {param}=... for another)",
+                recipe.params()[param]
+            ));
+        }
+        Ok(recipe)
+    }
+}
+
+/// The table of what was tried, with a sentence below it for people.
+fn text_of(course: &TrainingCourse, kind: &RankerKind, format: Format) -> String {
+    let is_for_people = format == Format::Table;
+    let rows = course.rows.iter().filter(|row| row.is_brief || !is_for_people).map(|row| {
+        let cell = |cell: &Cell| match cell {
+            Cell::Text(text) => text.clone(),
+            Cell::Count(n) => format.count(*n),
+        };
+        row.cells.iter().map(cell).collect()
+    });
+    let header: Vec<&str> = course.header.iter().map(String::as_str).collect();
+    let mut text = table(&header, rows.collect(), format);
+    if is_for_people && !course.closing.is_empty() {
+        let more = if kind.curve.is_some() { " (--curve FILE has its course)" } else { "" };
+        text += &format!("\n{}{more}", course.closing);
+    }
+    text
+}
+
+fn write_curve(path: &std::path::Path, model: &dyn RankingModel) -> anyhow::Result<()> {
+    let (header, rows) = model.curve().unwrap_or_default();
+    let text = table(&header, rows, Format::Csv);
+    Ok(files::write_atomically(path, |out| {
+        writeln!(out, "{text}").map_err(|e| Error::io(files::name_of(path), e))
+    })?)
 }

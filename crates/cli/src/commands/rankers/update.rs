@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use matchrank_core::progress::Progress;
+use matchrank_engine::files;
+use matchrank_engine::model_file::{self, ModelRef};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::rankers::RankerModel;
-use matchrank_engine::rankers::online::{Learner, Streamed, learn_stream};
-use matchrank_engine::{files, model_file};
+use matchrank_engine::rankers::RankingModel;
+use matchrank_engine::rankers::perceptron::online::{Learner, PerceptronModel, Streamed, learn_stream};
 use serde_json::json;
 
 use crate::terminal::{self, Format, Terminal, table};
@@ -25,13 +26,13 @@ pub(crate) fn run(
     let started = Instant::now();
     // The model may be the file that is written.
     check_outputs([lists], [out])?;
-    let (model, provenance) = model_file::load_ranker(model)?;
-    if resume && model.stream.is_none() {
+    let (model, provenance) = model_file::open_ranking(model)?;
+    let mut learner = Learner::new(&*model)?;
+    if resume && learner.model().state.stream.is_none() {
         terminal.note("the model has not learned from a stream yet, so it learns from all lines");
     }
-    let mut learner = Learner::new(model)?;
     interrupt::listen();
-    let mut save = |model: &RankerModel| model_file::save_ranker(out, model, &provenance);
+    let mut save = |model: &PerceptronModel| model_file::save(out, ModelRef::Ranking(model), &provenance);
     let streamed =
         learn_stream(&mut learner, lists, resume, &interrupt::asked, checkpoint, &mut save, terminal)?;
     save(learner.model())?;
@@ -41,12 +42,12 @@ pub(crate) fn run(
     }
     terminal.finish();
     let model = learner.model();
-    let state = model.state.as_ref().expect("a perceptron has a state");
-    let lines = model.stream.as_ref().map_or(0, |stream| stream.lines);
+    let state = &model.state.state;
+    let lines = model.state.stream.as_ref().map_or(0, |stream| stream.lines);
     let mean = if learned > 0 { loss / learned as f64 } else { 0.0 };
     match format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&json!({
-            "model": "perceptron", "file": files::name_of(out), "learned": learned, "left_out": left_out, "skipped": skipped, "stream_lines": lines, "mean_loss": mean,
+            "model": model.kind().name, "file": files::name_of(out), "learned": learned, "left_out": left_out, "skipped": skipped, "stream_lines": lines, "mean_loss": mean,
             "lists": state.rounds, "updates": state.updates, "cumulative_loss": state.cumulative_loss, "interrupted": interrupted,
             "seconds": started.elapsed().as_secs_f64(),
         }))?)?,

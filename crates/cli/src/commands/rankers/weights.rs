@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
+use matchrank_engine::rankers::registry;
 use matchrank_engine::{Error, files};
 
 use crate::terminal::human;
@@ -19,10 +20,15 @@ pub(crate) struct Weights {
     /// Lines `query<TAB>weight`, from 0 to 1000000; queries that are not there count 1
     #[arg(long, value_name = "FILE")]
     query_weights: Option<PathBuf>,
-    /// Lines `query<TAB>document<TAB>weight`, from 0 to 1000000; documents that are not there count 1. Taken by
-    /// listnet, mart and lambdamart
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = document_weights())]
     document_weights: Option<PathBuf>,
+}
+
+fn document_weights() -> String {
+    format!(
+        "Lines `query<TAB>document<TAB>weight`, from 0 to 1000000; documents that are not there count 1. Taken by {}",
+        registry::names_of(|kind| kind.takes.document_weights)
+    )
 }
 
 impl Weights {
@@ -31,12 +37,18 @@ impl Weights {
         self.query_weights.iter().chain(&self.document_weights)
     }
 
-    /// A weight for each query, where a file has some.
-    pub(crate) fn of_queries(
+    /// Gives the documents of lists their weights, and returns a weight for each query, where files have some.
+    pub(crate) fn weigh(
         &self,
-        lists: &FeatureLists,
+        lists: &mut FeatureLists,
         progress: &dyn Progress,
     ) -> anyhow::Result<Option<Vec<f64>>> {
+        let queries = self.of_queries(lists, progress)?;
+        self.weigh_documents(lists, progress)?;
+        Ok(queries)
+    }
+
+    fn of_queries(&self, lists: &FeatureLists, progress: &dyn Progress) -> anyhow::Result<Option<Vec<f64>>> {
         let Some(path) = &self.query_weights else { return Ok(None) };
         let place: HashMap<&str, usize> =
             lists.iter().enumerate().map(|(query, list)| (list.query(), query)).collect();
@@ -49,12 +61,7 @@ impl Weights {
         Ok(Some(weights))
     }
 
-    /// Gives the documents of lists their weights, where a file has some.
-    pub(crate) fn weigh_documents(
-        &self,
-        lists: &mut FeatureLists,
-        progress: &dyn Progress,
-    ) -> anyhow::Result<()> {
+    fn weigh_documents(&self, lists: &mut FeatureLists, progress: &dyn Progress) -> anyhow::Result<()> {
         let Some(path) = &self.document_weights else { return Ok(()) };
         let mut weights = vec![1.0; lists.n_rows()];
         let unknown = {
@@ -67,18 +74,6 @@ impl Weights {
             })?
         };
         note_unknown(path, unknown, "documents", progress);
-        Ok(lists.set_weights(weights)?)
-    }
-
-    /// Gives the rows of lists the weights of their queries times their own, where files have some.
-    pub(crate) fn weigh_rows(&self, lists: &mut FeatureLists, progress: &dyn Progress) -> anyhow::Result<()> {
-        let queries = self.of_queries(lists, progress)?;
-        self.weigh_documents(lists, progress)?;
-        let Some(queries) = queries else { return Ok(()) };
-        let weight = |query: usize, i: usize| queries[query] as f32 * lists.list(query).weight(i);
-        let rows = lists.iter().enumerate();
-        let weights = rows.flat_map(|(query, list)| (0..list.len()).map(move |i| (query, i)));
-        let weights = weights.map(|(query, i)| weight(query, i)).collect();
         Ok(lists.set_weights(weights)?)
     }
 }

@@ -8,7 +8,7 @@ use anyhow::ensure;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::WordParams;
-use matchrank_engine::model_file::{self, Provenance};
+use matchrank_engine::model_file::{self, ModelRef, Provenance};
 use matchrank_engine::models::sparse_preference::{
     Checkpoint, Course, PreferenceModel, PreferenceSettings, TRIAL_TUPLES, Trained, train_preference,
 };
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
     let is_finished = !(trained.model.report.interrupted || interrupt::asked());
     let is_beside = under_way != place.out;
     // Of this training, or of one that was interrupted before it; any other file stays.
-    let is_ours = || is_saved.load(Ordering::Relaxed) || model_file::kind(&under_way).is_ok();
+    let is_ours = || is_saved.load(Ordering::Relaxed) || model_file::open(&under_way).is_ok();
     let checkpoint = (is_finished && is_beside && is_ours()).then(|| under_way.clone());
     let place = if is_finished {
         Some(place.out.clone())
@@ -156,7 +156,7 @@ pub(crate) fn save(
     model: &PreferenceModel,
     provenance: &Provenance,
 ) -> matchrank_engine::Result<()> {
-    model_file::save(path, model, provenance)
+    model_file::save(path, ModelRef::Matching(model), provenance)
 }
 
 /// The learning curve as CSV.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
-use matchrank_engine::model_file::Provenance;
+use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::{RankerRecipe, RankerTraining};
 use matchrank_engine::tuning::{RankerTuner, Space};
 use serde_json::json;
@@ -58,14 +58,14 @@ pub(super) fn run(
     let (mut recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, terminal)?;
     if let Some(path) = args.out.as_ref().filter(|_| !tuned.stopped) {
         let lists = Some((validation.clone(), args.measure));
-        let mut model = recipe.train(training, train.clone(), lists, terminal)?;
+        let mut model = recipe.train(training.on(train.clone(), lists), terminal)?;
         let mut learned = train;
         if args.refit {
             recipe = model.settled();
             learned = FeatureLists::concatenate(&[&learned, &validation]);
-            model = recipe.train(training, learned.clone(), None, terminal)?;
+            model = recipe.train(training.on(learned.clone(), None), terminal)?;
         }
-        model.save(path, &provenance(&learned, global.seed))?;
+        model_file::save(path, &*model, &provenance(&learned, global.seed))?;
         if let Some(remark) = model.remark() {
             terminal.note(remark);
         }

@@ -176,7 +176,7 @@ fn missing_values_are_nan_and_zeros_are_not_missing() {
     let missing: Vec<usize> = (0..9).filter(|&i| cells[i].is_nan()).collect();
     assert_eq!((missing, cells[1]), (vec![0, 4, 5], 0.0));
     assert_eq!(lists.missing(), Some((0, 0)));
-    let message = lists.require_complete("ranksvm").unwrap_err().to_string();
+    let message = lists.require_complete("ranksvm", "mart and lambdamart").unwrap_err().to_string();
     assert!(
         message.starts_with("a.txt:1: feature 1 of document 1 is missing (NaN), which ranksvm"),
         "{message}"
@@ -189,7 +189,10 @@ fn missing_values_are_nan_and_zeros_are_not_missing() {
         (0..9).map(|i| format!("0 qid:1 {}:{}\n", 90 - i, if i == 7 { "NaN" } else { "1" })).collect();
     let sparse = parse("a.txt", text.as_bytes(), &Silent).unwrap();
     assert_eq!((sparse.missing(), sparse.subset(&[0]).origin(7)), (Some((7, 82)), Some(("a.txt", 8))));
-    assert_eq!(sparse.require_complete("slam").unwrap_err().to_string().split(':').nth(1), Some("8"));
+    assert_eq!(
+        sparse.require_complete("slam", "mart and lambdamart").unwrap_err().to_string().split(':').nth(1),
+        Some("8")
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::query_features::RankingKernel;
 use super::solver::Solver;
 use super::space::{DocumentKernel, Form};
 use super::weights::Weights;
-use crate::ranking::path::{LambdaPath, check_lambdas};
+use crate::ranking::path::LambdaPath;
 use crate::{Error, Result};
 
 /// Parameters of query-dependent ranking.
@@ -69,7 +69,7 @@ impl Default for QueryDependentParams {
 impl QueryDependentParams {
     /// Refuses values that mean nothing.
     pub fn validate(&self) -> Result<()> {
-        check_lambdas(&self.lambda)?;
+        self.lambda.validate()?;
         let positive = |value: Option<f64>| value.is_none_or(|value| value > 0.0 && value.is_finite());
         if self.neighbours == 0 || self.novel_neighbours == 0 {
             return Err(Error::Params("neighbours and novel_neighbours must be at least 1".into()));

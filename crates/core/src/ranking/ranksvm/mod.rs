@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use self::hinge::{HingePath, hinge_path};
 use self::objective::PairRisk;
-use super::path::{LambdaPath, PathPoint, check_lambdas, choose};
+use super::path::{LambdaPath, PathPoint, choose};
 use super::products::dot;
 use super::sample::Sample;
 use super::validation::Validation;
@@ -74,7 +74,7 @@ impl Default for RankSvmParams {
 impl RankSvmParams {
     /// Refuses values that mean nothing.
     pub fn validate(&self) -> Result<()> {
-        check_lambdas(&self.lambda)?;
+        self.lambda.validate()?;
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 {
             return Err(Error::Params(
                 "tolerance must be above 0 and below 1, max_iterations at least 1".into(),
@@ -105,28 +105,36 @@ pub fn fit_ranksvm(
     match params.loss {
         PairLoss::SquaredHinge => {
             let mut risk = PairRisk::squared_hinge(sample);
-            fit_smooth(
-                &mut risk,
-                &params.lambda,
-                params.tolerance,
-                params.max_iterations,
-                validation,
-                progress,
-            )
+            let RankSvmParams { lambda, tolerance, max_iterations, .. } = params;
+            let path = PathParams { lambda, tolerance: *tolerance, max_iterations: *max_iterations };
+            fit_smooth(&mut risk, path, validation, progress)
         }
         PairLoss::Hinge => hinge::fit(params, sample, validation, progress),
     }
 }
 
-/// A path of lambdas by the truncated Newton method.
-pub(super) fn fit_smooth(
+/// Lambdas to try, and how well a smooth objective is minimised for each.
+#[derive(Debug, Clone, Copy)]
+pub struct PathParams<'a> {
+    /// lambda, or several to choose from by validation.
+    pub lambda: &'a LambdaPath,
+    /// Gradient, relative to the one at w = 0, at which to stop.
+    pub tolerance: f64,
+    /// Iterations for each lambda, at most.
+    pub max_iterations: u32,
+}
+
+/// Minimises lambda/2 ||w||^2 and a risk by the truncated Newton method, for every lambda from the largest down, each from
+/// the solution of the one before; keeps the weights that are best on `validation`, or those of the smallest lambda
+/// without one.
+pub fn fit_smooth(
     risk: &mut impl Smooth,
-    lambdas: &LambdaPath,
-    tolerance: f64,
-    max_iterations: u32,
+    params: PathParams<'_>,
     validation: Option<&Validation<'_>>,
     progress: &dyn Progress,
 ) -> Result<(Vec<f64>, PathReport)> {
+    let PathParams { lambda: lambdas, tolerance, max_iterations } = params;
+    lambdas.validate()?;
     let mut last = vec![0.0; risk.n_weights()];
     let (_, gradient) = risk.at(&last);
     let reference = dot(&gradient, &gradient).sqrt();

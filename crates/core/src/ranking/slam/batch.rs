@@ -12,7 +12,7 @@ use super::objective::{Goals, SlamObjective};
 use super::pegasos::pegasos;
 use super::weights::Target;
 use crate::progress::Progress;
-use crate::ranking::path::{LambdaPath, PathPoint, check_lambdas, choose};
+use crate::ranking::path::{LambdaPath, PathPoint, choose};
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
 use crate::ranking::validation::Validation;
@@ -69,7 +69,7 @@ impl Default for SlamParams {
 impl SlamParams {
     /// Refuses values that mean nothing.
     pub fn validate(&self) -> Result<()> {
-        check_lambdas(&self.lambda)?;
+        self.lambda.validate()?;
         self.target.check(&[])?;
         if !(self.delta > 0.0 && self.delta.is_finite()) {
             return Err(Error::Params(format!("delta must be a number above 0, and is {}", self.delta)));

@@ -20,8 +20,9 @@ use self::split::check_folds;
 use super::Plan;
 use super::course::{Course, Ground, hash};
 use super::results::{Comparison, DataSummary, Entry, MeanOver, TestQuery, check_name, file_name, write};
-use crate::rankers::RankerRecipe;
+use crate::model_file;
 use crate::rankers::query_dependent::QueryInput;
+use crate::rankers::{RankerRecipe, registry};
 use crate::ranking::{Ranking, write_run};
 use crate::settings::Settings;
 use crate::tuning::{Search, Space};
@@ -110,9 +111,8 @@ pub fn compare_folds(
 
 /// Returns an error if there is no ranker, if one is not known, or if two would share a file.
 fn check_rankers(rankers: &Rankers<'_>) -> Result<()> {
-    let known = RankerRecipe::KINDS.join(", ");
     if rankers.rankers.is_empty() {
-        return Err(Error::Params(format!("no ranker is named; there are {known}")));
+        return Err(Error::Params(format!("no ranker is named; there are {}", registry::names())));
     }
     check_planned(&rankers.rankers, &rankers.scalings)
 }
@@ -221,7 +221,7 @@ impl FoldRun<'_> {
         let mut bytes = 0;
         for (fold, tested) in tested.iter().enumerate() {
             let path = Comparison::fold_model(folder, name, fold + 1);
-            tested.model.save(&path, &tested.provenance)?;
+            model_file::save(&path, &*tested.model, &tested.provenance)?;
             bytes += std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         }
         write_run(&Comparison::run(folder, name), &rankings, name)?;

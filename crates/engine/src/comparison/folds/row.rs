@@ -53,7 +53,7 @@ impl FoldRun<'_> {
         let peaks = tested.iter().filter_map(|fold| fold.cost.peak_mib);
         let row = Compared {
             name: planned.name.clone(),
-            kind: recipe.kind().to_owned(),
+            kind: recipe.kind().name.to_owned(),
             params,
             validation: Figures::from([(plan.tuned_by.to_string(), mean(&|fold| fold.validation))]),
             test: named(&|m| mean(&|fold| fold.evaluation.mean(m))),

@@ -1,13 +1,13 @@
 //! A ranker of one fold: tuned, trained and tested.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::measure::Evaluation;
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::{Ranker, evaluate_ranker};
+use matchrank_core::ranking::evaluate_ranker;
 use serde_json::{Map, Value, json};
 
 use super::split::train_and_validation;
@@ -15,13 +15,13 @@ use super::{FoldRun, PlannedRanker};
 use crate::comparison::course::{Cost, Course, timed};
 use crate::comparison::results::{Latency, file_name};
 use crate::model_file::Provenance;
-use crate::rankers::{RankerRecipe, RankerTraining, TrainedRanker};
+use crate::rankers::{RankerRecipe, RankerTraining, RankingModel};
 use crate::ranking::Ranking;
 use crate::tuning::{RankerTuner, Session, Strategy, Trial};
 
 /// A ranker of one fold, tested.
 pub(super) struct Tested {
-    pub(super) model: TrainedRanker,
+    pub(super) model: Arc<dyn RankingModel>,
     pub(super) provenance: Provenance,
     pub(super) evaluation: Evaluation,
     pub(super) validation: f64,
@@ -82,27 +82,27 @@ impl FoldRun<'_> {
         let notes = KeepsNotes(progress, Mutex::default());
         let (mut model, mut cost) = timed(|| {
             let validation = Some((validation.clone(), plan.tuned_by));
-            recipe.train(training, train.clone(), validation, &notes)
+            recipe.train(training.on(train.clone(), validation), &notes)
         })?;
-        let value = model.value_on(&validation, plan.tuned_by, rankers.query)?;
+        let value = training.value_on(Arc::clone(&model), &validation, plan.tuned_by)?;
         if rankers.refit {
             let all = FeatureLists::concatenate(&[&train, &validation]);
             let settled = model.settled();
-            (model, cost) = timed(|| settled.train(training, all, None, &notes))?;
+            (model, cost) = timed(|| settled.train(training.on(all, None), &notes))?;
         }
         let test = &folds.lists[fold];
-        model.know(rankers.query, test)?;
+        model = training.inform(model, test)?;
         let mut notes = notes.1.into_inner().expect("no panic while a note is kept");
         notes.extend(model.remark().map(str::to_owned));
         Ok(Some(Tested {
             provenance: self.provenance(fold, &train, &validation),
-            evaluation: evaluate_ranker(&model, test, &plan.measures)?,
+            evaluation: evaluate_ranker(&*model, test, &plan.measures)?,
             validation: value,
-            rankings: rankings(&model, test),
+            rankings: rankings(&*model, test),
             trials,
             chosen,
             cost,
-            latency: (fold == 0).then(|| latency(&model, test)),
+            latency: (fold == 0).then(|| latency(&*model, test)),
             notes,
             model,
         }))
@@ -126,7 +126,7 @@ impl FoldRun<'_> {
 }
 
 /// The rankings of all lists. Documents of equal score stand by id.
-fn rankings(model: &TrainedRanker, lists: &FeatureLists) -> Vec<Ranking> {
+fn rankings(model: &dyn RankingModel, lists: &FeatureLists) -> Vec<Ranking> {
     let scores = model.score_all(lists);
     let ranking = |list: List<'_>| {
         let mut documents: Vec<(String, f32)> =
@@ -138,7 +138,7 @@ fn rankings(model: &TrainedRanker, lists: &FeatureLists) -> Vec<Ranking> {
 }
 
 /// Times the scoring of one list after the other.
-fn latency(ranker: &dyn Ranker, lists: &FeatureLists) -> Latency {
+fn latency(ranker: &dyn RankingModel, lists: &FeatureLists) -> Latency {
     let mut scores = Vec::new();
     let mut times: Vec<f64> = lists
         .iter()

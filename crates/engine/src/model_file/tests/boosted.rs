@@ -3,7 +3,7 @@
 use matchrank_core::ranking::trees::Trees;
 
 use super::*;
-use crate::rankers::boosted::{BoostedParams, BoostedReport};
+use crate::rankers::boosted::{BoostedModel, BoostedParams, BoostedReport, Objective};
 
 /// A tree that splits feature 2 of so many, and a single leaf.
 pub(super) fn trees(n_features: usize) -> BoostedModel {
@@ -25,10 +25,15 @@ fn fixture() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/model_files/lambdamart_v1.safetensors")
 }
 
+fn loaded(path: &Path) -> BoostedModel {
+    let (model, _) = open_ranking(path).unwrap();
+    (&*model as &dyn std::any::Any).downcast_ref::<BoostedModel>().unwrap().clone()
+}
+
 fn bytes_of(model: &BoostedModel) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
-    save_boosted(&path, model, &small().1).unwrap();
+    save(&path, ModelRef::Ranking(model), &small().1).unwrap();
     std::fs::read(&path).unwrap()
 }
 
@@ -42,7 +47,7 @@ fn write_fixture() {
 fn the_bytes_are_those_of_the_fixture_before_and_after_loading() {
     let expected = std::fs::read(fixture()).unwrap();
     assert_eq!(bytes_of(&trees(3)), expected);
-    let (model, _) = load_boosted(&fixture()).unwrap();
+    let model = loaded(&fixture());
     assert_eq!(model, trees(3));
     assert_eq!(model.trees.value(&[0.0, 0.5, 0.0]), 1.0);
 }
@@ -53,9 +58,9 @@ fn trees_over_ten_million_features_are_saved_and_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("far.model");
     let far = BoostedModel { trees: trees(2).trees.renumbered(&[7, 9_999_999], 10_000_000), ..trees(2) };
-    save_boosted(&path, &far, &small().1).unwrap();
+    save(&path, ModelRef::Ranking(&far), &small().1).unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() < 10_000);
-    assert_eq!(load_boosted(&path).unwrap().0, far);
+    assert_eq!(loaded(&path), far);
 }
 
 #[test]
@@ -64,20 +69,18 @@ fn parameters_that_are_not_the_defaults_are_kept() {
     model.params = BoostedParams { feature_fraction: 0.5, lambda_l2: 10.0, max_depth: 3, ..model.params };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
-    save_boosted(&path, &model, &small().1).unwrap();
-    assert_eq!(load_boosted(&path).unwrap().0, model);
+    save(&path, ModelRef::Ranking(&model), &small().1).unwrap();
+    assert_eq!(loaded(&path), model);
 }
 
 #[test]
 fn other_models_say_what_takes_them() {
     let of_trees = load(&fixture()).unwrap_err().to_string();
     assert!(of_trees.contains("holds a lambdamart model, which ranks feature lists"), "{of_trees}");
-    let as_weights = load_ranker(&fixture()).unwrap_err().to_string();
-    assert!(as_weights.contains("rank and inspect take it"), "{as_weights}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bm25.model");
     let (model, provenance) = small();
     save(&path, &*model, &provenance).unwrap();
-    let not_trees = load_boosted(&path).unwrap_err().to_string();
-    assert!(not_trees.contains("bm25 is no kind of boosted trees"), "{not_trees}");
+    let not_trees = open_ranking(&path).unwrap_err().to_string();
+    assert!(not_trees.contains("holds a bm25 model; rankers of feature lists are"), "{not_trees}");
 }

@@ -6,7 +6,7 @@ use matchrank_core::ranking::query_dependent::{QueryDependentParams, QueryFeatur
 use matchrank_core::ranking::{LambdaPath, Ranker, Scaling, ScalingKind};
 
 use super::*;
-use crate::rankers::query_dependent::{LambdaTrial, Parts, QuerySource};
+use crate::rankers::query_dependent::{LambdaTrial, Parts, QueryDependentModel, QuerySource};
 
 fn model() -> QueryDependentModel {
     let text = b"1 qid:a 1:1 2:0.5\n0 qid:a 1:0 2:0.5\n0 qid:b 1:2 2:0.75\n1 qid:b 1:1 2:0.75\n";
@@ -39,15 +39,15 @@ fn fixture() -> std::path::PathBuf {
 fn bytes_of(model: &QueryDependentModel) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
-    save_query_dependent(&path, model, &small().1).unwrap();
+    save(&path, ModelRef::Ranking(model), &small().1).unwrap();
     std::fs::read(&path).unwrap()
 }
 
-fn from(bytes: &[u8]) -> Result<(QueryDependentModel, Provenance)> {
+fn from(bytes: &[u8]) -> Result<(Arc<dyn RankingModel>, Provenance)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     std::fs::write(&path, bytes).unwrap();
-    load_query_dependent(&path)
+    open_ranking(&path)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn write_query_dependent_fixture() {
 fn a_query_dependent_file_of_format_version_1_keeps_its_bytes_and_scores() {
     let bytes = std::fs::read(fixture()).unwrap();
     assert_eq!(bytes_of(&model()), bytes);
-    let (again, provenance) = load_query_dependent(&fixture()).unwrap();
+    let (again, provenance) = open_ranking(&fixture()).unwrap();
     assert_eq!(provenance, small().1);
     // A query near b: one pair, z = -1, c = 2 W(0) / (2 * 2), lambda = 1/4; c z / lambda = -0.7979 does not reach the margin.
     let lists = letor::parse("x", b"1 qid:new 1:4 2:0.75\n0 qid:new 1:2 2:0.75\n", &Silent).unwrap();
@@ -86,6 +86,6 @@ fn damaged_and_contradicting_files_are_refused() {
     assert!(refusal(r#"\"neighbours\":1"#, r#"\"neighbours\":0"#).contains("at least 1"));
     assert!(refusal("min_max", "abc_max").contains("scaling"));
     assert!(refusal(r#"{\"numbers\":[4.0]}"#, r#"{\"numbers\":[   ]}"#).contains("do not fit"));
-    let error = load_ranker(&fixture()).unwrap_err().to_string();
-    assert!(error.contains("a function for each query"), "{error}");
+    let error = load(&fixture()).unwrap_err().to_string();
+    assert!(error.contains("holds a query-dependent model, which ranks feature lists"), "{error}");
 }

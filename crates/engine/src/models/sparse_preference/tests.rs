@@ -8,7 +8,7 @@ use super::*;
 use crate::dataset::{Dataset, Holdout};
 use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
-use crate::model_file::{Provenance, load, save};
+use crate::model_file::{ModelRef, Provenance, load, save};
 use crate::models::find_part;
 use crate::models::training_tests::groups;
 use crate::preferences::{Lessons, Preferences, SampledTuples, TupleFile};
@@ -122,7 +122,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
             train(&settings, &dataset, &Course { seed, ..course() })
         });
         let path = folder.path().join("model");
-        save(&path, &model, &Provenance::default()).unwrap();
+        save(&path, ModelRef::Matching(&model), &Provenance::default()).unwrap();
         std::fs::read(path).unwrap()
     };
     let one = of(1, 1);
@@ -247,7 +247,7 @@ fn an_update_goes_on_bit_for_bit() {
         };
         let whole = train(&all);
         let path = folder.path().join("model");
-        save(&path, &train(&first), &Provenance::default()).unwrap();
+        save(&path, ModelRef::Matching(&train(&first)), &Provenance::default()).unwrap();
         let (half, _) = load(&path).unwrap();
         let half = find_part::<PreferenceModel>(&*half).unwrap();
         let updated = update_preference(half, Some(&dataset), &second, &course(), &Silent).unwrap().model;

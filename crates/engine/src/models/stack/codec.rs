@@ -4,11 +4,10 @@
 
 use matchrank_core::{Error, Result};
 
-use super::{Stack, StackRanker};
+use super::Stack;
 use crate::container::{Reader, Writer};
-use crate::model_file::{boosted, ranker};
 use crate::models::registry;
-use crate::rankers::RankerParams;
+use crate::rankers;
 
 pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()> {
     let names: Vec<&str> = model.parts.iter().map(|(name, _)| name.as_str()).collect();
@@ -18,10 +17,7 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()>
     if model.clicks {
         file.put_json("clicks", &true)?;
     }
-    match &model.ranker {
-        StackRanker::Linear(model) => ranker::put(&mut file.inside("ranker"), model)?,
-        StackRanker::Boosted(model) => boosted::put(&mut file.inside("ranker"), model)?,
-    }
+    rankers::registry::put(&mut file.inside("ranker"), &*model.ranker)?;
     for (i, (_, part)) in model.parts.iter().enumerate() {
         registry::put(&mut file.inside(&format!("part{i}")), &**part)?;
     }
@@ -30,16 +26,12 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()>
 
 pub(super) fn get(file: &Reader<'_>) -> Result<Stack> {
     let names: Vec<String> = file.json("names")?;
-    let inside = file.inside("ranker");
-    let (ranker, n_features) = if RankerParams::KINDS.contains(&inside.metadata("kind")?) {
-        let model = ranker::get(&inside)?;
-        let n_features = model.ranker.weights.len();
-        (StackRanker::Linear(Box::new(model)), n_features)
-    } else {
-        let model = boosted::get(&inside)?;
-        let n_features = model.trees.n_features();
-        (StackRanker::Boosted(model), n_features)
+    let ranker = rankers::registry::get(&file.inside("ranker"))?;
+    // Scores of models are no query features.
+    let Some(ranker) = ranker.filter(|ranker| !ranker.kind().takes.query_features) else {
+        return Err(Error::Params("has a ranker that no stack takes".into()));
     };
+    let n_features = ranker.n_features();
     let parts = names
         .into_iter()
         .enumerate()

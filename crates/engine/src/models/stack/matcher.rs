@@ -5,13 +5,12 @@ use std::ops::Range;
 use foldhash::HashMap;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::{Progress, Silent};
-use matchrank_core::ranking::Ranker;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use super::clicks::COUNTS;
 use super::columns::{ColumnScorer, FEATURES, features};
-use super::{Columns, Stack};
+use super::{Columns, Stack, takes};
 use crate::scoring::{Explanation, Hit, Matcher, Scorer, StackedCount, StackedPart, Why};
 
 /// The models of a stack with their documents.
@@ -71,9 +70,12 @@ impl Matcher for StackMatcher<'_> {
         let sources = self.columns.begin(&[query])?.sources(0, &documents);
         let (rows, width) = (features(&sources), self.model.width());
         let score = self.model.score_rows(&rows)?[place];
-        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place);
+        let all: Vec<usize> = (0..documents.len()).collect();
+        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place, &all)?;
         let mut adds = vec![0.0; sources.len()];
-        for (column, part) in (0..width).filter(|&column| self.model.ranker.takes(column)).zip(why.adds) {
+        for (column, part) in
+            (0..width).filter(|&column| takes(self.model.ranker.kind(), column)).zip(why.adds)
+        {
             adds[column / FEATURES] += part;
         }
         let mut parts = Vec::with_capacity(self.model.parts.len());
@@ -98,7 +100,7 @@ impl Matcher for StackMatcher<'_> {
         Ok(Explanation {
             score: known.then_some(score),
             why: Why::Stacked {
-                ranker: self.model.ranker.kind().to_owned(),
+                ranker: self.model.ranker.kind().name.to_owned(),
                 candidates: documents.len(),
                 base: why.base,
                 counts: counts.collect(),
@@ -112,7 +114,7 @@ impl Stack {
     /// Rows of features as a list, with the columns that the ranker takes; there is at least one row.
     fn lists(&self, rows: &[f32]) -> Result<FeatureLists> {
         let (width, n) = (self.width(), rows.len() / self.width());
-        let taken = rows.iter().enumerate().filter(|(at, _)| self.ranker.takes(at % width));
+        let taken = rows.iter().enumerate().filter(|(at, _)| takes(self.ranker.kind(), at % width));
         let taken: Vec<f32> = taken.map(|(_, &value)| value).collect();
         FeatureLists::from_dense(&[n], vec![0.0; n], (taken.len() / n) as u32, taken)
     }

@@ -21,9 +21,7 @@ mod training;
 
 use std::sync::Arc;
 
-use matchrank_core::data::List;
 use matchrank_core::message::shortest;
-use matchrank_core::ranking::{Ranker, Shapley};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +37,7 @@ use crate::container::Writer;
 use crate::dataset::Dataset;
 use crate::description::{Description, Remark};
 use crate::prose::human;
-use crate::rankers::RankerModel;
-use crate::rankers::boosted::BoostedModel;
+use crate::rankers::{Importance, RankerKind, RankingModel, Scalings};
 use crate::scoring::Matcher;
 
 /// The stack in the table of models.
@@ -60,22 +57,13 @@ pub struct Stack {
     /// The models, with the names by which they are told apart.
     pub parts: Vec<(String, Arc<dyn MatchingModel>)>,
     /// What their scores are ranked by.
-    pub ranker: StackRanker,
+    pub ranker: Arc<dyn RankingModel>,
     /// Best documents of every model that are candidates.
     pub depth: usize,
     /// Whether training clicks are features too.
     pub clicks: bool,
     /// The rankers that were tried, and what they were worth on the validation judgments.
     pub trials: Vec<StackTrial>,
-}
-
-/// The ranker of a stack.
-#[derive(Debug, Clone, PartialEq)]
-pub enum StackRanker {
-    /// A weight for every standardised score.
-    Linear(Box<RankerModel>),
-    /// Boosted trees.
-    Boosted(BoostedModel),
 }
 
 /// Which rankers are tried.
@@ -92,41 +80,9 @@ pub enum StackKind {
     LambdaMart,
 }
 
-impl StackRanker {
-    /// Its kind, as commands call it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Linear(model) => model.kind(),
-            Self::Boosted(model) => model.objective.name(),
-        }
-    }
-
-    /// Whether it ranks by a column.
-    fn takes(&self, column: usize) -> bool {
-        takes(matches!(self, Self::Boosted(_)), column)
-    }
-
-    /// What each feature adds to the score of the `i`-th document over the mean score of the list.
-    fn shapley(&self, list: &List<'_>, i: usize) -> Shapley {
-        match self {
-            Self::Linear(model) => model.ranker.shapley(list, i),
-            Self::Boosted(model) => model.trees.shapley(list, i, &(0..list.len()).collect::<Vec<_>>()),
-        }
-    }
-}
-
-/// Trees rank by all columns, rankers of weights by the standardised scores alone.
-fn takes(has_trees: bool, column: usize) -> bool {
-    has_trees || column % FEATURES == 1
-}
-
-impl Ranker for StackRanker {
-    fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
-        match self {
-            Self::Linear(model) => model.score(list, scores),
-            Self::Boosted(model) => model.score(list, scores),
-        }
-    }
+/// Rankers that take features as they are rank by all columns, the others by the standardised scores alone.
+fn takes(ranker: &RankerKind, column: usize) -> bool {
+    ranker.takes.scalings == Scalings::None || column % FEATURES == 1
 }
 
 impl Stack {
@@ -136,7 +92,7 @@ impl Stack {
         columns
             .into_iter()
             .enumerate()
-            .filter(|(column, _)| self.ranker.takes(*column))
+            .filter(|(column, _)| takes(self.ranker.kind(), *column))
             .map(|(_, name)| name)
             .collect()
     }
@@ -198,7 +154,7 @@ impl MatchingModel for Stack {
             description.part(&format!("{name}: "), part);
         }
         let details = &mut description.details;
-        details.set("ranker", &self.ranker.kind());
+        details.set("ranker", &self.ranker.kind().name);
         details.set("depth", &self.depth);
         details.set("trials", &self.trials);
         details.set("importances", &self.importances());
@@ -211,7 +167,7 @@ impl MatchingModel for Stack {
         description.remarks.push(self.trial_table());
         description.remarks.push(self.importance_table());
         let details = &mut description.details;
-        details.set("ranker", &self.ranker.kind());
+        details.set("ranker", &self.ranker.kind().name);
         details.set("of", &self.parts.iter().map(|(name, _)| name).collect::<Vec<_>>());
         details.set("depth", &self.depth);
         details.set("trials", &self.trials);
@@ -242,7 +198,7 @@ struct PartDetails<'a> {
 impl Stack {
     fn ranker_facts(&self) -> Description {
         let mut description = Description::default();
-        description.fact("ranker", self.ranker.kind());
+        description.fact("ranker", self.ranker.kind().name);
         description.fact("candidates of each model", human(self.depth as u64));
         description
     }
@@ -267,21 +223,14 @@ impl Stack {
 
     /// Weights of the columns, or the shares of the gain that trees have from them.
     fn importances(&self) -> Vec<(String, f64)> {
-        let values = match &self.ranker {
-            StackRanker::Linear(model) => model.ranker.weights.clone(),
-            StackRanker::Boosted(model) => {
-                let gains = model.trees.gains();
-                let sum = gains.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-                gains.into_iter().map(|gain| gain / sum).collect()
-            }
-        };
+        let values = self.ranker.importance().map_or(Vec::new(), |importance| importance.values().to_vec());
         self.columns().into_iter().zip(values).collect()
     }
 
     fn importance_table(&self) -> Remark {
-        let column = match self.ranker {
-            StackRanker::Linear(_) => "weight",
-            StackRanker::Boosted(_) => "share of the gain",
+        let column = match self.ranker.importance() {
+            Some(Importance::Gains(_)) => "share of the gain",
+            _ => "weight",
         };
         let rows = self.importances().into_iter().map(|(name, value)| vec![name, format!("{value:.4}")]);
         Remark::table(&["score of", column], rows.collect())

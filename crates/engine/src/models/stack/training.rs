@@ -20,11 +20,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
-use super::{Columns, Stack, StackCandidates, StackKind, StackParams, StackRanker, list_columns, takes};
+use super::{Columns, Stack, StackCandidates, StackKind, StackParams, list_columns, takes};
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::models::MatchingModel;
-use crate::rankers::boosted::{BoostedModel, BoostedReport, Objective, grow, note_library};
-use crate::rankers::{RankerModel, RankerParams, train_ranker};
+use crate::rankers::boosted::{Boosting, Objective};
+use crate::rankers::linear::{LinearModel, train_linear};
+use crate::rankers::{Lessons, RankerKind, RankingModel, listnet};
 use crate::validation::{NDCG_10, Ranked};
 
 /// Lambdas that are tried.
@@ -58,7 +59,7 @@ fn is_usual(measure: &String) -> bool {
 }
 
 /// The lists of the validation queries: what is learned from.
-struct Lessons<'a> {
+struct StackLessons<'a> {
     held_out: &'a HeldOut,
     /// With the columns of all models and counts of clicks.
     lists: FeatureLists,
@@ -127,7 +128,7 @@ impl Stack {
                 params.folds
             )));
         }
-        let lessons = Lessons { held_out: &held_out, lists, n_folds: params.folds, measure };
+        let lessons = StackLessons { held_out: &held_out, lists, n_folds: params.folds, measure };
         let (ranker, trials) = lessons.choose(params, seed, progress)?;
         Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
     }
@@ -143,11 +144,11 @@ fn best(trials: &[StackTrial]) -> Option<&StackTrial> {
     trials.iter().reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
 }
 
-impl Lessons<'_> {
-    /// The lists of which `is_wanted` says so, for a ranker of weights or for trees.
-    fn lists(&self, for_trees: bool, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
+impl StackLessons<'_> {
+    /// The lists of which `is_wanted` says so, with the columns that a ranker takes.
+    fn lists(&self, ranker: &RankerKind, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
         let (mut lengths, mut labels, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let takes = |column: usize| takes(for_trees, column);
+        let takes = |column: usize| takes(ranker, column);
         for (_, list) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
             lengths.push(list.len());
             labels.extend_from_slice(list.labels());
@@ -161,9 +162,9 @@ impl Lessons<'_> {
     }
 
     /// The lists of all other folds, to learn from, and those of a fold, to be ranked.
-    fn split(&self, for_trees: bool, fold: usize) -> Result<[FeatureLists; 2]> {
+    fn split(&self, ranker: &RankerKind, fold: usize) -> Result<[FeatureLists; 2]> {
         let is_own = |i: usize| i % self.n_folds == fold;
-        Ok([self.lists(for_trees, |i| !is_own(i))?, self.lists(for_trees, is_own)?])
+        Ok([self.lists(ranker, |i| !is_own(i))?, self.lists(ranker, is_own)?])
     }
 
     /// The measure over all judged documents of scores for all lists, one after the other.
@@ -199,7 +200,7 @@ impl Lessons<'_> {
         params: &StackParams,
         seed: u64,
         progress: &dyn Progress,
-    ) -> Result<(StackRanker, Vec<StackTrial>)> {
+    ) -> Result<(Arc<dyn RankingModel>, Vec<StackTrial>)> {
         let mut trials = Vec::new();
         let objectives: &[Objective] = match params.ranker {
             StackKind::ListNet => &[],
@@ -211,12 +212,12 @@ impl Lessons<'_> {
         let n_trials = n_linear + objectives.len() * LEAVES.len();
         progress.begin("choosing the ranker", Some(n_trials as u64), "rankers");
         for lambda in &LAMBDAS[..n_linear] {
-            trials.push(self.try_linear(*lambda, seed)?);
+            trials.push(self.try_linear(*lambda)?);
             progress.advance(1);
         }
-        if !objectives.is_empty() {
-            // The trees of trials are grown without notes.
-            note_library(progress);
+        // The trees of trials are grown without notes.
+        if let Some(announce) = objectives.first().and_then(|objective| objective.kind().announce) {
+            announce(progress);
         }
         for &objective in objectives {
             for leaves in LEAVES {
@@ -232,33 +233,25 @@ impl Lessons<'_> {
             }
         }
         let kept = best(&trials).expect("a ranker was tried");
-        let ranker = match (kept.lambda, kept.leaves, kept.trees) {
-            (Some(lambda), ..) => {
-                StackRanker::Linear(Box::new(linear(lambda, self.lists(false, |_| true)?, seed)?))
-            }
+        let ranker: Arc<dyn RankingModel> = match (kept.lambda, kept.leaves, kept.trees) {
+            (Some(lambda), ..) => Arc::new(linear(lambda, self.lists(&listnet::KIND, |_| true)?)?),
             (_, Some(leaves), Some(trees)) => {
-                let objective = objectives[0];
-                let (lists, params) = (self.lists(true, |_| true)?, params.boosted(leaves, trees));
-                let (trees, _) = grow(objective, &params, &lists, None, seed, &Silent)?;
-                StackRanker::Boosted(BoostedModel {
-                    objective,
-                    params,
-                    trees,
-                    report: BoostedReport::default(),
-                })
+                let boosting = Boosting { objective: objectives[0], params: params.boosted(leaves, trees) };
+                let lists = self.lists(boosting.objective.kind(), |_| true)?;
+                Arc::new(boosting.train(Lessons { seed, ..Lessons::new(lists) }, &Silent)?)
             }
             _ => unreachable!("a trial is of one or the other"),
         };
         Ok((ranker, trials))
     }
 
-    fn try_linear(&self, lambda: f64, seed: u64) -> Result<StackTrial> {
+    fn try_linear(&self, lambda: f64) -> Result<StackTrial> {
         let validation = self.cross_validated(|fold| {
-            let [train, tested] = self.split(false, fold)?;
-            Ok(linear(lambda, train, seed)?.score_all(&tested))
+            let [train, tested] = self.split(&listnet::KIND, fold)?;
+            Ok(linear(lambda, train)?.score_all(&tested))
         })?;
         Ok(StackTrial {
-            ranker: "listnet".into(),
+            ranker: listnet::KIND.name.into(),
             lambda: Some(lambda),
             leaves: None,
             trees: None,
@@ -275,11 +268,10 @@ impl Lessons<'_> {
         params: &StackParams,
         seed: u64,
     ) -> Result<StackTrial> {
-        let boosted = params.boosted(leaves, params.trees);
+        let boosting = Boosting { objective, params: params.boosted(leaves, params.trees) };
         let grow_without = |fold: usize| {
-            let [train, tested] = self.split(true, fold)?;
-            let (trees, figures) =
-                grow(objective, &boosted, &train, Some((&tested, self.measure)), seed, &Silent)?;
+            let [train, tested] = self.split(objective.kind(), fold)?;
+            let (trees, figures) = boosting.grow(&train, Some((&tested, self.measure)), seed, &Silent)?;
             Ok((trees, figures, tested))
         };
         let grown = (0..self.n_folds).into_par_iter().map(grow_without).collect::<Result<Vec<_>>>()?;
@@ -294,7 +286,7 @@ impl Lessons<'_> {
             Ok(trees.clone().truncated(n_trees).score_all(tested))
         })?;
         Ok(StackTrial {
-            ranker: objective.name().into(),
+            ranker: objective.kind().name.into(),
             lambda: None,
             leaves: Some(leaves),
             trees: Some(n_trees),
@@ -304,10 +296,9 @@ impl Lessons<'_> {
     }
 }
 
-fn linear(lambda: f64, lists: FeatureLists, seed: u64) -> Result<RankerModel> {
-    let params =
-        RankerParams::ListNet(ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() });
-    train_ranker(&params, &[ScalingKind::None], lists, None, None, seed, &Silent)
+fn linear(lambda: f64, lists: FeatureLists) -> Result<LinearModel<ListNetParams>> {
+    let params = ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() };
+    train_linear(&params, &[ScalingKind::None], Lessons::new(lists), &Silent)
 }
 
 #[cfg(test)]
@@ -345,10 +336,11 @@ mod tests {
     #[allow(clippy::print_stderr)]
     fn folds_are_ranked_by_what_the_others_taught() {
         let (held_out, lists) = contradictory();
-        let lessons = Lessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
+        let lessons =
+            StackLessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
         // Five relevant documents on the ranks 6 to 10.
         let worst = (1..=5).map(|i| f64::from(i) / f64::from(5 + i)).sum::<f64>() / 5.0;
-        let found = lessons.try_linear(1e-3, 1).unwrap().validation;
+        let found = lessons.try_linear(1e-3).unwrap().validation;
         assert!((found - worst).abs() < 1e-9, "ListNet: {found}, not {worst}");
         if !boosted::is_installed() {
             eprintln!("trees were skipped: no LightGBM");

@@ -1,8 +1,11 @@
 //! What stacks count, and what their models add to a score.
 
+use std::sync::Arc;
+
 use matchrank_core::ranking::trees::Trees;
 
 use super::*;
+use crate::rankers::RankingModel;
 use crate::rankers::boosted::{BoostedModel, BoostedParams, BoostedReport, Objective};
 
 fn last_stack(dataset: &Dataset) -> Stack {
@@ -68,14 +71,15 @@ fn parts_whose_scores_overflow_are_errors() {
     let text = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=11\n\n\
         Tree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=4\nsplit_gain=1\nthreshold=0.1\ndecision_type=2\n\
         left_child=-1\nright_child=-2\nleaf_value=-1 1\nshrinkage=1\n\nend of trees\n";
-    let trees = StackRanker::Boosted(BoostedModel {
+    let trees: Arc<dyn RankingModel> = Arc::new(BoostedModel {
         objective: Objective::LambdaMart,
         params: BoostedParams::default(),
         trees: Trees::parse_lightgbm("trees", text).unwrap(),
         report: BoostedReport::default(),
     });
-    let stacked =
-        |ranker: StackRanker| -> Model { Arc::new(Stack { ranker, parts: parts.clone(), ..stack.clone() }) };
+    let stacked = |ranker: Arc<dyn RankingModel>| -> Model {
+        Arc::new(Stack { ranker, parts: parts.clone(), ..stack.clone() })
+    };
     let combined: Model =
         Arc::new(Combination { weight: 0.3, first: bm25, second: large, curve: Vec::new(), tuned_on: None });
     let queries = [Query { id: "q".into(), text: QUERIES[0].into() }];
@@ -107,14 +111,14 @@ fn what_the_models_of_a_stack_add_is_above_the_mean_candidate() {
         decision_type=2 2 2\nleft_child=1 -1 -2\nright_child=2 -3 -4\nleaf_value=-0.25 0.5 0.125 2\nshrinkage=1\n\n\
         Tree=1\nnum_leaves=3\nnum_cat=0\nsplit_feature=5 6\nsplit_gain=2 1\nthreshold=-0.3 0.5\ndecision_type=2 2\n\
         left_child=-1 -2\nright_child=1 -3\nleaf_value=0.3 0.7 1.5\nshrinkage=1\n\nend of trees\n";
-    let trees = StackRanker::Boosted(BoostedModel {
+    let trees: Arc<dyn RankingModel> = Arc::new(BoostedModel {
         objective: Objective::LambdaMart,
         params: BoostedParams::default(),
         trees: Trees::parse_lightgbm("trees", text).unwrap(),
         report: BoostedReport::default(),
     });
     for ranker in [stack.ranker.clone(), trees] {
-        let kind = ranker.kind();
+        let kind = ranker.kind().name;
         let model = Stack { ranker, ..stack.clone() };
         let matcher = bind(&model, &dataset, None, &Silent).unwrap();
         let hits = matcher.top(&QUERIES[..1], 5000, &Silent).unwrap().remove(0);
@@ -142,7 +146,7 @@ fn the_ranker_of_a_stack_takes_the_same_models_trained_again() {
     let mut parts = stack.parts.clone();
     parts[2].1 = extended(pls::LATENT, &dataset);
     let again = stack.clone().with_parts(parts.clone()).unwrap();
-    assert_eq!((&again.ranker, again.clicks), (&stack.ranker, true));
+    assert!(Arc::ptr_eq(&again.ranker, &stack.ranker) && again.clicks);
     let top =
         |stack: Stack| bind(&stack, &dataset, None, &Silent).unwrap().top(&QUERIES[..1], 5, &Silent).unwrap();
     assert_ne!(top(again), top(stack.clone()));

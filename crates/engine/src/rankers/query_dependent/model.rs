@@ -6,14 +6,15 @@ use std::time::Instant;
 
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::ranking::query_dependent::{
-    Fallback, Function, Learned, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target,
+    Function, Learned, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target,
 };
-use matchrank_core::ranking::{Contribution, LinearRanker, Ranker, Scaling};
+use matchrank_core::ranking::{LinearRanker, Ranker, Scaling};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::columns;
 use super::table::QueryTable;
+use crate::rankers::RankingModel;
 
 /// Functions that are kept; beyond, all are forgotten.
 const MOST_KEPT: usize = 10_000;
@@ -76,6 +77,15 @@ pub struct Served {
 /// Training lists and the functions learned from them so far.
 #[derive(Debug)]
 pub struct QueryDependentModel {
+    trained: Arc<Trained>,
+    /// What is known of queries that training did not see, scaled.
+    known: HashMap<String, QueryFeatures>,
+    kept: Mutex<HashMap<String, Arc<Served>>>,
+}
+
+/// What training made.
+#[derive(Debug)]
+struct Trained {
     learner: QueryDependent,
     lambda: f64,
     scaling: Scaling,
@@ -83,9 +93,6 @@ pub struct QueryDependentModel {
     factors: Vec<f64>,
     trials: Vec<LambdaTrial>,
     observed: HashMap<String, usize>,
-    /// What is known of queries that training did not see, scaled.
-    known: HashMap<String, QueryFeatures>,
-    kept: Mutex<HashMap<String, Arc<Served>>>,
 }
 
 impl QueryDependentModel {
@@ -98,55 +105,50 @@ impl QueryDependentModel {
             _ => &[],
         };
         let learner = QueryDependent::new(&params, lists, queries, columns)?;
-        let (known, kept) = (HashMap::new(), Mutex::default());
-        Ok(Self { learner, lambda, scaling, source, factors, trials, observed, known, kept })
+        let trained = Trained { learner, lambda, scaling, source, factors, trials, observed };
+        Ok(Self { trained: Arc::new(trained), known: HashMap::new(), kept: Mutex::default() })
     }
 
     /// What it learns from.
     pub fn learner(&self) -> &QueryDependent {
-        &self.learner
+        &self.trained.learner
     }
 
     /// lambda.
     pub fn lambda(&self) -> f64 {
-        self.lambda
+        self.trained.lambda
     }
 
     /// How features are scaled.
     pub fn scaling(&self) -> &Scaling {
-        &self.scaling
+        &self.trained.scaling
     }
 
     /// Where query features come from.
     pub fn source(&self) -> &QuerySource {
-        &self.source
+        &self.trained.source
     }
 
     /// What numbers of queries are multiplied by.
     pub fn factors(&self) -> &[f64] {
-        &self.factors
+        &self.trained.factors
     }
 
     /// The lambdas that were tried.
     pub fn trials(&self) -> &[LambdaTrial] {
-        &self.trials
+        &self.trained.trials
     }
 
-    /// The validation figure of the lambda that was kept.
-    pub fn validated(&self) -> Option<f64> {
-        self.trials.iter().find(|trial| trial.lambda == self.lambda).and_then(|trial| trial.validation)
-    }
-
-    /// Takes what is known of further queries.
-    pub fn know(&mut self, table: &QueryTable, queries: impl Iterator<Item = String>) -> Result<()> {
-        if self.source != QuerySource::Table {
+    /// Returns the model with what is known of the queries of lists.
+    pub fn knowing(&self, table: &QueryTable, lists: &FeatureLists) -> Result<Self> {
+        if *self.source() != QuerySource::Table {
             return Err(Error::Params(
                 "the model has its query features from columns of the lists, or none at all; a file of them says nothing to it"
                     .into(),
             ));
         }
         let fits = |features: &QueryFeatures| {
-            let own = &self.learner.queries()[0];
+            let own = &self.learner().queries()[0];
             own.numbers.len() == features.numbers.len()
                 && own.categories.len() == features.categories.len()
                 && own.rankings.len() == features.rankings.len()
@@ -157,23 +159,24 @@ impl QueryDependentModel {
                 "has other query features than the model was trained with",
             ));
         }
-        for query in queries {
-            if let Some(features) = table.get(&query) {
-                self.known.insert(query, scaled(features, &self.factors));
+        let mut known = self.known.clone();
+        for list in lists.iter() {
+            if let Some(features) = table.get(list.query()) {
+                known.insert(list.query().to_owned(), scaled(features, self.factors()));
             }
         }
-        Ok(())
+        Ok(Self { trained: self.trained.clone(), known, kept: Mutex::default() })
     }
 
     fn features(&self, list: &List<'_>) -> Option<QueryFeatures> {
-        match &self.source {
+        match self.source() {
             QuerySource::Nothing => None,
             QuerySource::Columns(columns) => {
                 let numbers = columns::of_list(columns, list);
-                Some(scaled(&QueryFeatures::of_numbers(numbers), &self.factors))
+                Some(scaled(&QueryFeatures::of_numbers(numbers), self.factors()))
             }
             QuerySource::Table => {
-                let observed = self.observed.get(list.query()).map(|&i| &self.learner.queries()[i]);
+                let observed = self.trained.observed.get(list.query()).map(|&i| &self.learner().queries()[i]);
                 self.known.get(list.query()).or(observed).cloned()
             }
         }
@@ -182,8 +185,8 @@ impl QueryDependentModel {
     /// The function of the query of a list: learned now, or kept from before.
     pub fn served(&self, list: &List<'_>) -> Result<Arc<Served>> {
         let features = self.features(list);
-        let observed = self.observed.get(list.query()).copied();
-        let near = self.learner.neighbourhood(Target { observed, features: features.as_ref() })?;
+        let observed = self.trained.observed.get(list.query()).copied();
+        let near = self.learner().neighbourhood(Target { observed, features: features.as_ref() })?;
         let key = match &near {
             Neighbourhood::Uniform(_) => String::new(),
             Neighbourhood::Near(near) => {
@@ -196,7 +199,7 @@ impl QueryDependentModel {
             return Ok(served.clone());
         }
         let started = Instant::now();
-        let function = self.learner.fit(&near, self.lambda);
+        let function = self.learner().fit(&near, self.lambda());
         let milliseconds = 1e3 * started.elapsed().as_secs_f64();
         let served = Arc::new(Served { near, function, milliseconds });
         let mut kept = self.kept.lock().expect("no panic while it is held");
@@ -209,43 +212,34 @@ impl QueryDependentModel {
 
     /// The training query of a number.
     pub fn query(&self, number: usize) -> &str {
-        self.learner.lists().list(number).query()
+        self.learner().lists().list(number).query()
     }
 
     /// Scores of a list by a function.
     pub fn score_by(&self, function: &Function, list: &List<'_>, scores: &mut Vec<f64>) {
-        match &function.learned {
-            Learned::Linear(weights) => self.linear(weights).score(list, scores),
-            _ => {
-                let n = self.learner.lists().n_features();
-                let factors = self.scaling.of_list(list);
-                let mut values = vec![0f32; n * list.len()];
-                for i in 0..list.len() {
-                    for (column, x) in list.row(i).entries().filter(|(column, _)| (*column as usize) < n) {
-                        let column = column as usize;
-                        let factor = factors
-                            .as_ref()
-                            .map_or(1.0, |factors| factors.get(column).copied().unwrap_or(0.0));
-                        values[i * n + column] = (f64::from(x) * factor) as f32;
-                    }
-                }
-                let scaled = FeatureLists::from_dense(&[list.len()], vec![0.0; list.len()], n as u32, values)
-                    .expect("a list has documents and finite features");
-                self.learner.score(function, &scaled.list(0), scores);
+        if let Some(ranker) = self.weights_of(function) {
+            return ranker.score(list, scores);
+        }
+        let n = self.n_features();
+        let factors = self.scaling().of_list(list);
+        let mut values = vec![0f32; n * list.len()];
+        for i in 0..list.len() {
+            for (column, x) in list.row(i).entries().filter(|(column, _)| (*column as usize) < n) {
+                let column = column as usize;
+                let factor =
+                    factors.as_ref().map_or(1.0, |factors| factors.get(column).copied().unwrap_or(0.0));
+                values[i * n + column] = (f64::from(x) * factor) as f32;
             }
         }
+        let scaled = FeatureLists::from_dense(&[list.len()], vec![0.0; list.len()], n as u32, values)
+            .expect("a list has documents and finite features");
+        self.learner().score(function, &scaled.list(0), scores);
     }
 
-    fn linear(&self, weights: &[f64]) -> LinearRanker {
-        LinearRanker { weights: weights.to_vec(), scaling: self.scaling.clone() }
-    }
-
-    /// What each feature adds to the score of a document; none with a Gaussian kernel, which has no such parts.
-    pub fn explain(&self, function: &Function, list: &List<'_>, i: usize) -> Option<Vec<Contribution>> {
-        match &function.learned {
-            Learned::Linear(weights) => Some(self.linear(weights).explain(list, i)),
-            _ => None,
-        }
+    /// A function as weights of the features; none with a Gaussian kernel, which has no such weights.
+    pub fn weights_of(&self, function: &Function) -> Option<LinearRanker> {
+        let Learned::Linear(weights) = &function.learned else { return None };
+        Some(LinearRanker { weights: weights.clone(), scaling: self.scaling().clone() })
     }
 }
 
@@ -265,18 +259,4 @@ pub(super) fn scaled(features: &QueryFeatures, factors: &[f64]) -> QueryFeatures
     let numbers =
         features.numbers.iter().zip(factors).map(|(x, factor)| (x * factor).clamp(-FAR, FAR)).collect();
     QueryFeatures { numbers, ..features.clone() }
-}
-
-/// Why a query has the uniform function, in words.
-pub fn in_words(why: Fallback) -> String {
-    match why {
-        Fallback::Asked => "one function for all queries, as asked for".into(),
-        Fallback::Novel => "the query is not among the training queries, each of which is for itself".into(),
-        Fallback::NoFeatures => "nothing is known of the query".into(),
-        Fallback::Far { distance, reach } => format!(
-            "no training query is near: the nearest is {distance:.3} away, and near would be up to {reach:.3}"
-        ),
-        Fallback::NoWeight => "no training query has a weight above 0".into(),
-        Fallback::NothingToOrder => "the queries near have no two documents of different grades".into(),
-    }
 }

@@ -5,8 +5,9 @@ use matchrank_core::ranking::query_dependent::{
 };
 use matchrank_core::ranking::{LambdaPath, Ranker, ScalingKind, evaluate_ranker};
 
+use super::description::in_words;
 use super::*;
-use crate::model_file::{Provenance, load_query_dependent, save_query_dependent};
+use crate::model_file::{ModelRef, Provenance, open_ranking, save};
 
 /// Feature 1 orders the lists of queries whose feature 3 is small, and misorders the others; 2 is noise.
 fn lists(from: usize, to: usize) -> FeatureLists {
@@ -28,9 +29,9 @@ fn params(weights: Weights) -> QueryDependentParams {
 }
 
 fn trained(params: &QueryDependentParams) -> QueryDependentModel {
-    let input = QueryInput::Columns(&QueryColumns::Automatic);
     let validation = Some((lists(20, 30), "ndcg@10".parse().unwrap()));
-    train_query_dependent(params, ScalingKind::MinMax, lists(0, 20), input, validation, &Silent).unwrap()
+    let lessons = Lessons { validation, ..Lessons::new(lists(0, 20)) };
+    train_query_dependent(params, ScalingKind::MinMax, lessons, &Silent).unwrap()
 }
 
 fn ndcg(model: &QueryDependentModel) -> f64 {
@@ -76,7 +77,7 @@ fn functions_are_learned_once_and_say_whom_they_borrow_from() {
     // What features add is the score.
     let (list, mut scores) = (new.list(0), Vec::new());
     model.score(&list, &mut scores);
-    let parts = model.explain(&first.function, &list, 1).unwrap();
+    let parts = model.contributions(&list, 1).unwrap().unwrap();
     assert!((parts.iter().map(|part| part.adds).sum::<f64>() - scores[1]).abs() < 1e-12);
 }
 
@@ -93,12 +94,13 @@ fn files_keep_scores_bit_for_bit() {
     {
         let model = trained(params);
         let path = folder.path().join(format!("{i}.model"));
-        save_query_dependent(&path, &model, &Provenance::default()).unwrap();
-        let (again, _) = load_query_dependent(&path).unwrap();
+        save(&path, ModelRef::Ranking(&model), &Provenance::default()).unwrap();
+        let (again, _) = open_ranking(&path).unwrap();
         assert_eq!(again.score_all(&lists(30, 40)), model.score_all(&lists(30, 40)));
-        assert_eq!((again.lambda(), again.trials()), (model.lambda(), model.trials()));
+        let details = |model: &dyn RankingModel| serde_json::to_value(model.describe().details).unwrap();
+        assert_eq!(details(&*again), details(&model));
         let copy = folder.path().join("copy.model");
-        save_query_dependent(&copy, &again, &Provenance::default()).unwrap();
+        save(&copy, &*again, &Provenance::default()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(&copy).unwrap());
     }
 }
@@ -124,16 +126,16 @@ fn tables_name_queries_and_new_ones_are_made_known() {
     let table = QueryTable::parse("q.tsv", &text).unwrap();
     let params = QueryDependentParams { lambda: LambdaPath::One(0.01), ..params(Weights::Gaussian) };
     let train = |table| {
-        let input = QueryInput::Table(table);
-        train_query_dependent(&params, ScalingKind::MinMax, lists(0, 20), input, None, &Silent)
+        let lessons = Lessons { query: QueryInput::Table(table), ..Lessons::new(lists(0, 20)) };
+        train_query_dependent(&params, ScalingKind::MinMax, lessons, &Silent)
     };
-    let mut model = train(&table).unwrap();
+    let model = train(&table).unwrap();
     let served = model.served(&lists(30, 31).list(0)).unwrap();
     assert_eq!(served.near, Neighbourhood::Uniform(Fallback::NoFeatures));
-    model.know(&table, (30..40).map(|i| format!("q{i}"))).unwrap();
-    assert!(ndcg(&model) > 0.99);
+    let informed = model.knowing(&table, &lists(30, 40)).unwrap();
+    assert!(ndcg(&informed) > 0.99);
     let other = QueryTable::parse("q.tsv", "query\ta\nq30\t1\n").unwrap();
-    let error = model.know(&other, std::iter::empty()).unwrap_err().to_string();
+    let error = model.knowing(&other, &lists(30, 40)).unwrap_err().to_string();
     assert!(error.contains("other query features"), "{error}");
     let strangers = QueryTable::parse("q.tsv", "query\ta\nx\t1\n").unwrap();
     assert!(
@@ -146,7 +148,7 @@ fn tables_name_queries_and_new_ones_are_made_known() {
 #[test]
 fn nothing_to_learn_is_said() {
     let level = letor::parse("x", b"1 qid:a 1:1 2:1\n1 qid:a 1:2 2:1\n0 qid:b 1:2 2:3\n", &Silent).unwrap();
-    let input = QueryInput::Columns(&QueryColumns::Automatic);
-    let error = train_query_dependent(&params(Weights::Knn), ScalingKind::None, level, input, None, &Silent);
+    let lessons = Lessons::new(level);
+    let error = train_query_dependent(&params(Weights::Knn), ScalingKind::None, lessons, &Silent);
     assert!(error.unwrap_err().to_string().contains("no order to learn"));
 }

@@ -11,10 +11,11 @@ use matchrank_core::ranking::{LambdaPath, Scaling, ScalingKind, Validation, beyo
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
+use super::KIND;
 use super::columns::{self, QueryColumns, factors};
 use super::model::{LambdaTrial, Parts, QueryDependentModel, QuerySource, scaled};
 use super::table::QueryTable;
-use crate::rankers::training::without_document_weights;
+use crate::rankers::recipe::Lessons;
 
 /// Features of a document at most; documents are kept dense.
 const MOST_FEATURES: usize = 10_000;
@@ -36,28 +37,17 @@ pub enum QueryInput<'a> {
 pub fn train_query_dependent(
     params: &QueryDependentParams,
     scaling: ScalingKind,
-    mut train: FeatureLists,
-    input: QueryInput<'_>,
-    validation: Option<(FeatureLists, Measure)>,
+    lessons: Lessons<'_>,
     progress: &dyn Progress,
 ) -> Result<QueryDependentModel> {
     params.validate()?;
-    for lists in [&train].into_iter().chain(validation.as_ref().map(|(lists, _)| lists)) {
-        lists.require_complete("query-dependent")?;
-    }
-    if train.weights().is_some() {
-        return Err(without_document_weights("query-dependent"));
-    }
+    let Lessons { mut train, validation, query: input, .. } = lessons;
+    KIND.check_lists(&train, validation.as_ref().map(|(lists, _)| lists))?;
     if train.n_features() > MOST_FEATURES {
         return Err(Error::Params(format!(
             "there are features up to number {}; documents are compared feature by feature, up to {MOST_FEATURES}",
             train.n_features()
         )));
-    }
-    if !train.iter().any(|list| list.labels().iter().any(|label| *label != list.labels()[0])) {
-        return Err(Error::Params(
-            "no training list has documents of different grades, so there is no order to learn".into(),
-        ));
     }
     let source = match (params.weights.are_local(), input) {
         (false, _) => QuerySource::Nothing,
@@ -165,7 +155,7 @@ pub fn train_query_dependent(
         if let Some(gap) = trials[kept].gap.filter(|&gap| gap > 1.01 * params.tolerance) {
             progress.note(&format!(
                 "the functions of lambda {} come within {gap:.1e} of their minimum, not within the tolerance of {}: \
-                 --set max_iterations=... for more",
+                 a larger max_iterations gives more rounds",
                 shortest(trials[kept].lambda),
                 params.tolerance
             ));

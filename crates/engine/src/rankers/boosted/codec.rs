@@ -1,22 +1,24 @@
-//! Boosted trees: metadata `params` and `report` (JSON) and `trees`, the text that LightGBM reads and writes. Of the
+//! Boosted trees in files: metadata `params` and `report` (JSON) and `trees`, the text that LightGBM reads and writes. Of the
 //! parameters that the first version did not know, those that are not LightGBM's defaults.
 //!
 //! The text names every feature. Where there are more than [`MOST_NAMED`], it has the features that trees split, whose
 //! columns are in `columns` (JSON, ascending), and `n_features` is the number of all.
+
+use std::sync::Arc;
 
 use matchrank_core::data::HIGHEST_FEATURE;
 use matchrank_core::ranking::trees::Trees;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
+use super::{BoostedModel, BoostedParams, Objective};
 use crate::container::{Reader, Writer};
-use crate::rankers::boosted::{BoostedModel, BoostedParams, Objective};
+use crate::rankers::RankingModel;
 
 /// Features that a text names.
 const MOST_NAMED: usize = 100_000;
 
-pub(crate) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a BoostedModel) -> Result<()> {
-    file.put("kind", model.objective.name());
+pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a BoostedModel) -> Result<()> {
     file.put_json("params", &stored(&model.params))?;
     file.put_json("report", &model.report)?;
     let objective = model.objective.lightgbm();
@@ -42,10 +44,7 @@ fn stored(params: &BoostedParams) -> Value {
     params
 }
 
-pub(crate) fn get(file: &Reader<'_>) -> Result<BoostedModel> {
-    let kind = file.metadata("kind")?;
-    let objective = Objective::ALL.into_iter().find(|objective| objective.name() == kind);
-    let objective = objective.ok_or_else(|| Error::Params(format!("{kind} is no kind of boosted trees")))?;
+pub(super) fn open(file: &Reader<'_>, objective: Objective) -> Result<Arc<dyn RankingModel>> {
     let params: BoostedParams = file.json("params")?;
     params.validate()?;
     let mut trees = Trees::parse_lightgbm("its trees", file.metadata("trees")?)
@@ -61,5 +60,5 @@ pub(crate) fn get(file: &Reader<'_>) -> Result<BoostedModel> {
         }
         trees = trees.renumbered(&columns, n_features);
     }
-    Ok(BoostedModel { objective, params, trees, report: file.json("report")? })
+    Ok(Arc::new(BoostedModel { objective, params, trees, report: file.json("report")? }))
 }

@@ -6,18 +6,16 @@
 
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::message::{counted, counted_with};
-use matchrank_core::ranking::{Ranker, ScalingKind};
+use matchrank_core::ranking::{LinearRanker, Ranker, ScalingKind};
 use matchrank_core::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Map, Value, json};
 
-use super::RankerModel;
-
 /// The body of a request that creates the model, `features` being the names of its features in the feature set, from
 /// feature 1 on.
-pub fn linear_model(model: &RankerModel, name: &str, features: &[String]) -> Result<Value> {
-    let scaling = &model.ranker.scaling;
+pub fn linear_model(ranker: &LinearRanker, name: &str, features: &[String]) -> Result<Value> {
+    let scaling = &ranker.scaling;
     if scaling.kind().is_within_lists() {
         return Err(Error::Params(
             "the features of this model are scaled within each list, which the plugin cannot do; train with --scaling \
@@ -25,7 +23,7 @@ pub fn linear_model(model: &RankerModel, name: &str, features: &[String]) -> Res
                 .into(),
         ));
     }
-    let weights = &model.ranker.weights;
+    let weights = &ranker.weights;
     if features.len() != weights.len() {
         return Err(Error::Shape(format!(
             "{} given for {}",
@@ -50,14 +48,13 @@ pub fn linear_model(model: &RankerModel, name: &str, features: &[String]) -> Res
 }
 
 /// Lists of random documents within the ranges of the features, where none are at hand to check with.
-pub fn some_lists(model: &RankerModel) -> FeatureLists {
+pub fn some_lists(ranker: &LinearRanker) -> FeatureLists {
     const LISTS: usize = 50;
     const DOCUMENTS: usize = 20;
-    let n_features = model.ranker.weights.len();
+    let n_features = ranker.weights.len();
     let ranges: Vec<f64> = (0..n_features)
         .map(|i| {
-            model
-                .ranker
+            ranker
                 .scaling
                 .factors()
                 .get(i)
@@ -76,7 +73,7 @@ pub fn some_lists(model: &RankerModel) -> FeatureLists {
 /// Checks an exported model by scoring lists as the plugin does. Two documents may change places only where their
 /// scores differ by less than single precision can tell; returns how many pairs of neighbours do.
 pub fn check(
-    model: &RankerModel,
+    ranker: &LinearRanker,
     exported: &Value,
     features: &[String],
     lists: &FeatureLists,
@@ -90,7 +87,7 @@ pub fn check(
         .ok_or_else(|| Error::Params("the exported model lacks a feature".into()))?;
     let (mut scores, mut near) = (Vec::new(), 0);
     for list in lists.iter() {
-        model.score(&list, &mut scores);
+        ranker.score(&list, &mut scores);
         let plugin = |i: usize| plugin_score(&list, i, &weights);
         let mut order: Vec<usize> = (0..list.len()).collect();
         order.sort_by(|&a, &b| plugin(b).total_cmp(&plugin(a)).then(scores[b].total_cmp(&scores[a])));

@@ -10,6 +10,7 @@
 mod line;
 mod position;
 
+use std::any::Any;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,10 @@ use rayon::prelude::*;
 
 use self::position::Consumed;
 pub use self::position::StreamPosition;
-use super::{RankerModel, RankerParams};
 use crate::files;
 use crate::lines::{Arrival, Lines};
+use crate::rankers::RankingModel;
+use crate::rankers::linear::LinearModel;
 use crate::tally::Tally;
 
 /// A scaled feature beyond this would outweigh everything that was learned.
@@ -31,26 +33,30 @@ const LARGEST_VALUE: f32 = 1e6;
 /// How long to wait for lines before looking around.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// A perceptron as a file holds it.
+pub type PerceptronModel = LinearModel<PerceptronParams>;
+
 /// Learns list after list; [`model`](Self::model) gives the model with all of them.
 pub struct Learner {
-    model: RankerModel,
-    params: PerceptronParams,
+    model: PerceptronModel,
     perceptron: Perceptron,
     /// Lines of the stream so far, if there is one.
     consumed: Option<Consumed>,
 }
 
 impl Learner {
-    /// Goes on where a perceptron's model stopped.
-    pub fn new(model: RankerModel) -> Result<Self> {
-        let (RankerParams::Perceptron(params), Some(state)) = (&model.params, &model.state) else {
+    /// Goes on where a model stopped; only a perceptron's can.
+    pub fn new(model: &dyn RankingModel) -> Result<Self> {
+        let Some(model) = (model as &dyn Any).downcast_ref::<PerceptronModel>() else {
             return Err(Error::Params(format!(
-                "a {} model cannot learn one list at a time; a perceptron can",
-                model.kind()
+                "a {} model cannot learn one list at a time; a {} can",
+                model.kind().name,
+                super::KIND.name
             )));
         };
-        let perceptron = Perceptron::from_state(state.clone(), params.target, params.rule, params.delta)?;
-        Ok(Self { params: params.clone(), model, perceptron, consumed: None })
+        let PerceptronParams { target, rule, delta, .. } = model.params;
+        let perceptron = Perceptron::from_state(model.state.state.clone(), target, rule, delta)?;
+        Ok(Self { model: model.clone(), perceptron, consumed: None })
     }
 
     /// Learns from a line and returns 1 - measure of its list, before learning; says what is wrong with a line that
@@ -63,7 +69,7 @@ impl Learner {
     /// The list of a line, scaled, and its weight.
     fn read(&self, line: &[u8]) -> Result<(FeatureLists, f64), String> {
         let (mut list, weight) = line::read(line, self.model.ranker.weights.len())?;
-        self.params.target.check(list.labels()).map_err(|e| e.to_string())?;
+        self.model.params.target.check(list.labels()).map_err(|e| e.to_string())?;
         self.model.ranker.scaling.apply(&mut list);
         let only = list.list(0);
         let wild = (0..only.len())
@@ -80,12 +86,13 @@ impl Learner {
     }
 
     /// The model with everything learned so far.
-    pub fn model(&mut self) -> &RankerModel {
+    pub fn model(&mut self) -> &PerceptronModel {
         let state = self.perceptron.state();
-        self.model.ranker.weights = if self.params.averaged { state.averaged() } else { state.w.clone() };
-        self.model.state = Some(state.clone());
+        self.model.ranker.weights =
+            if self.model.params.averaged { state.averaged() } else { state.w.clone() };
+        self.model.state.state = state.clone();
         if let Some(consumed) = &self.consumed {
-            self.model.stream = Some(consumed.position());
+            self.model.state.stream = Some(consumed.position());
         }
         &self.model
     }
@@ -115,11 +122,11 @@ pub fn learn_stream(
     resume: bool,
     stop: &dyn Fn() -> bool,
     interval: Duration,
-    save: &mut dyn FnMut(&RankerModel) -> Result<()>,
+    save: &mut dyn FnMut(&PerceptronModel) -> Result<()>,
     progress: &dyn Progress,
 ) -> Result<Streamed> {
     let (name, lines) = (files::name_of(path), Lines::open(path));
-    let known = learner.model.stream.take().filter(|_| resume);
+    let known = learner.model.state.stream.take().filter(|_| resume);
     learner.consumed = Some(Consumed::default());
     let (mut streamed, mut tally) = (Streamed::default(), Tally::default());
     let (mut saved_at, mut saved) = (Instant::now(), 0);
@@ -177,7 +184,7 @@ pub fn learn_stream(
             consumed.reached(&known).map_err(|why| Error::format(&name, why))?;
         }
         // Stopped before anything new came: the position is that of before.
-        (learner.consumed, learner.model.stream) = (None, Some(known));
+        (learner.consumed, learner.model.state.stream) = (None, Some(known));
     }
     Ok(streamed)
 }

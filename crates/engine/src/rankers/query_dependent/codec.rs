@@ -1,4 +1,4 @@
-//! Query-dependent rankers: what their functions are learned from.
+//! Query-dependent rankers in files: what their functions are learned from.
 //!
 //! Metadata `params`, `scaling`, `source` (where query features come from), `trials` (the lambdas that were tried),
 //! `ids` (of the training queries) and `queries` (what is known of each, scaled; empty where weights need nothing), all JSON;
@@ -11,55 +11,30 @@ use matchrank_core::ranking::query_dependent::QueryFeatures;
 use matchrank_core::ranking::{Scaling, ScalingKind};
 use matchrank_core::{Error, Result};
 
+use super::model::{Parts, QueryDependentModel};
 use crate::container::{Reader, Writer};
-use crate::rankers::query_dependent::{Parts, QueryDependentModel};
 
-/// The name of the kind.
-pub const KIND: &str = "query-dependent";
-
-/// The training lists of a model as arrays.
-pub(super) struct Stored {
-    ids: Vec<String>,
-    lengths: Vec<u64>,
-    values: Vec<f32>,
-}
-
-impl Stored {
-    pub(super) fn of(model: &QueryDependentModel) -> Self {
-        let lists = model.learner().lists();
-        let n = lists.n_features();
-        let mut values = vec![0.0; lists.n_rows() * n];
-        for row in 0..lists.n_rows() {
-            for (column, x) in lists.features().row(row).entries() {
-                values[row * n + column as usize] = x;
-            }
-        }
-        Self {
-            ids: lists.iter().map(|list| list.query().to_owned()).collect(),
-            lengths: lists.iter().map(|list| list.len() as u64).collect(),
-            values,
-        }
-    }
-}
-
-pub(super) fn put<'a>(
-    file: &mut Writer<'_, 'a>,
-    model: &'a QueryDependentModel,
-    stored: &'a Stored,
-) -> Result<()> {
-    file.put("kind", KIND);
+pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a QueryDependentModel) -> Result<()> {
+    let lists = model.learner().lists();
+    let ids: Vec<&str> = lists.iter().map(|list| list.query()).collect();
     file.put_json("params", model.learner().params())?;
     file.put_json("scaling", &model.scaling().kind())?;
     file.put_json("source", model.source())?;
     file.put_json("trials", &model.trials())?;
-    file.put_json("ids", &stored.ids)?;
+    file.put_json("ids", &ids)?;
     file.put_json("queries", &model.learner().queries())?;
     file.put_number("lambda", model.lambda());
     file.put_array("factors", model.scaling().factors());
     file.put_array("query_factors", model.factors());
-    file.put_array("lengths", &stored.lengths[..]);
-    file.put_array("labels", model.learner().lists().labels());
-    file.put_array("values", &stored.values[..]);
+    file.put_numbers("lengths", lists.iter().map(|list| list.len() as u64));
+    file.put_array("labels", lists.labels());
+    let mut cells = vec![0f32; lists.n_features()];
+    let rows = (0..lists.n_rows()).flat_map(|row| {
+        cells.fill(0.0);
+        lists.features().row(row).entries().for_each(|(column, x)| cells[column as usize] = x);
+        cells.clone()
+    });
+    file.put_numbers("values", rows);
     Ok(())
 }
 
