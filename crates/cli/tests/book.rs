@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use matchrank::Folder;
+use matchrank_engine::rankers::registry as rankers;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -196,9 +197,7 @@ fn pages_of_models_list_every_parameter() {
         let file = match model {
             "lsi-dt" | "lsi-qd" => "models/lsi.md".to_owned(),
             "mart" | "lambdamart" => "rankers/boosted-trees.md".to_owned(),
-            "perceptron" | "slam" | "ranksvm" | "listnet" | "query-dependent" => {
-                format!("rankers/{model}.md")
-            }
+            _ if rankers::find(model).is_some() => format!("rankers/{model}.md"),
             _ => format!("models/{model}.md"),
         };
         let page = std::fs::read_to_string(repository().join("docs/src").join(&file))

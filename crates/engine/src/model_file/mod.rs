@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `format` | all | `matchrank` |
 //! | `format_version` | all | 1; a program refuses files of a later version |
-//! | `kind` | all | `bm25`, `rmls`, `pls`, `lsi-dt`, `lsi-qd`, `ssi`, `svdfeature`, `bltm`, `random-walk`, `sparse-preference`, `combination` or `stack` |
+//! | `kind` | all | a name in the table of [matching models](crate::models::registry::MATCHING) or of [rankers](crate::rankers::registry::RANKERS) |
 //! | `provenance` | all | [`Provenance`], JSON |
 //! | `checksum` | all | BLAKE3 of the whole file with 64 zeros in this place, hexadecimal |
 //! | `params` | all but combinations | parameters of the training, JSON |
