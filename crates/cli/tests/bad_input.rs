@@ -285,6 +285,10 @@ fn errors_name_the_file_that_they_are_about() {
     folder.text("train perceptron --letor lists.txt --out perceptron.model");
     let error = folder.refused("rank --model perceptron.model --letor lists.txt --out run");
     assert!(error.contains("lists.txt: the id \"= d2\" has a blank"), "{error}");
+    folder.write("high.qrels", "new1 0 d1 1e9\n");
+    folder.write("one.run", "new1 Q0 d1 1 1 x\n");
+    let error = folder.refused("eval --qrels high.qrels --run one.run");
+    assert!(error.contains("high.qrels: the grade of document d1 for query new1 is 1000000000"), "{error}");
     let name = "x".repeat(300);
     folder.write("long.toml", format!("[[model]]\nname = \"{name}\"\nkind = \"ranksvm\"\n"));
     for i in 1..=3 {

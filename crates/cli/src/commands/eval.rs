@@ -13,7 +13,7 @@ use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::{BinBy, Dataset};
-use matchrank_engine::files;
+use matchrank_engine::{Error, files};
 
 use super::rank::{SplitName, held_out};
 use super::rankers::{names_of, read_lists};
@@ -212,7 +212,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         terminal.begin(&format!("evaluating {}", files::name_of(path)), None, "");
         let bytes = files::read_all(path)?;
         let run = run::parse(&files::name_of(path), &bytes)?;
-        let evaluation = evaluate(&qrels, &run, &measures, &conventions)?;
+        let evaluation = evaluate(&qrels, &run, &measures, &conventions).map_err(|e| match e {
+            // A grade that a measure cannot take.
+            Error::Params(message) => Error::format(&judgments_name, message),
+            other => other,
+        })?;
         if evaluation.audit.queries_missing == evaluation.audit.judged_queries {
             bail!(
                 "{}: it has {}, none with a judgment in {}; do both files use the same query ids?",
