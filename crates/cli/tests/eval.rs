@@ -243,10 +243,10 @@ fn errors_of_usage_exit_with_2() {
     let folder = Folder::new();
     let base = "--qrels test.qrels --run good.run";
     for (flags, message) in [
-        ("--measures foo", "the measure `foo` is not known; known are ndcg@k, map"),
+        ("--measures foo", "unknown measure `foo`; known measures: ndcg@k, map"),
         ("--measures p", "`p` needs a cut-off, for example `p@10`"),
         ("--dialect sklearn --measures mrr", "`mrr` is not defined with averaged ties"),
-        ("--dialect trek", "the dialect `trek` is not known; known are matchrank, trec"),
+        ("--dialect trek", "unknown dialect `trek`; known dialects: matchrank, trec"),
         ("--level 2", "a number between 0 and 1 is expected"),
         ("--bins absent.tsv", "absent.tsv: there is no such file or folder"),
         ("--letor x", "cannot be used with"),
@@ -268,7 +268,7 @@ fn byte_order_marks_are_skipped_and_huge_grades_refused() {
     assert_eq!(folder.ok("--qrels mark.qrels --run mark.run --format csv"), plain);
     folder.write("clicks.qrels", "q1 0 a 5000\nq1 0 b 1\n");
     let (code, _, error) = folder.eval("--qrels clicks.qrels --run good.run");
-    assert!(code == 2 && error.contains("computes 2 to the power of grades"), "{error}");
+    assert!(code == 2 && error.contains("computes 2^grade"), "{error}");
     folder.ok("--qrels clicks.qrels --run good.run --measures ndcg(gain=linear)@10");
     let (code, _, error) = folder.eval("--qrels test.qrels --run good.run --by seen");
     assert!(code == 2 && error.contains("--by needs --data"), "{error}");

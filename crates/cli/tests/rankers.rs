@@ -365,7 +365,7 @@ fn lists_that_cannot_be_chosen_by_are_refused() {
         "compare --letor train.txt twice.txt test.txt --models listnet --out c",
     ] {
         let error = folder.refused(command);
-        let expected = "twice.txt:17: document q31d0 of this query stands at twice.txt:9 already";
+        let expected = "twice.txt:17: document q31d0 appears twice in this query (first at twice.txt:9)";
         assert!(error.contains(expected), "{command}: {error}");
     }
     assert!(!folder.path().join("c/models").exists(), "nothing was trained");
@@ -602,7 +602,7 @@ fn lists_are_read_from_several_files_wherever_they_are_read() {
     }
     folder.text("export elasticsearch r.model --letor t1.txt t2.txt --out r.json");
     let error = folder.refused("train slam --letor train.txt a.txt --out x.model");
-    assert!(error.contains("a.txt: query 0 is in train.txt too"), "{error}");
+    assert!(error.contains("a.txt: query 0 is also in train.txt"), "{error}");
     let error = folder.refused("rank --model r.model --letor t1.txt t2.txt t1.txt --out x.run");
-    assert!(error.contains("query 40 is in t1.txt too"), "{error}");
+    assert!(error.contains("query 40 is also in t1.txt"), "{error}");
 }

@@ -1,9 +1,9 @@
-//! Xw and X'g of one list, the two products that every linear ranker is made of.
+//! The products Xw and X'g of one list, on which every linear ranker is built.
 
 use crate::data::{FeatureRow, List};
 use crate::simd::vectorised;
 
-/// Replaces `scores` by Xw. Columns beyond the weights count nothing.
+/// Replaces `scores` by Xw. Columns beyond the weights are ignored.
 pub(crate) fn scores(list: &List<'_>, w: &[f64], scores: &mut Vec<f64>) {
     scores.clear();
     match list.dense() {
@@ -36,7 +36,7 @@ vectorised! {
     }
 }
 
-/// Adds X'g to `sum`, which has a place for every column of the list.
+/// Adds X'g to `sum`, which has an entry for every column of the list.
 pub(crate) fn add_rows(list: &List<'_>, g: &[f64], sum: &mut [f64]) {
     for (i, &factor) in g.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
         match list.row(i) {
@@ -58,7 +58,7 @@ vectorised! {
     }
 }
 
-/// The sum of products of two vectors of one length.
+/// Returns the dot product of two vectors of the same length.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b)
 }

@@ -230,7 +230,7 @@ fn a_value_that_a_ranker_cannot_take_leaves_it_out_and_a_repeated_document_is_sa
         assert!(missing.left_out["listnet"].contains("x:2: feature 1"), "{:?}", missing.left_out);
     }
     let twice = run("1 qid:8 1:1 #docid=a\n0 qid:8 1:2 #docid=a\n", "twice", 1).unwrap_err().to_string();
-    assert!(twice.contains("x:2: document a of this query stands at x:1 already"), "{twice}");
+    assert!(twice.contains("x:2: document a appears twice in this query (first at x:1)"), "{twice}");
     assert!(!folder.path().join("twice").exists(), "nothing was made");
 }
 
