@@ -15,7 +15,7 @@ use crate::{Global, Outcome};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Dataset folders, LETOR / SVMlight files, TREC qrels or TREC runs; files plain, gzip or zstd
+    /// Dataset folders, LETOR / SVMlight files, TREC qrels or TREC runs; files may be plain, gzip or zstd
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Kind of the files [default: recognised by their first lines]

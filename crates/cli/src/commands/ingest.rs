@@ -11,7 +11,7 @@ use crate::{Global, Outcome};
 
 /// Turn click logs, documents and judgments into a dataset folder
 ///
-/// Clicks are added up per query and document in bounded memory. Files may be CSV, TSV, JSON lines or
+/// Clicks are summed per query and document in bounded memory. Files may be CSV, TSV, JSON lines or
 /// Parquet, "User Behavior Insights" or Metarank events, each plain, .gz or .zst. Queries are identified
 /// by their normalised text (Unicode NFKC, lower case, single blanks).
 #[derive(clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Weight of a text field in term counts; fields not named weigh 1
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = parse_weight)]
     field_weight: Vec<(String, f32)>,
-    /// Drop training pairs with fewer clicks; the papers use 4
+    /// Drop training pairs with fewer than N clicks; the papers use 4
     #[arg(long, default_value_t = 0.0, value_name = "N")]
     min_clicks: f64,
     /// Hold clicks out for validation and test: by time (the last clicks), or by query (whole queries)

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Folder that `compare` wrote
     #[arg(value_name = "COMPARISON")]
     comparison: PathBuf,
-    /// Dataset folder that the models were compared on [default: where `compare` found it]
+    /// Dataset folder that the models were compared on [default: the one that `compare` used]
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// HTML file to write [default: report.html in the comparison's folder]

@@ -93,10 +93,10 @@ struct PreferenceArgs {
     /// Number of most frequent words of texts to keep
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     words: usize,
-    /// Weigh the words of texts by 1 + ln(count) instead of their count
+    /// Weight the words of texts by 1 + ln(count) instead of their count
     #[arg(long)]
     log_counts: bool,
-    /// Leave English stop words out of texts
+    /// Drop English stop words from texts
     #[arg(long)]
     drop_stop_words: bool,
     /// Tuples to learn from

@@ -15,7 +15,7 @@ use crate::text::Analyser;
 pub struct HeldOut {
     /// Judged queries, in the order of the dataset.
     pub queries: Vec<Query>,
-    /// Training clicks of each judged query; 0 where training never saw it.
+    /// Training clicks of each judged query; 0 if training never saw it.
     pub clicks: Vec<f64>,
     /// Words of each judged query.
     pub n_words: Vec<usize>,

@@ -14,7 +14,7 @@ use super::{
 use crate::files;
 use crate::parquet_file::ParquetFile;
 
-/// Something wrong with a file of a dataset.
+/// Problem with a file of a dataset.
 pub(crate) struct Problem {
     /// Name of the file.
     pub(crate) file: String,
@@ -82,7 +82,7 @@ impl Dataset {
         Ok(problems)
     }
 
-    /// Checks the columns of every known table, and its rows by its own footer.
+    /// Checks the columns of every known table, and the number of rows in its footer.
     fn tables_that_contradict(&self) -> Vec<Problem> {
         let known =
             self.manifest.tables.iter().filter_map(|(name, info)| Some((name, info, self.columns(name)?)));

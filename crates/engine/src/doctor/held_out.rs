@@ -63,7 +63,7 @@ struct Training {
     /// Rows of queries that have a training response under their own id.
     rows: HashSet<u32>,
     pairs: HashSet<(u32, u32)>,
-    /// Rows of queries, first of their text, that have a training response under any id.
+    /// Rows of queries that have a training response under any id, each the first row of its text.
     answered: HashSet<u32>,
 }
 

@@ -20,7 +20,7 @@ const BLOCK: usize = 50;
 /// One model against another, by one measure. A difference above 0 is in favour of the first, also for errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Paired {
-    /// Queries that count.
+    /// Number of queries compared.
     pub queries: usize,
     /// Mean difference.
     pub difference: f64,

@@ -48,7 +48,7 @@ const SLACK: f64 = 1.0 + 1e-9;
 struct Term {
     /// qtf idf.
     weight: f64,
-    /// The most it adds to a document.
+    /// Most that the term adds to a document.
     bound: f64,
     /// The term in each weighted field that has it, with the weight of the field.
     fields: Vec<(f64, Postings)>,
