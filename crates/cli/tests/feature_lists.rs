@@ -1,12 +1,12 @@
 //! Feature lists as input of rankers, through the real binary: long lists, repeated documents, missing values, weights,
-//! features of high numbers, streams. What needs LightGBM is skipped where it is not installed.
+//! features with high numbers, streams. Tests that need LightGBM are skipped if it is not installed.
 #![allow(clippy::print_stderr)]
 
 mod matchrank;
 
 use matchrank::Folder;
 
-/// Whether trees can be grown here.
+/// Returns true if LightGBM is installed.
 fn is_installed(folder: &Folder) -> bool {
     folder.write("probe.txt", "1 qid:1 1:1\n0 qid:1 1:2\n");
     let (code, _, error) =
@@ -18,7 +18,7 @@ fn is_installed(folder: &Folder) -> bool {
     code == 0
 }
 
-/// Lists of `n` documents that feature 1 orders; feature 4 belongs to the query.
+/// Returns lists of `n` documents that feature 1 orders; feature 4 belongs to the query.
 fn lists(queries: std::ops::Range<usize>, n: usize) -> String {
     let row = |q: usize, d: usize| {
         let (grade, noise) = (usize::from(d.is_multiple_of(3)), (q * 7 + d * 13) % 5);
@@ -132,7 +132,7 @@ fn missing_values_are_for_trees_and_refused_with_advice_by_the_others() {
 #[test]
 fn queries_and_documents_are_weighed() {
     let folder = Folder::new();
-    // Query 1 contradicts the others, and so does document q0d0 its own list.
+    // The second half of the queries contradicts the first.
     let honest = lists(0..12, 9);
     let turned = lists(50..62, 9).replace("\n0 ", "\n2 ").replace("\n1 ", "\n0 ");
     folder.write("both.txt", honest.clone() + &turned);

@@ -270,9 +270,9 @@ fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
     refit("validated", (0..45).collect()).unwrap();
     // Four clicks on relevant documents for each of fifteen test queries with ten relevant documents.
     let error = refit("all", (0..60).collect()).unwrap_err().to_string();
-    assert!(error.contains("all: training has a response to 60 of 150 relevant test pairs"), "{error}");
+    assert!(error.contains("all: 60 of 150 relevant test pairs have a training response here"), "{error}");
     let error = refit("one", (0..46).collect()).unwrap_err().to_string();
-    assert!(error.contains("one: training has a response to 4 of 150 relevant test pairs"), "{error}");
+    assert!(error.contains("one: 4 of 150 relevant test pairs have a training response here"), "{error}");
     // Pairs that are in the data everything was chosen on, too, are not new.
     let known = Made { clicked: (0..46).collect(), ..Made::default() }.dataset(folder.path(), "known");
     let more = Made { clicked: (0..46).collect(), validation: false, turned: false }

@@ -105,7 +105,7 @@ fn what_does_not_fit_is_refused() {
         Arc::new(TextBm25::fit(&Bm25Params::default(), analyser, &fields, [["a b"]]).unwrap())
     };
     let refused = |model| Retriever::new(index.clone(), model).err().unwrap().to_string();
-    assert!(refused(model(&english, "text")).contains("another analyser"));
+    assert!(refused(model(&english, "text")).contains("a different analyser"));
     assert!(refused(model(&plain, "title")).contains("no field \"title\""));
     let retriever = Retriever::new(index.clone(), model(&plain, "text")).unwrap();
     assert_eq!(retriever.search("unknown words", 5).unwrap(), []);
