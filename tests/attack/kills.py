@@ -188,7 +188,7 @@ def attempt(program, space, path, seed, index):
     if target.opens and (case / target.outputs[0]).exists():
         opened = program.run(words(target.opens, space, case), path)
         # A model whose files were being replaced counts as not made yet, also when there is no other.
-        if opened.code not in (0, 1) and "has no result yet: `compare` was interrupted" not in opened.text():
+        if opened.code not in (0, 1) and "has no results yet: `compare` was interrupted" not in opened.text():
             found.append(("output does not open", opened.text().strip()[-300:]))
         found += crash(opened, program.memory)
     if mode in ENDS and leftovers(path):

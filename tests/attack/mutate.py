@@ -212,6 +212,14 @@ def _leaves(value, path=()):
         yield from _leaves(inner, (*path, key))
 
 
+def _is_json(text):
+    """Returns true for a string that holds an object or an array, as metadata of model files do."""
+    try:
+        return isinstance(json.loads(text), (dict, list))
+    except ValueError:
+        return False
+
+
 def edit_value(rng, value):
     """A JSON value with one part of it changed."""
     path = rng.choice(list(_leaves(value)))
@@ -233,7 +241,7 @@ def edit_value(rng, value):
         old = place[path[-1]]
         numbers = [value for value in VALUES if isinstance(value, (int, float))]
         place[path[-1]] = rng.choice([old + 1, old * 2 + 0.5, -old, *numbers])
-    elif isinstance(place[path[-1]], str) and place[path[-1]][:1] in "{[" and rng.random() < 0.8:
+    elif isinstance(place[path[-1]], str) and _is_json(place[path[-1]]) and rng.random() < 0.8:
         inner = edit_value(rng, json.loads(place[path[-1]]))
         place[path[-1]] = json.dumps(inner, ensure_ascii=rng.random() < 0.5, separators=(",", ":"))
     else:

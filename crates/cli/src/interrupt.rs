@@ -1,9 +1,10 @@
-//! Signals that ask the program to end: Ctrl-C (SIGINT), SIGTERM and SIGHUP, each unless it is ignored, as SIGHUP is under
-//! nohup and SIGINT in the background of a script.
+//! Signals that end the program: Ctrl-C (SIGINT), SIGTERM and SIGHUP. An ignored signal stays ignored, as SIGHUP is
+//! under nohup and SIGINT in the background of a script.
 //!
-//! A command ends at once: its temporary files are removed, what it was to replace stays as it was, and the exit code is
-//! 128 + the signal: 130 or 143. That it was interrupted is said here, once. A command that can end well, with what it has, [`listen`]s: the first signal is only
-//! remembered, the second ends it. Its exit code is the same.
+//! By default a command ends at once: its temporary files are removed, the files it was to replace stay unchanged, and
+//! the exit code is 128 + the signal: 130 or 143. This module prints `interrupted`, once. A command that can end with
+//! partial results calls [`listen`]: the first signal is only recorded, and the second ends it. Its exit code is the
+//! same.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
@@ -11,21 +12,21 @@ use matchrank_engine::files;
 
 use crate::terminal::say;
 
-/// The signal that came first; 0 for none.
+/// First signal; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 static LISTENING: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first signal is only remembered, for [`asked`].
+/// Only records the first signal from now on, for [`asked`].
 pub(crate) fn listen() {
     LISTENING.store(true, Ordering::SeqCst);
 }
 
-/// Whether a signal asked the program to end.
+/// Returns true once a signal has asked the program to end.
 pub(crate) fn asked() -> bool {
     SIGNAL.load(Ordering::SeqCst) != 0
 }
 
-/// The exit code after a signal, however the command ended.
+/// Returns the exit code after a signal, however the command ended.
 pub(crate) fn exit_code() -> Option<u8> {
     match SIGNAL.load(Ordering::SeqCst) {
         0 => None,
@@ -40,7 +41,7 @@ fn code(signal: i32) -> i32 {
 fn received(signal: i32) {
     let is_first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     if is_first && LISTENING.load(Ordering::SeqCst) {
-        say("\ninterrupted: what is under way is finished first; once more ends it now");
+        say("\ninterrupted: finishing the current step; interrupt again to end at once");
         return;
     }
     files::remove_own_temporaries();
@@ -50,7 +51,7 @@ fn received(signal: i32) {
     end(code(signal));
 }
 
-/// Says a line, unless standard error is a pipe that nobody reads: that must not keep the program from ending.
+/// Prints a line, and gives up after two seconds: a pipe that nobody reads must not keep the program from ending.
 fn say_in_time(line: &'static str) {
     let (said, is_said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -60,8 +61,8 @@ fn say_in_time(line: &'static str) {
     let _ = is_said.recv_timeout(std::time::Duration::from_secs(2));
 }
 
-/// Waits for signals on a thread of its own. Called before any other thread starts: threads take over which signals go
-/// past them.
+/// Waits for signals on a separate thread. Must be called before any other thread starts, because threads inherit the
+/// signal mask.
 #[cfg(unix)]
 pub(crate) fn watch() {
     use nix::sys::signal::{SigSet, Signal};
@@ -79,7 +80,7 @@ pub(crate) fn watch() {
 
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: asks how a signal is handled, and changes nothing; zeros are a valid `sigaction`.
+    // SAFETY: queries how a signal is handled and changes nothing; zeros are a valid `sigaction`.
     unsafe {
         let mut handled: nix::libc::sigaction = std::mem::zeroed();
         nix::libc::sigaction(signal, std::ptr::null(), &mut handled) == 0
@@ -87,16 +88,16 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Ends at once, without the destructors of libraries whose threads are still at work.
+/// Ends the process at once, without the destructors of libraries whose threads are still running.
 #[cfg(unix)]
 fn end(code: i32) -> ! {
-    // SAFETY: ends the process, and needs nothing of it.
+    // SAFETY: ends the process, and has no preconditions.
     unsafe { nix::libc::_exit(code) }
 }
 
 #[cfg(not(unix))]
 pub(crate) fn watch() {
-    // Where the system offers no such thing, Ctrl-C does what it always does.
+    // If no handler can be set, Ctrl-C keeps its default action.
     let _ = ctrlc::set_handler(|| received(2));
 }
 

@@ -21,14 +21,14 @@ struct Cli {
     command: Command,
 }
 
-/// Flags every command takes.
+/// Flags of every command.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Threads to use, at most 256; 0 means all cores
     #[arg(long, global = true, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(..=256))]
     threads: u16,
-    /// Seed of everything random; the same seed gives the same result for any number of threads
+    /// Random seed; the same seed gives the same result for any number of threads
     #[arg(long, global = true, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
     /// Bytes that a compressed file may expand to, as in 20G; by default 200 times its size, and at least 256M
@@ -64,20 +64,20 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
-Exit codes: 0 done; 1 ran, and found problems; 2 bad input or usage; 130 interrupted (Ctrl-C), 143 terminated \
-(SIGTERM), 129 hung up (SIGHUP). An interrupted command leaves the files it was to replace as they were; `compare`, \
-`tune`, `update` and `train sparse-preference` keep what they have done, and say where.
+Exit codes: 0 success; 1 problems found; 2 bad input or usage; 130 interrupted (Ctrl-C), 143 terminated \
+(SIGTERM), 129 hung up (SIGHUP). An interrupted command leaves the files it was to replace unchanged; `compare`, \
+`tune`, `update` and `train sparse-preference` keep their finished work, and say where it is.
 
 Examples:
-  matchrank demo                                   the whole story on simulated data
-  matchrank doctor train.txt qrels.txt             what is wrong with these files
+  matchrank demo                                   the complete workflow on simulated data
+  matchrank doctor train.txt qrels.txt             check these files for problems
   matchrank eval --qrels qrels.txt --run a.run b.run";
 
-/// How a command that did not fail ended.
+/// Outcome of a command that did not fail.
 pub(crate) enum Outcome {
     /// Exit code 0.
     Clean,
-    /// Exit code 1: it ran, and what it looked at has problems.
+    /// Exit code 1: the command ran, and found problems in the data.
     Problems,
 }
 
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     ExitCode::from(interrupt::exit_code().unwrap_or(code))
 }
 
-/// A number of bytes, with K, M, G or T for powers of 1,024.
+/// Parses a number of bytes, with K, M, G or T for powers of 1,024.
 fn parse_size(text: &str) -> Result<u64, String> {
     let units = ["", "K", "M", "G", "T"];
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -106,13 +106,15 @@ fn parse_size(text: &str) -> Result<u64, String> {
     size.filter(|&size| size > 0).ok_or_else(|| "expected a number of bytes, as in 500M or 20G".to_owned())
 }
 
-/// Prints what is wrong with the arguments, or the help that was asked for, and ends.
+/// Prints the usage error or the requested help, and ends the process.
 fn refuse(error: &clap::Error) -> ! {
     let _ = error.print();
     if error.kind() == clap::error::ErrorKind::InvalidSubcommand
         && std::env::args_os().any(|argument| argument == "cross-validate")
     {
-        terminal::print_hint("cross-validate is `matchrank compare --letor FOLD1 FOLD2 FOLD3 ...` now");
+        terminal::print_hint(
+            "cross-validate was replaced by `matchrank compare --letor FOLD1 FOLD2 FOLD3 ...`",
+        );
     }
     std::process::exit(error.exit_code())
 }

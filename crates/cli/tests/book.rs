@@ -1,9 +1,9 @@
-//! The book and the README: commands run and print what the pages show, links lead somewhere, lists are complete.
+//! Tests of the book and the README: commands print what the pages show, links lead somewhere, lists are complete.
 //!
 //! A block of commands runs if the line above it is `<!-- run -->`. The blocks of a page run in one folder, from top to
 //! bottom. The folder holds a small simulated log (`log/`), its dataset (`shop/`), and feature lists (`train.txt`,
-//! `vali.txt`, `test.txt`). Lines that start with `$ ` are commands; the lines below must occur in the output, in this
-//! order, and `...` stands for any lines. `<!-- run bestbuy -->` runs where the Best Buy click log is present. A block
+//! `vali.txt`, `test.txt`). Lines that start with `$ ` are commands. The lines below must occur in the output, in this
+//! order, and `...` stands for any lines. `<!-- run bestbuy -->` runs if the Best Buy click log is present. A block
 //! below `<!-- file NAME -->` is written to that file.
 #![cfg(unix)]
 
@@ -20,7 +20,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The pages of the book, by their paths below `docs/src`.
+/// Returns the pages of the book, by their paths below `docs/src`.
 fn pages() -> Vec<(String, String)> {
     let source = repository().join("docs/src");
     let (mut pages, mut folders) = (Vec::new(), vec![source.clone()]);
@@ -114,7 +114,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The folder that pages start with.
+/// Creates the folder that pages start with.
 fn small_shop() -> Folder {
     let folder = Folder::new();
     folder.text("simulate clicks --preset small --out log --quiet");
@@ -170,7 +170,7 @@ fn the_tutorial_prints_what_it_shows() {
     let named = std::env::var_os("MATCHRANK_DATA").map(PathBuf::from);
     let data = named.unwrap_or_else(|| repository().join("../shared/data")).join("bestbuy");
     if !data.join("clicks_train_part.csv.gz").exists() {
-        eprintln!("skipped: the Best Buy click log is not there");
+        eprintln!("skipped: the Best Buy click log is not present");
         return;
     }
     let folder = Folder::new();
@@ -259,7 +259,7 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
     }
 }
 
-/// The anchor that mdBook gives to a heading.
+/// Returns the anchor that mdBook gives to a heading.
 fn anchor_of(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));

@@ -1,4 +1,5 @@
-//! Boosted trees, stacks and what features are worth, through the real binary; what needs LightGBM is skipped where it is not installed.
+//! Boosted trees, stacks and feature importance, through the real binary. Tests that need LightGBM are skipped if it is
+//! not installed.
 #![allow(clippy::print_stderr)]
 
 mod matchrank;
@@ -8,7 +9,7 @@ use std::process::Command;
 use matchrank::Folder;
 use serde_json::Value;
 
-/// Lists whose grades follow from two features together.
+/// Returns lists whose grades depend on two features together.
 fn lists(from: usize, to: usize) -> String {
     let mut text = String::new();
     for query in from..to {
@@ -32,7 +33,7 @@ fn letor() -> Folder {
     folder
 }
 
-/// Whether trees can be grown here.
+/// Returns true if LightGBM is installed.
 fn is_installed(folder: &Folder) -> bool {
     let (code, _, error) = folder.run("train lambdamart --letor train.txt --set trees=1 --out probe.model");
     if code == 0 {
@@ -84,7 +85,7 @@ fn grades_that_lambdamart_cannot_take_are_named_by_line() {
     assert!(error.contains("high.txt:25: the grade is 31; LambdaMART takes whole grades"), "{error}");
 }
 
-/// Trees are tuned over what users of LightGBM tune, and grown again on all lists with the number that was chosen.
+/// The parameters that users of LightGBM tune are searched, and a refit grows the chosen number of trees on all lists.
 #[test]
 fn trees_are_tuned_and_refitted() {
     let folder = letor();
@@ -95,14 +96,14 @@ fn trees_are_tuned_and_refitted() {
     let tune = format!("tune lambdamart {lists} --set trees=40 --trials 4 --trace t.jsonl");
     let first = folder.json(&format!("{tune} --out tuned.model --format json"));
     assert_eq!(first["trials"].as_array().unwrap().len(), 4, "{first}");
-    // Trials are silent, and still the library is named.
+    // Trials are silent, but the library is still named.
     let (code, _, err) = folder.run(&format!("tune mart {lists} --set trees=5 --trials 2"));
     assert!(code == 0 && err.contains("trees are grown by LightGBM's library"), "{err}");
     let varied = &first["trials"][1]["settings"];
     for name in ["leaves", "min_rows", "feature_fraction", "bagging_fraction", "lambda_l2", "truncation"] {
         assert!(varied.get(name).is_some(), "{name}: {varied}");
     }
-    // The trace is gone on with.
+    // The trace is resumed.
     let more = folder.json(&format!("{tune} --format json").replace("--trials 4", "--trials 6"));
     assert_eq!(more["trials"][0]["seconds"], first["trials"][0]["seconds"], "kept");
     assert_eq!(folder.read("t.jsonl").lines().count(), 7);
@@ -119,7 +120,7 @@ fn adds(explained: &Value) -> f64 {
     parts.map(|part| part["adds"].as_f64().unwrap()).sum::<f64>() + explained["others"].as_f64().unwrap()
 }
 
-/// Scores are the mean of the query and what features add; differences of scores what features add.
+/// A score is the mean of the query plus the contributions of the features; contributions add up to score differences.
 fn is_explained(folder: &Folder, kind: &str) {
     let explain = format!("explain --model {kind}.model --letor test.txt --query 81");
     let number = |json: &Value, name: &str| json[name].as_f64().unwrap();
@@ -144,7 +145,7 @@ fn is_explained(folder: &Folder, kind: &str) {
     assert!(csv.starts_with("feature,value,mean value,adds\nmean score of the query,,,"), "{csv}");
 }
 
-/// Two features make the grades.
+/// The grades depend on two features.
 fn is_worth(folder: &Folder, kind: &str) {
     let inspect = format!("inspect {kind}.model --letor test.txt");
     let json = folder.json(&format!("{inspect} --format json --repeats 3"));
@@ -164,7 +165,7 @@ fn is_worth(folder: &Folder, kind: &str) {
     assert!(csv.starts_with("feature,gain,fall,deviation\n"), "{csv}");
 }
 
-/// Two trees in a file, that split on feature 2 alone; what needs no LightGBM is tested without it.
+/// Two trees in a file that split on feature 2 only. What works without LightGBM is tested without it.
 #[test]
 fn trees_of_a_file_are_explained_without_lightgbm() {
     let folder = letor();

@@ -1,4 +1,4 @@
-//! `compare` and `tune`, as people call them.
+//! `compare` and `tune`, as users call them.
 
 mod matchrank;
 
@@ -38,7 +38,7 @@ fn what_is_there_is_kept_and_what_changed_is_made_again() {
         assert_eq!(n, first["split"]["test_queries"].as_u64().unwrap());
     }
     assert_eq!(model(&first, "pls")["beats"], serde_json::json!(["bm25"]));
-    // The trials that chose: the defaults are among them, and nothing worse than they are was taken.
+    // The defaults are among the trials, and nothing worse than them was chosen.
     let trace = folder.read("c/traces/pls.jsonl");
     let trials: Vec<Value> = trace.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     let full: Vec<&Value> = trials.iter().filter(|trial| trial["share"] == 1.0).collect();
@@ -56,20 +56,20 @@ fn what_is_there_is_kept_and_what_changed_is_made_again() {
         assert_eq!(model(&more, name)["test"], model(&first, name)["test"]);
         assert_eq!(model(&more, name)["seconds"], model(&first, name)["seconds"]);
     }
-    // As after being killed while pls was trained: its result is gone, and it alone is made again, the same.
+    // As if killed while pls was trained: its result is missing, and only pls is made again, with the same figures.
     std::fs::remove_file(Path::new(folder.path()).join("c/results/pls.json")).unwrap();
     let again =
         folder.json("compare --data data --models bm25,pls,pls+bm25,rw --trials 3 --out c --format json");
     assert_eq!(model(&again, "pls")["test"], model(&first, "pls")["test"]);
     assert_eq!(changed(&folder, files[0]), before[0]);
     assert_eq!(changed(&folder, files[3]), before[3]);
-    // Another measure: measured anew, not trained anew.
+    // Another measure: measured again, not trained again.
     let trained = changed(&folder, files[2]);
     let mrr =
         folder.json("compare --data data --models bm25,pls --trials 3 --measures mrr --out c --format json");
     assert_eq!(changed(&folder, files[2]), trained);
     assert!(model(&mrr, "pls")["test"]["mrr"].as_f64().unwrap() > 0.5);
-    // Another seed: trained anew.
+    // Another seed: trained again.
     folder.json("compare --data data --models pls --trials 1 --seed 2 --out c --format json");
     assert!(changed(&folder, files[2]) > trained);
 }
@@ -164,7 +164,7 @@ fn rankers_over_folds() {
     let before = changed(&folder, "c/results/ranksvm.json");
     assert_eq!(folder.json(&call)["models"], made["models"]);
     assert_eq!(changed(&folder, "c/results/ranksvm.json"), before);
-    // As after being killed before the last model was written: the same result again.
+    // As if killed before the last model was written: the result is the same.
     std::fs::remove_file(folder.path().join("c/models/ranksvm.fold3.model")).unwrap();
     let again = folder.json(&call);
     assert_eq!(model(&again, "ranksvm")["test"], model(&made, "ranksvm")["test"]);
@@ -195,7 +195,7 @@ fn rankers_are_tuned_and_refitted_fold_by_fold() {
             assert!(trials.iter().any(|trial| trial["settings"]["scaling"].is_string()), "{trace}");
         }
     }
-    // A better validation figure than that of the defaults, or the same.
+    // The validation figure is at least that of the defaults.
     let plain = folder.json(&format!("compare {FOLDS} --models perceptron,listnet --out p --format json"));
     for name in ["perceptron", "listnet"] {
         let of = |made: &Value| model(made, name)["validation"]["ndcg@10"].as_f64().unwrap();
@@ -263,7 +263,7 @@ fn a_ranker_is_tuned_on_lists() {
     }
 }
 
-/// A pipe can be read once: what names the content of the lists is what was learned from.
+/// A pipe can be read only once, so the hash of the lists must be that of the data that was learned from.
 #[test]
 fn lists_of_a_pipe_are_hashed_as_they_are_read() {
     let folder = folds();
@@ -275,7 +275,7 @@ fn lists_of_a_pipe_are_hashed_as_they_are_read() {
     assert_eq!(folder.run_with(tune, &folder.read("fold0.txt")).0, 0, "the same lists go on");
     let (code, _, err) = folder.run_with(tune, &other);
     assert!(code == 2 && err.contains("trials of another search"), "{err}");
-    // The same hash as of a file: a trace goes on either way.
+    // The hash is that of a file, so a trace can be resumed either way.
     folder.text(&tune.replace("--letor -", "--letor fold0.txt"));
     let compare = "compare --letor - fold1.txt fold2.txt --models listnet --out c --format json";
     let made = |lists: &str| -> Value { serde_json::from_str(&folder.run_with(compare, lists).1).unwrap() };
@@ -311,7 +311,7 @@ fn tuning_goes_on_from_its_trace_and_never_sees_the_test() {
     assert!(
         folder.refused("tune bm25 --data data --trace t.jsonl --seed 2").contains("trials of another search")
     );
-    // The same data without test judgments: the same choice.
+    // The same data without test judgments gives the same choice.
     folder.text(
         "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv \
          --judgments validation=log/validation.qrels --text title,url --out blind",
@@ -343,7 +343,7 @@ fn what_was_chosen_is_trained_again_on_other_data() {
              --text title,url --out {out}"
         ));
     };
-    // The same clicks: what is trained again with what was chosen is what was there before.
+    // With the same clicks, refitting gives the models that were there before.
     ingest("--judgments test=log/test.qrels", "all");
     folder.write(
         "plan.toml",
@@ -369,7 +369,7 @@ fn what_was_chosen_is_trained_again_on_other_data() {
     }
     let text = folder.text("compare --data data --refit all --plan plan.toml --out again");
     assert!(text.contains("chosen on data, then trained again on all"), "{text}");
-    // Fewer clicks: other models, the same choices.
+    // Fewer clicks give other models and the same choices.
     let half: Vec<String> = folder.read("log/clicks.csv").lines().map(str::to_owned).collect();
     folder.write("log/half.csv", half[..half.len() / 2].join("\n"));
     folder.text(
@@ -384,14 +384,14 @@ fn what_was_chosen_is_trained_again_on_other_data() {
         |data: &str| folder.refused(&format!("compare --data data --refit {data} --models bm25 --out no"));
     assert!(refused("data").contains("has validation judgments"));
     ingest("--judgments test=log/validation.qrels", "other");
-    assert!(refused("other").contains("its test queries and judgments are not those of"));
+    assert!(refused("other").contains("its test queries and judgments differ from those of"));
     ingest("--judgments test=log/test.qrels --no-stemming", "plainer");
-    assert!(refused("plainer").contains("text fields, their weights or their analysis are not those of"));
+    assert!(refused("plainer").contains("text fields, their weights or their analysis differ from those of"));
     let some: Vec<String> = folder.read("log/documents.jsonl").lines().skip(1).map(str::to_owned).collect();
     folder.write("log/some.jsonl", some.join("\n"));
     folder.text(
         "ingest --clicks log/clicks.csv --documents log/some.jsonl --queries log/queries.tsv \
          --judgments test=log/test.qrels --text title,url --out fewer",
     );
-    assert!(refused("fewer").contains("its documents are not those of"));
+    assert!(refused("fewer").contains("its documents differ from those of"));
 }

@@ -1,11 +1,11 @@
-//! `matchrank doctor` as a user sees it: a small file per finding, and real data where it is present.
+//! `matchrank doctor` as a user sees it: a small file per finding, and real data if it is present.
 #![allow(clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 
-/// Runs the doctor on files with this content; (exit code, standard output).
+/// Runs the doctor on files with this content; returns exit code and output.
 fn doctor(files: &[(&str, &[u8])], flags: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -22,7 +22,7 @@ fn doctor(files: &[(&str, &[u8])], flags: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), text)
 }
 
-/// The exit code and the text of one file.
+/// Checks the exit code and the output for one file.
 macro_rules! assert_doctor {
     ($name:literal, $content:expr) => {
         let (code, text) = doctor(&[($name, $content.as_ref())], &[]);
@@ -192,7 +192,7 @@ fn what_cannot_be_read_ends_with_2() {
     insta::assert_snapshot!(format!("{text}{absent}"));
 }
 
-/// The folder of real data: `MATCHRANK_DATA`, else `../shared/data` beside the repository.
+/// Returns the folder of real data: `MATCHRANK_DATA`, else `../shared/data` next to the repository.
 fn data_folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("MATCHRANK_DATA").map_or(beside, PathBuf::from);
@@ -203,7 +203,7 @@ fn data_folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The findings of real files as (file, code, count).
+/// Returns the findings of real files as (file, code, count).
 fn real_findings(paths: &[PathBuf]) -> Vec<(usize, String, u64)> {
     let output = Command::new(env!("CARGO_BIN_EXE_matchrank"))
         .args(["doctor", "--format", "json"])
@@ -238,7 +238,7 @@ fn ohsumed_leaks_its_order_and_mq2008_does_not() {
 
 #[test]
 fn a_table_of_clicks_is_not_taken_for_a_run() {
-    // One line in many has six fields with a number in the place of the rank.
+    // A few lines have six fields with a number in the position of the rank.
     let lines: String = (0..40).map(|i| format!("red shoes {i},sku{i},2011-09-14 12:46:28\n")).collect();
     let log = format!("query,document,time\nthe best red 3 shoes,x y\n{lines}");
     let (code, said) = doctor(&[("clicks.csv", log.as_bytes())], &[]);

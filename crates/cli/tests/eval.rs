@@ -1,4 +1,4 @@
-//! `matchrank eval` as a user meets it: tables, JSON, CSV, and every error message.
+//! `matchrank eval` as a user sees it: tables, JSON, CSV, and every error message.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Folder {
         path
     }
 
-    /// Runs `matchrank eval`, and gives exit code, standard output and standard error.
+    /// Runs `matchrank eval`; returns exit code, standard output and standard error.
     fn eval(&self, args: &str) -> (i32, String, String) {
         let output = Command::cargo_bin("matchrank")
             .unwrap()
@@ -201,7 +201,7 @@ fn errors_name_file_and_line_and_exit_with_2() {
         (
             "other.qrels",
             b"x1 0 a 1\n",
-            "error: good.run: it has 5 queries, none with a judgment in other.qrels; do both files use the same query ids?",
+            "error: good.run: has 5 queries, none of them judged in other.qrels; check that both files use the same query ids",
         ),
     ];
     for (name, content, message) in cases {
@@ -243,11 +243,11 @@ fn errors_of_usage_exit_with_2() {
     let folder = Folder::new();
     let base = "--qrels test.qrels --run good.run";
     for (flags, message) in [
-        ("--measures foo", "the measure `foo` is not known; known are ndcg@k, map"),
+        ("--measures foo", "unknown measure `foo`; known measures: ndcg@k, map"),
         ("--measures p", "`p` needs a cut-off, for example `p@10`"),
         ("--dialect sklearn --measures mrr", "`mrr` is not defined with averaged ties"),
-        ("--dialect trek", "the dialect `trek` is not known; known are matchrank, trec"),
-        ("--level 2", "a number between 0 and 1 is expected"),
+        ("--dialect trek", "unknown dialect `trek`; known dialects: matchrank, trec"),
+        ("--level 2", "expected a number between 0 and 1"),
         ("--bins absent.tsv", "absent.tsv: there is no such file or folder"),
         ("--letor x", "cannot be used with"),
     ] {
@@ -268,7 +268,7 @@ fn byte_order_marks_are_skipped_and_huge_grades_refused() {
     assert_eq!(folder.ok("--qrels mark.qrels --run mark.run --format csv"), plain);
     folder.write("clicks.qrels", "q1 0 a 5000\nq1 0 b 1\n");
     let (code, _, error) = folder.eval("--qrels clicks.qrels --run good.run");
-    assert!(code == 2 && error.contains("computes 2 to the power of grades"), "{error}");
+    assert!(code == 2 && error.contains("computes 2^grade"), "{error}");
     folder.ok("--qrels clicks.qrels --run good.run --measures ndcg(gain=linear)@10");
     let (code, _, error) = folder.eval("--qrels test.qrels --run good.run --by seen");
     assert!(code == 2 && error.contains("--by needs --data"), "{error}");

@@ -1,12 +1,12 @@
 //! Feature lists as input of rankers, through the real binary: long lists, repeated documents, missing values, weights,
-//! features of high numbers, streams. What needs LightGBM is skipped where it is not installed.
+//! features with high numbers, streams. Tests that need LightGBM are skipped if it is not installed.
 #![allow(clippy::print_stderr)]
 
 mod matchrank;
 
 use matchrank::Folder;
 
-/// Whether trees can be grown here.
+/// Returns true if LightGBM is installed.
 fn is_installed(folder: &Folder) -> bool {
     folder.write("probe.txt", "1 qid:1 1:1\n0 qid:1 1:2\n");
     let (code, _, error) =
@@ -18,7 +18,7 @@ fn is_installed(folder: &Folder) -> bool {
     code == 0
 }
 
-/// Lists of `n` documents that feature 1 orders; feature 4 belongs to the query.
+/// Returns lists of `n` documents that feature 1 orders; feature 4 belongs to the query.
 fn lists(queries: std::ops::Range<usize>, n: usize) -> String {
     let row = |q: usize, d: usize| {
         let (grade, noise) = (usize::from(d.is_multiple_of(3)), (q * 7 + d * 13) % 5);
@@ -55,10 +55,10 @@ fn a_document_twice_in_a_list_is_noted_in_training_and_not_ranked() {
     );
     let (code, _, err) =
         folder.run("train ranksvm --letor train.txt more.txt --set lambda=0.01 --out r.model");
-    let place = "more.txt:4: document a of this query stands at more.txt:2 already";
+    let place = "more.txt:4: document a appears twice in this query (first at more.txt:2)";
     assert!(code == 0 && err.contains(place), "{err}");
     let error = folder.refused("rank --model r.model --letor more.txt --out x.run");
-    assert!(error.contains(place) && error.contains("keep one row of each"), "{error}");
+    assert!(error.contains(place) && error.contains("keep one row per document"), "{error}");
     assert!(!folder.path().join("x.run").exists());
     let (code, _, err) = folder.run("train ranksvm --letor train.txt --set lambda=0.01 --out r.model");
     assert!(code == 0 && !err.contains("already"), "{err}");
@@ -83,7 +83,7 @@ fn missing_values_are_for_trees_and_refused_with_advice_by_the_others() {
     for kind in ["perceptron", "slam", "ranksvm", "listnet", "query-dependent"] {
         let error = folder.refused(&format!("train {kind} --letor train.txt --out x.model"));
         assert!(
-            error.contains(&format!("{place} {kind} cannot take")) && error.contains("lambdamart"),
+            error.contains(&format!("{place} {kind} does not support")) && error.contains("lambdamart"),
             "{error}"
         );
         let error =
@@ -132,7 +132,7 @@ fn missing_values_are_for_trees_and_refused_with_advice_by_the_others() {
 #[test]
 fn queries_and_documents_are_weighed() {
     let folder = Folder::new();
-    // Query 1 contradicts the others, and so does document q0d0 its own list.
+    // The second half of the queries contradicts the first.
     let honest = lists(0..12, 9);
     let turned = lists(50..62, 9).replace("\n0 ", "\n2 ").replace("\n1 ", "\n0 ");
     folder.write("both.txt", honest.clone() + &turned);
@@ -243,9 +243,10 @@ fn carriage_returns_and_zero_bytes_lose_no_row() {
     folder.text("train ranksvm --letor sound.txt --set lambda=0.01 --out r.model");
     folder.write("mac.txt", text.replace('\n', "\r"));
     folder.write("zero.txt", text.replacen('\n', "\n# \0\0\0\n", 1));
-    for (file, place) in
-        [("mac.txt", "mac.txt:1: a carriage return"), ("zero.txt", "zero.txt:2: there is a zero byte")]
-    {
+    for (file, place) in [
+        ("mac.txt", "mac.txt:1: the line contains a carriage"),
+        ("zero.txt", "zero.txt:2: the line contains a zero"),
+    ] {
         for command in
             ["train listnet --out x.model", "rank --model r.model --out x.run", "eval --run sound.run"]
         {

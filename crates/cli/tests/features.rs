@@ -55,7 +55,7 @@ fn columns_are_the_scores_and_a_ranker_over_them_is_better_than_the_models() {
         .collect();
     assert_eq!(lists.len(), judged.len());
     assert!(judged.iter().all(|(pair, (grade, _))| lists[pair].0 == *grade));
-    // The first and third column are what `rank` says.
+    // The first and third columns are the scores of `rank`.
     for (model, column) in [("bm25", 0), ("pls", 2)] {
         folder.text(&format!("rank --model {model}.model --data data --candidates judged --out {model}.run"));
         let run = folder.read(&format!("{model}.run"));
@@ -128,7 +128,7 @@ fn columns_are_joined_with_features_that_are_there() {
         "features --data data --of pls.model --letor other.txt --queries new.tsv --out some-joined.txt",
     );
     assert!(nothing.contains("none of the documents of the lists is in"), "{nothing}");
-    // Rows without an id are called by their numbers, which may be ids of other documents.
+    // Rows without an id are named by their numbers, which may be ids of other documents.
     folder.write("unnamed.txt", "1 qid:new 1:5\n0 qid:new 1:4\n");
     let unnamed = folder.refused(
         "features --data data --of pls.model --letor unnamed.txt --queries new.tsv --out some-joined.txt",
@@ -149,7 +149,7 @@ fn the_best_documents_of_the_models_are_lists_too() {
         }
     }
     assert!(lists.values().any(|(grade, _)| *grade == 0.0) && lists.values().any(|(grade, _)| *grade > 0.0));
-    // Where only relevant documents are judged, any order of them is perfect: others are needed.
+    // If only relevant documents are judged, any order of them is perfect, so other documents are needed.
     folder.text(
         "ingest --clicks log/clicks.csv --documents log/documents.jsonl --queries log/queries.tsv --text title,url \
          --split query --out clicked",
@@ -163,13 +163,13 @@ fn the_best_documents_of_the_models_are_lists_too() {
     folder.text("rank --model words.model --data clicked --candidates judged --out judged.run");
     let flawless = folder.text("eval --data clicked --run judged.run");
     assert!(flawless.contains("no order of them can be wrong"), "{flawless}");
-    // Models that may have learned from what is held out here are named.
+    // A note names models that may have learned from the data that is held out here.
     let (_, _, notes) = folder.run("features --data clicked --of pls.model --split test --out clicked.txt");
     assert!(notes.contains("pls was trained on another dataset; if that had clicks"), "{notes}");
     assert!(
         folder
             .refused("features --data data --of pls.model --out same.txt --names same.txt")
-            .contains("is to be written twice")
+            .contains("would be written twice")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Files, signals and the terminal through the real binary: what is replaced, what is left, what is refused.
+//! Files, signals and the terminal through the real binary: files that are replaced, left behind or refused.
 #![cfg(unix)]
 
 mod matchrank;
@@ -32,7 +32,7 @@ fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal; the exit code and standard error.
+/// Sends a signal; returns the exit code and standard error.
 fn end(child: Child, signal: &str) -> (i32, String) {
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
@@ -82,7 +82,7 @@ fn an_interrupted_training_leaves_the_former_model() {
     assert!(err.contains("no model is written; words.model is left as it was"), "{err}");
     assert!(!err.contains("there was no tuple"), "{err}");
     assert_eq!(bytes(&folder, "words.model"), before);
-    // While it learns: what was learned is beside the former model.
+    // While it learns: the checkpoint is next to the former model.
     let child = start(
         &folder,
         &format!(
@@ -95,20 +95,20 @@ fn an_interrupted_training_leaves_the_former_model() {
     assert!(err.contains("words.model is left as it was; what was learned is saved"), "{err}");
     assert_eq!(bytes(&folder, "words.model"), before);
     assert_eq!(folder.json("inspect words.model.checkpoint --format json")["kind"], "sparse-preference");
-    // A training that comes to its end replaces the model, and takes its checkpoint away.
+    // A training that finishes replaces the model and removes its checkpoint.
     folder.text(&format!("train sparse-preference --data shop {GIVEN} --set tuples=3000 --out words.model"));
     assert_ne!(bytes(&folder, "words.model"), before);
     assert!(!folder.path().join("words.model.checkpoint").exists() && temporaries(&folder).is_empty());
 }
 
-/// A command at work, its output under a temporary name.
+/// Starts a command and waits until it writes under a temporary name.
 fn writing(folder: &Folder) -> Child {
     let child = start(folder, "simulate clicks --preset half-year --out log");
     wait_for("a temporary file", || !left(folder).is_empty());
     child
 }
 
-/// What is under temporary names where [`writing`] writes.
+/// Returns the temporary files in the output folder of [`writing`].
 fn left(folder: &Folder) -> Vec<String> {
     let entries = folder.path().join("log").read_dir().into_iter().flatten();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -190,7 +190,7 @@ fn compressed_files_that_expand_without_measure_are_refused() {
     }
 }
 
-/// 300 MiB where there are fewer than twice as many: an error, not the end of the process.
+/// 300 MiB with less than twice as much memory: an error, not the end of the process.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_memory_does_not_hold_are_refused() {
@@ -263,13 +263,13 @@ fn outputs_that_would_overwrite_inputs_are_refused() {
         "compare --data shop --models bm25 --out shop/models",
     ] {
         let err = folder.refused(command);
-        let refused = ["would overwrite", "is to be written twice", "is inside the dataset"];
+        let refused = ["would overwrite", "would be written twice", "is inside the dataset"];
         assert!(refused.iter().any(|message| err.contains(message)), "{command}: {err}");
     }
     for (name, content) in before {
         assert!(bytes(&folder, &name) == content, "{name}");
     }
-    // What is documented: a model is updated in place, and compared with its last export.
+    // As documented, a model is updated in place and compared with its last export.
     folder.text("update words.model --tuples good.tsv --data shop --out words.model");
     folder.text("export synonyms words.model --format csv --out pairs.csv");
     folder.text("export synonyms words.model --format csv --out pairs.csv --diff pairs.csv");
@@ -319,7 +319,7 @@ fn links_are_followed_and_dangling_ones_refused_first() {
         "compare --data nothing --models bm25 --out dangling",
     ] {
         let err = folder.refused(command);
-        assert!(err.contains("dangling: is a link to nowhere, which is not there"), "{command}: {err}");
+        assert!(err.contains("dangling: is a link to nowhere, which does not exist"), "{command}: {err}");
     }
     assert!(folder.path().join("dangling").is_symlink());
 }
@@ -334,13 +334,13 @@ fn links_inside_a_dataset_are_not_followed() {
     let _ = std::fs::remove_dir_all(&index);
     std::os::unix::fs::symlink("../elsewhere", &index).unwrap();
     let err = folder.refused(rank);
-    assert!(err.contains("shop/index: is a link, and links inside a dataset are not followed"), "{err}");
+    assert!(err.contains("shop/index: is a link, but links inside a dataset are not followed"), "{err}");
     assert_eq!(folder.path().join("elsewhere").read_dir().unwrap().count(), 0, "nothing is written there");
     let err = folder.refused("ingest --clicks log.csv --documents docs.csv --out shop --force");
     assert!(err.contains("shop/index"), "{err}");
     std::fs::remove_file(&index).unwrap();
     folder.text(rank);
-    // An index of its own that is a link, too.
+    // An index that is itself a link.
     let own =
         index.read_dir().unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
     std::fs::rename(&own, folder.path().join("moved")).unwrap();
@@ -356,17 +356,17 @@ fn refusals_of_the_system_say_what_to_do() {
     for (command, expected) in [
         (
             "compare --letor a.txt --models listnet --out plain",
-            "plain: is a file, and a folder is expected here",
+            "plain: is a file, but a folder is expected here",
         ),
         (
             "compare --letor a.txt --models listnet --out plain/x",
-            "plain: is a file, and a folder is expected here",
+            "plain: is a file, but a folder is expected here",
         ),
         (
             "compare --data shop --models bm25 --plan no.toml --out new",
             "no.toml: there is no such file or folder",
         ),
-        ("simulate clicks --preset small --out plain", "plain: is a file, and a folder is expected here"),
+        ("simulate clicks --preset small --out plain", "plain: is a file, but a folder is expected here"),
         ("inspect no.model", "no.model: there is no such file or folder; check the name"),
         (
             "train listnet --letor no.txt --out x.model",
@@ -383,7 +383,7 @@ fn refusals_of_the_system_say_what_to_do() {
         assert!(err.contains(expected) && !err.contains("os error"), "{command}: {err}");
     }
     assert!(!folder.path().join("new").exists());
-    // Permissions say nothing to the superuser.
+    // Permissions do not restrict the superuser.
     std::fs::create_dir(folder.path().join("closed")).unwrap();
     std::fs::set_permissions(folder.path().join("closed"), std::fs::Permissions::from_mode(0o555)).unwrap();
     if std::fs::write(folder.path().join("closed/x"), "").is_err() {
@@ -452,7 +452,7 @@ fn scores_beyond_numbers_are_an_error_that_names_the_model() {
     assert!(!folder.path().join("x.run").exists());
 }
 
-/// A library in the current folder is never loaded. Skipped where there is no LightGBM to put there.
+/// A library in the current folder is never loaded. Skipped if there is no LightGBM to copy there.
 #[test]
 fn libraries_of_the_current_folder_are_not_loaded() {
     let Some(library) = std::env::var_os("MATCHRANK_LIGHTGBM") else {
@@ -476,7 +476,7 @@ fn libraries_of_the_current_folder_are_not_loaded() {
     };
     let (_, err) = run(None);
     let ours = folder.path().file_name().unwrap().to_str().unwrap();
-    // LightGBM may be installed on this machine; then that is what is loaded.
+    // If LightGBM is installed on this machine, that library is loaded.
     assert!(!err.contains(ours), "{err}");
     assert!(err.contains("which is not installed") || err.contains("grown by LightGBM's library /"), "{err}");
     let (code, err) = run(Some("lightgbm/lib/lib_lightgbm.so"));
@@ -498,7 +498,7 @@ fn help_names_all_rankers_and_exit_codes() {
     assert!(help.contains("130 interrupted") && help.contains("143 terminated"), "{help}");
 }
 
-/// Closed pipes and devices are no files to protect.
+/// Pipes and devices are not files to protect.
 #[test]
 fn pipes_are_written_to_directly() {
     let folder = shop();

@@ -1,4 +1,4 @@
-//! Datasets and comparisons that former versions wrote keep working.
+//! Datasets and comparisons of former versions keep working.
 
 mod matchrank;
 
@@ -52,7 +52,7 @@ fn an_index_of_a_former_version_is_built_again() {
     assert!(code == 0 && err.contains("checksums.json: is missing; building the index again"), "{err}");
     let (code, _, err) = rank();
     assert!(code == 0 && !err.contains("building the index"), "{err}");
-    // One with checksums is taken as it is.
+    // An index with checksums is used as it is.
     let folder = Folder::new();
     copy(&golden("datasets/manifest_hash"), &folder.path().join("data"));
     folder.text("train bm25 --data data --out m --quiet");
@@ -71,7 +71,7 @@ fn comparisons_of_every_version_make_a_report() {
         for word in ["bm25", "pls", "running trainers", "ndcg@10"] {
             assert!(page.to_lowercase().contains(word), "{version}: {word}");
         }
-        // Nothing is trained again: what is there is taken over.
+        // Nothing is trained again: existing results are used.
         let (code, _, err) = folder.run("report comparison --data data --baseline pls --out other.html");
         assert_eq!(code, 0, "{err}");
     }

@@ -274,7 +274,7 @@ fn more_dimensions_than_the_data_has_are_not_made_up() {
     let (code, out, err) = folder.run("train lsi-dt --data shop --out dt.model");
     assert_eq!(code, 0, "{err}");
     assert!(
-        err.contains("d = 100 was asked for, but 7 latent dimensions are all that the data has"),
+        err.contains("d = 100 was requested, but 7 latent dimensions are all that the data supports"),
         "{err}"
     );
     assert!(out.contains("latent dimensions found"), "{out}");

@@ -1,5 +1,5 @@
-//! From files to figures through the real binary: every input format gives the same dataset, splits hold
-//! out what they say, rankings and figures come out right.
+//! From files to figures through the real binary: every input format gives the same dataset, splits hold out what they
+//! promise, and rankings and figures are right.
 
 mod matchrank;
 
@@ -191,7 +191,7 @@ fn held_out_queries_leave_no_trace_in_the_features() {
     let manifest = folder.json(
         "ingest --clicks log.csv --documents docs.csv --split time --holdout 0.15,0.15 --out data --format json",
     );
-    // "rain" is held out, and its word is one of document d4 alone; training has "red shoe" and "hat" with
+    // "rain" is held out, and its word occurs in document d4 only; training has "red shoe" and "hat" with
     // three pairs: c_x = (3 + 3) / 2.
     let s = &manifest["statistics"];
     assert_eq!((&s["n_x"], &s["n_pairs"], &s["c_x"]), (&2.into(), &3.into(), &3.0.into()));
@@ -277,7 +277,7 @@ fn bm25_from_ingest_to_eval() {
     let run = folder.read("bm25.run");
     let documents: Vec<&str> = run.lines().map(|line| line.split(' ').nth(2).unwrap()).collect();
     assert_eq!(documents, ["d1", "d2", "d4"]);
-    // The candidates get the same scores as the search, and those without a common word 0.
+    // Candidates get the same scores as in the search, and 0 without a common word.
     folder.json("rank --model bm25.model --data data --candidates judged --out judged.run --format json");
     let judged = folder.read("judged.run");
     for line in run.lines() {
@@ -291,7 +291,7 @@ fn bm25_from_ingest_to_eval() {
     folder.write("new.tsv", "n1\tgreen hats\nn2\tzebra\n");
     folder.json("rank --model bm25.model --data data --queries new.tsv --top 1 --out new.run --format json");
     assert!(folder.read("new.run").starts_with("n1 Q0 d3 1 "));
-    // The second ranking takes the index from the dataset folder and gives the same bytes.
+    // The second ranking reads the index from the dataset folder and gives the same bytes.
     folder.json("rank --model bm25.model --data data --split test --out again.run --format json --threads 1");
     assert_eq!(folder.read("again.run"), run);
 }
@@ -328,8 +328,8 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
     for expected in ["the papers' protocol", "matchrank eval --data other/dataset", "other/report.html"] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
-    // One explanation, one list of related words and one look inside, and what was printed comes again from the
-    // commands themselves.
+    // The demo prints one explanation, one list of related words and one inspection, and the commands themselves print
+    // the same.
     let look = &first["look"];
     let (query, document) = (look["query"].as_str().unwrap(), look["document"].as_str().unwrap());
     for expected in [format!("Why {document} is the best document for '{query}'"), "all other pairs".into()] {
@@ -347,8 +347,8 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
     );
 }
 
-/// Judged documents were found by rankings, so they are better than most: a weight that orders them well may let
-/// documents nobody judged come first.
+/// Judged documents were found by rankings, so they are better than most. A weight that orders them well may put
+/// documents that nobody judged first.
 #[test]
 fn a_combination_tuned_on_the_collection_ranks_it_better() {
     let folder = Folder::new();

@@ -1,10 +1,10 @@
-//! Query-dependent rankers through the real binary: trained, ranked with, explained, inspected, compared over folds.
+//! Query-dependent rankers through the real binary: training, ranking, explaining, inspecting, comparing over folds.
 
 mod matchrank;
 
 use matchrank::{Folder, shop};
 
-/// Feature 1 orders the lists of queries whose features 3 and 4 are small, and misorders the others; 2 is noise.
+/// Returns lists that feature 1 orders if features 3 and 4 of the query are small, and misorders otherwise; 2 is noise.
 fn lists(from: usize, to: usize) -> String {
     let mut text = String::new();
     for query in from..to {
@@ -250,6 +250,6 @@ fn tables_are_reproduced() {
     let table =
         folder.text("reproduce query-dependent-tables --letor all.txt --query-columns 3 --replicates 2");
     assert!(table.contains("novel") && table.contains("ListNet") && table.contains("Yahoo!"), "{table}");
-    assert!(folder.refused("reproduce query-dependent-tables --tables 7").contains("there are 1, 2, 3"));
+    assert!(folder.refused("reproduce query-dependent-tables --tables 7").contains("expected 1, 2, 3"));
     assert!(folder.refused("reproduce query-dependent-tables --replicates 1").contains("at least 2"));
 }

@@ -1,4 +1,4 @@
-//! Rankers of feature lists through the real binary: trained, compared over folds, explained, updated, exported.
+//! Rankers of feature lists through the real binary: training, comparing over folds, explaining, updating, exporting.
 
 mod matchrank;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use matchrank::Folder;
 use serde_json::{Value, json};
 
-/// Lists that feature 1 orders, feature 2 disturbs and feature 3 says nothing about; feature 4 is sparse.
+/// Returns lists that feature 1 orders, feature 2 disturbs and feature 3 says nothing about; feature 4 is sparse.
 fn lists(from: usize, to: usize) -> String {
     let mut text = String::new();
     for query in from..to {
@@ -102,7 +102,7 @@ fn settings_scalings_and_weights() {
     assert_eq!(made["params"]["ranksvm"]["lambda"], 0.5, "{made}");
     assert!(made["report"]["path"]["path"][0]["lower_bound"].is_f64(), "{made}");
 
-    // A list of weight 0 is as if it were not there.
+    // A list of weight 0 has no effect.
     folder.write(
         "weights.tsv",
         (0..30).map(|q| format!("{q}\t{}\n", q % 2)).collect::<String>() + "unknown\t3\n",
@@ -138,7 +138,7 @@ fn settings_scalings_and_weights() {
     let (b, l) = (number(&bound["norm"]), number(&bound["radius"]) * number(&bound["lipschitz"]));
     let expected = 0.1 * b * b / 2.0 + 4.0 * (0.1 * b + l).powi(2) / (0.1 * number(&bound["n"]));
     assert!((number(&bound["excess"]) - expected).abs() < 1e-9, "{bound}");
-    // B is of Delta = 1 and lambda alone, and known before the lists are.
+    // B depends on Delta = 1 and lambda only, and is known before the lists are.
     assert!(
         (0.1 * b * b / 2.0 - 1.0).abs() < 1e-9 && number(&report["objective_at_zero"]) <= 1.0,
         "{report}"
@@ -169,7 +169,7 @@ fn settings_scalings_and_weights() {
     assert!(folder.refused("train listnet --letor broken.txt --out x.model").contains("broken.txt:2"));
 }
 
-/// Lists whose grades have nothing to do with their features: no weights order them.
+/// Returns lists whose grades are independent of their features: no weights order them.
 fn noise(from: u32, to: u32) -> String {
     let row = |i: u32| {
         let random = |k: u32| (i + 1).wrapping_mul(2_654_435_761).wrapping_mul(k) >> 24;
@@ -189,7 +189,7 @@ fn a_collapse_is_said_and_left() {
     assert!(folder.text("inspect x.model").contains("All weights are 0"));
     let (_, _, err) = folder.run("export elasticsearch x.model --out x.json");
     assert!(err.contains("x.model: all weights are 0 and every document gets the same score"), "{err}");
-    // The default goes on where (4) has nothing to learn from.
+    // The default solver continues where (4) has nothing to learn from.
     let (code, out, err) = folder.run(train);
     assert_eq!(code, 0, "{out}{err}");
     assert!(
@@ -226,7 +226,7 @@ fn folds_are_compared_and_kept() {
     assert!(table.contains("means over 4 folds, as LETOR's are, not over all queries"), "{table}");
     assert!(table.contains("map by fold") && table.contains("ndcg@3 by fold"), "{table}");
     assert!(!folder.text(compare).contains("map by fold"));
-    // The ranker of every fold, and one run over all of them that is worth what the table says.
+    // There is a ranker for every fold, and one run over all folds with the figures of the table.
     let qrels: String = lists(0, 40)
         .lines()
         .map(|line| {
@@ -261,7 +261,7 @@ fn folds_are_compared_and_kept() {
     assert!(error.contains("there is no ranker called trees; there are perceptron, slam"), "{error}");
     let error = folder.refused("cross-validate --letor f0.txt f1.txt f2.txt");
     assert!(error.contains("compare --letor"), "{error}");
-    // Three copies of one file would be tested on by rankers that learned from them.
+    // With copies of one file, rankers would be tested on their training data.
     folder.write("copy.txt", lists(35, 45));
     let error = folder.refused("compare --letor f0.txt f1.txt f3.txt copy.txt --models listnet --out d");
     assert!(error.contains("query 35 is in two folds, f3.txt and copy.txt"), "{error}");
@@ -294,14 +294,14 @@ fn a_ranker_that_fails_leaves_the_others() {
     for k in 0..3 {
         folder.write(&format!("f{k}.txt"), lists(10 * k, 10 * k + 10));
     }
-    // No feature belongs to queries alone, and there is no way to compare them.
+    // No feature belongs to queries alone, so queries cannot be compared.
     let (code, out, err) =
         folder.run("compare --letor f0.txt f1.txt f2.txt --models query-dependent,listnet --out c");
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("left out: query-dependent:") && out.contains("best by ndcg@10: listnet"), "{out}");
 }
 
-/// Rows without an id are called by their numbers, through all folds, as `eval` of all files calls them.
+/// Rows without an id are named by their numbers, counted through all folds, as `eval` of all files names them.
 #[test]
 fn runs_over_folds_without_document_ids_are_measured_on_all_files() {
     let folder = Folder::new();
@@ -348,15 +348,15 @@ fn lists_that_cannot_be_chosen_by_are_refused() {
             assert!(error.contains("better when smaller"), "{command} {kind}: {error}");
         }
     }
-    // A query of both would be validated on by rankers that learned from it.
+    // A query in both would be used to validate rankers that learned from it.
     folder.write("both.txt", lists(29, 35));
     let error = folder.refused("tune listnet --letor train.txt --validation both.txt --refit --out x.model");
     assert!(
-        error.contains("both.txt:1: query 29 is among the training lists at train.txt:233, too"),
+        error.contains("both.txt:1: query 29 is in the training lists as well at train.txt:233"),
         "{error}"
     );
     folder.text("train listnet --letor train.txt --validation both.txt --out x.model");
-    // Measures take each document once, which is said before anything is trained.
+    // Measures count each document once, which is checked before anything is trained.
     let twice = lists(30, 32) + lists(31, 32).lines().next().unwrap() + "\n";
     folder.write("twice.txt", twice);
     for command in [
@@ -365,7 +365,7 @@ fn lists_that_cannot_be_chosen_by_are_refused() {
         "compare --letor train.txt twice.txt test.txt --models listnet --out c",
     ] {
         let error = folder.refused(command);
-        let expected = "twice.txt:17: document q31d0 of this query stands at twice.txt:9 already";
+        let expected = "twice.txt:17: document q31d0 appears twice in this query (first at twice.txt:9)";
         assert!(error.contains(expected), "{command}: {error}");
     }
     assert!(!folder.path().join("c/models").exists(), "nothing was trained");
@@ -433,7 +433,7 @@ fn a_perceptron_goes_on_learning_list_by_list() {
     folder.text("update p.model --lists first.jsonl --out half.model");
     folder.text("update half.model --lists second.jsonl --out both.model");
     let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    // All but the position in the stream is the same, and that too where the stream was gone on with.
+    // Only the position in the stream differs, and that is equal too if the stream was resumed.
     let looked = |model: &str| folder.json(&format!("inspect {model} --format json"));
     assert_eq!(looked("both.model"), looked("all.model"));
     folder.text("update half.model --lists all.jsonl --resume --out half.model");
@@ -457,7 +457,7 @@ fn a_perceptron_goes_on_learning_list_by_list() {
     assert!(folder.refused("update p.model --tuples all.jsonl --out x.model").contains("perceptron"));
 }
 
-/// A stream that goes on: what has come is saved while it lasts, Ctrl-C saves the rest and ends.
+/// An endless stream: the model is saved while the stream lasts, and Ctrl-C saves the rest and ends.
 #[cfg(unix)]
 #[test]
 fn a_stream_of_lists_is_saved_while_it_lasts() {
@@ -548,7 +548,7 @@ fn features_that_are_missing_or_new_are_dealt_with() {
     let (code, _, err) = folder.run("rank --model r.model --letor more.txt --out more.run");
     assert!(code == 0 && err.contains("of which the model knows the first 4"), "{err}");
     assert_eq!(folder.read("more.run").lines().next().unwrap().split_whitespace().nth(2), Some("a"));
-    // A ranker is no matching model, and the other way round.
+    // A ranker is not a matching model, and vice versa.
     let error = folder.refused("explain --model r.model --data shop --query 1 --document a --against b");
     assert!(error.contains("--against"), "{error}");
     let error = folder.refused("train perceptron --letor more.txt --set target=foo --out x.model");
@@ -568,7 +568,7 @@ fn features_that_are_missing_or_new_are_dealt_with() {
 #[test]
 fn lists_are_read_from_several_files_wherever_they_are_read() {
     let folder = letor();
-    // The rows of query 15 go on in the second file.
+    // The rows of query 15 continue in the second file.
     let whole = lists(0, 30);
     let middle = whole.lines().take(8 * 15 + 3).map(|line| line.len() + 1).sum();
     folder.write("a.txt", &whole[..middle]);
@@ -602,7 +602,7 @@ fn lists_are_read_from_several_files_wherever_they_are_read() {
     }
     folder.text("export elasticsearch r.model --letor t1.txt t2.txt --out r.json");
     let error = folder.refused("train slam --letor train.txt a.txt --out x.model");
-    assert!(error.contains("a.txt: query 0 is in train.txt too"), "{error}");
+    assert!(error.contains("a.txt: query 0 is also in train.txt"), "{error}");
     let error = folder.refused("rank --model r.model --letor t1.txt t2.txt t1.txt --out x.run");
-    assert!(error.contains("query 40 is in t1.txt too"), "{error}");
+    assert!(error.contains("query 40 is also in t1.txt"), "{error}");
 }

@@ -11,7 +11,7 @@ use matchrank::{Folder, shop};
 /// Documents and queries that would run scripts if they were not text.
 const HOSTILE: &str = "<img src=x onerror=alert(1)></script><script>alert(2)</script>";
 
-/// A shop whose texts are hostile, four models compared on it.
+/// Creates a shop with hostile texts, and compares four models on it.
 fn compared() -> Folder {
     let folder = shop();
     let documents = folder.read("docs.csv").replace("hat for", &format!("{HOSTILE} hat for"));
@@ -78,7 +78,7 @@ fn the_page_works_in_a_browser() {
     assert_eq!(seen.errors, Vec::<String>::new());
     for text in [
         "The models",
-        "How sure the figures are",
+        "Confidence intervals",
         "Query by query",
         "Won by most",
         "Lost by most",
@@ -89,7 +89,7 @@ fn the_page_works_in_a_browser() {
     assert!(seen.dom.contains("significantly"), "the script wrote its verdict");
     assert!(seen.dom.contains("<path class=\"zero\""), "the script drew the differences");
 
-    // Open everything that can be opened, pick other models, and look for what must not be there.
+    // Opens everything that can be opened, picks other models, and checks for elements that must not be there.
     let tried = browser.read(&with_script(&page, &folder.path().join("tried.html"), TRY));
     assert_eq!(tried.errors, Vec::<String>::new());
     let figure = |name: &str| {
@@ -154,7 +154,7 @@ const models = document.getElementById('model').options.length;
 })();
 ";
 
-/// The page with one more script, allowed by the mark of its own.
+/// Writes the page with one more script, which has the nonce of the page.
 fn with_script(page: &Path, out: &Path, script: &str) -> std::path::PathBuf {
     let text = std::fs::read_to_string(page).unwrap();
     let nonce = text.split("<script nonce=\"").nth(1).unwrap().split('"').next().unwrap();

@@ -1,4 +1,4 @@
-//! Dataset folders and their indexes: damage is found, nothing of others is removed, processes share them.
+//! Dataset folders and their indexes: damage is detected, foreign files are kept, processes share them.
 
 mod matchrank;
 
@@ -114,15 +114,15 @@ fn ingest_replaces_nothing_but_the_dataset() {
     for name in ["data/log.parquet", "data/index/notes.txt", "data/thesis.txt"] {
         folder.write(name, "precious");
         let error = folder.refused(&force);
-        assert!(error.contains(&format!("{name}: is no part of the dataset")), "{error}");
+        assert!(error.contains(&format!("{name}: is not part of the dataset")), "{error}");
         assert_eq!(folder.read(name), "precious");
         assert_eq!(folder.read("data/manifest.json"), manifest);
         std::fs::remove_file(folder.path().join(name)).unwrap();
     }
-    // Not even what it lists, while it is read.
+    // Not even a file that the manifest lists, while it is an input.
     let error =
         folder.refused("ingest --clicks log.csv --documents data/documents.parquet --out data --force");
-    assert!(error.contains("data/documents.parquet: lies in data, which is to be replaced"), "{error}");
+    assert!(error.contains("data/documents.parquet: is in data, which is to be replaced"), "{error}");
     // A failure leaves the former dataset.
     folder.write("log.csv", "query,document,clicks\nshoes,d1,x\n");
     folder.refused(&force);
@@ -153,10 +153,10 @@ fn links_and_permissions_of_a_dataset_stay() {
     assert_eq!(folder.names(), before);
     symlink("nowhere", path("dangling")).unwrap();
     let error = folder.refused("ingest --clicks log.csv --documents docs.csv --out dangling");
-    assert!(error.contains("dangling: is a link to nowhere, which is not there"), "{error}");
+    assert!(error.contains("dangling: is a link to nowhere, which does not exist"), "{error}");
 }
 
-/// Bytes that make the Parquet reader panic end in a message like any other.
+/// Bytes that make the Parquet reader panic give an ordinary error message.
 #[test]
 fn damaged_parquet_logs_are_refused_without_a_panic() {
     let folder = folder();

@@ -1,7 +1,7 @@
-//! RMLS from sums that were made elsewhere: `cargo run -p matchrank-core --example aggregated_clicks`.
+//! Trains RMLS from sums computed elsewhere: `cargo run -p matchrank-core --example aggregated_clicks`.
 //!
-//! Where clicks lie in a database too large to move, the database can do the adding up. RMLS needs of it,
-//! with n queries that have clicks and n_i clicked documents of query i,
+//! If the clicks live in a database that is too large to move, the database can compute the sums. With n queries that
+//! have clicks and n_i clicked documents of query i, RMLS needs
 //!
 //! ```text
 //! w_uv  = 1/n  sum over queries i and their documents j of  x_iu r_ij y_jv / n_i     a row (u, v, w) for each
@@ -9,8 +9,8 @@
 //! ybar_v = 1/n  sum over queries i and their documents j of  r_ij y_jv / n_i
 //! ```
 //!
-//! which is one `SELECT u, v, SUM(x * r * y / n_i) ... GROUP BY u, v`, and one for each mean. Here a toy log
-//! is added up by loops in the place of the database, and the model is the one learned from the log itself.
+//! This is one `SELECT u, v, SUM(x * r * y / n_i) ... GROUP BY u, v`, and one for each mean. Here loops over a toy log
+//! take the place of the database. The result is the model that is learned from the log itself.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn main() -> matchrank_core::Result<()> {
         for (j, y) in graph.y().rows().enumerate() {
             let scores = [&summed, &logged].map(|model| model.score(x, y));
             println!("{i:5} {j:8} {:10.4} {:13.4}", scores[0], scores[1]);
-            assert!((scores[0] - scores[1]).abs() < 1e-4, "both ways learn the same");
+            assert!((scores[0] - scores[1]).abs() < 1e-4, "both ways learn the same model");
         }
     }
     Ok(())

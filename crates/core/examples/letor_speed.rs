@@ -1,4 +1,4 @@
-//! Reads a plain LETOR file several times and prints what it holds and how fast it was read.
+//! Reads a plain LETOR file several times and prints its size and the reading speed.
 //!
 //! `cargo run --release -p matchrank-core --example letor_speed -- FILE [TIMES]`
 #![allow(clippy::print_stdout)]

@@ -1,5 +1,6 @@
-//! Times RMLS or PLS on a click graph in a folder of raw arrays (`bench/matching/README.md` says how to
-//! make one): `matching_speed FOLDER rmls [D] [ITERATIONS] [BETA] [GAMMA]`, `matching_speed FOLDER pls [D] [TOLERANCE]`.
+//! Times RMLS or PLS on a click graph in a folder of raw arrays (`bench/matching/README.md` describes how to make one).
+//!
+//! `matching_speed FOLDER rmls [D] [ITERATIONS] [BETA] [GAMMA]`, `matching_speed FOLDER pls [D] [TOLERANCE]`
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
@@ -32,11 +33,11 @@ fn main() {
                 s[s.len() - 1]
             );
         }
-        _ => panic!("rmls or pls"),
+        _ => panic!("the second argument must be rmls or pls"),
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
-    println!("d = {d}: {:.2} s in all; {peak}", started.elapsed().as_secs_f64());
+    println!("d = {d}: {:.2} s in total; {peak}", started.elapsed().as_secs_f64());
 }
 
 fn rmls(graph: &ClickGraph, d: usize, iterations: usize, (beta, gamma): (f64, f64)) {

@@ -1,7 +1,7 @@
-//! Rankers on folds of LETOR files, plain text: NDCG@1, 3, 5, 10 and MAP, means over the folds.
+//! Evaluates rankers on folds of plain-text LETOR files: NDCG@1, 3, 5, 10 and MAP, averaged over the folds.
 //!
-//! `ranking_folds SCALING FOLD1 FOLD2 ...`; the fold before the test is validated on, the others are trained on.
-//! The variable `ONLY` names a part of the rankers' names.
+//! `ranking_folds SCALING FOLD1 FOLD2 ...`: the fold before the test fold is the validation set, the others are the
+//! training set. If the environment variable `ONLY` is set, only rankers whose names contain its value run.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! How fast rankers learn, on simulated lists.
+//! Measures the training speed of rankers on simulated lists.
 //!
 //! `ranking_speed online [LISTS]`: lists per second of the perceptron, 20 documents x 136 features each.
 //! `ranking_speed ranksvm QUERIES DOCUMENTS FEATURES [LAMBDA] [hinge]`: time and peak memory of one RankSVM.
@@ -17,7 +17,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-/// Grades from 0 to 4 by a hidden linear score with noise.
+/// Simulates lists whose grades, 0 to 4, follow a hidden linear score with noise.
 fn simulated(n_queries: usize, n_documents: usize, n_features: usize) -> FeatureLists {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let hidden: Vec<f32> = (0..n_features).map(|_| random.random_range(-1.0..1.0)).collect();
@@ -38,7 +38,7 @@ fn simulated(n_queries: usize, n_documents: usize, n_features: usize) -> Feature
             }
         });
     FeatureLists::from_dense(&vec![n_documents; n_queries], labels, n_features as u32, values)
-        .expect("they fit")
+        .expect("lengths, labels and values agree")
 }
 
 fn peak_memory() -> String {
@@ -53,7 +53,7 @@ fn ranksvm(lists: &FeatureLists, loss: PairLoss, lambda: f64) -> (f64, PathPoint
     (started.elapsed().as_secs_f64(), report.path[0])
 }
 
-/// Pairs of different grades, over all lists.
+/// Number of pairs of different grades over all lists.
 fn n_pairs(lists: &FeatureLists) -> f64 {
     let of_list = |labels: &[f32]| {
         let count = |grade: u8| labels.iter().filter(|label| **label == f32::from(grade)).count() as f64;
@@ -104,7 +104,7 @@ fn main() {
             println!("documents,seconds,newton_steps,pairs");
             for m in [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000] {
                 let lists = simulated(2, m, 10);
-                // The best of three: others may be at work on the machine.
+                // Take the best of three: other programs may be running on the machine.
                 let runs = (0..3).map(|_| ranksvm(&lists, PairLoss::SquaredHinge, 1e-3));
                 let (seconds, point) = runs.min_by(|a, b| a.0.total_cmp(&b.0)).expect("three runs");
                 println!("{m},{seconds:.4},{},{:.3e}", point.iterations, n_pairs(&lists));

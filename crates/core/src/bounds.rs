@@ -1,4 +1,4 @@
-//! How far the objective of a matching model on its sample can be from its expectation.
+//! Generalisation bounds: how far the objective of a matching model on its sample can be from its expectation.
 //!
 //! A matching model maximises the mean of f(x, y) = r(x, y) x' Lx Ly' y over the responses of a sample. With
 //! probability at least 1 - 2 delta, no model of its family has a gap between that mean and its expectation
@@ -21,30 +21,31 @@
 //! | n_y | [`Sample::n_y`] | harmonic mean of the number of documents that answer each; see [`harmonic_mean`] |
 //! | R | [`Sample::r_max`] | largest response |
 //! | delta | [`Sample::delta`] | the bound may fail with probability 2 delta |
-//! | d_x, d_y, d | [`RmlsFamily`] | features of queries and of documents, latent dimensions |
-//! | m_x, m_y | | most features that one query and one document have |
+//! | d_x, d_y, d | [`RmlsFamily`] | numbers of query features, document features and latent dimensions |
+//! | m_x, m_y | | largest number of features of one query and of one document |
 //! | lambda, theta | | largest l1 and l2 norm of a row |
 //!
-//! # When a bound says nothing
+//! # Vacuous bounds
 //!
-//! |f| <= B R, so no gap can exceed 2 B R, sample or no sample. That alone is a weak test: R is the largest response,
-//! thousands of clicks in a log whose mean response is a few, and a gap of 6,800 beside 2 B R = 20,000 is no knowledge of
-//! scores that lie in \[-B, B\]. What a bound is good for is telling models apart by their scores, so it is compared with the
-//! scale of the scores: a bound of 2 B or more, the largest difference of two scores there can be, is *vacuous*, and so is
-//! one of 2 B R or more where R is below 1. What remains is that n_x must be well above R^2 (1 + C / B)^2. With R = 1,
-//! C / B is sqrt(d) for PLS, so a few thousand queries for a few hundred dimensions. For RMLS with measured norms it is
-//! sqrt(d_x d_y / (m_x m_y)), since a row's l1 norm is never below its l2 norm and theta decides both minima; with 10^6
-//! features a side of which a row has 100, that is 10^8 queries. The value is still good for comparing families on one
-//! sample.
+//! |f| <= B R, so no gap can exceed 2 B R, whatever the sample. That alone is a weak test. R is the largest response:
+//! thousands of clicks in a log whose mean response is a few. A gap of 6,800 next to 2 B R = 20,000 says nothing about
+//! scores that lie in \[-B, B\].
 //!
-//! # Beside the paper
+//! A bound is useful if it tells models apart by their scores, so it is compared with the scale of the scores. A bound
+//! of 2 B or more, the largest possible difference of two scores, is *vacuous*. So is a bound of 2 B R or more where R
+//! is below 1. For a bound that is not vacuous, n_x must be well above R^2 (1 + C / B)^2. With R = 1, C / B is sqrt(d)
+//! for PLS, so a few thousand queries are enough for a few hundred dimensions. For RMLS with measured norms, C / B is
+//! sqrt(d_x d_y / (m_x m_y)), since a row's l1 norm is never below its l2 norm and theta decides both minima. With 10^6
+//! features a side of which a row has 100, that takes 10^8 queries. A vacuous value can still be used to compare
+//! families on one sample.
 //!
-//! The theorems are taken as printed. Three remarks. The factor d inside the minimum of B is slack: a row's l2
-//! norm is never above its l1 norm, so lambda_x lambda_y alone would do. And D is about the uncentred
-//! objective; centering shifts a model's mean and expectation by the means of x and y, which the theorems
-//! leave out. Last, a bound for a trained model with its own measured norms as lambda and theta describes the
-//! family of models with such norms, chosen after the sample was seen; strictly, the norms have to be fixed
-//! before.
+//! # Remarks on the paper
+//!
+//! The theorems are taken as printed. Three remarks. First, the factor d inside the minimum of B is slack: a row's l2
+//! norm is never above its l1 norm, so lambda_x lambda_y alone would do. Second, D is about the uncentred objective.
+//! Centering shifts a model's mean and expectation by the means of x and y, which the theorems leave out. Third, a
+//! bound that uses the measured norms of a trained model as lambda and theta describes the family of models with such
+//! norms, chosen after the sample was seen. Strictly, the norms have to be fixed before.
 //!
 //! Reference: Wu, Lu & Li, Learning Bilinear Model for Matching Queries and Documents, JMLR 2013, section 5 and
 //! appendix B.
@@ -67,13 +68,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What the theorems ask of the data.
+/// Properties of the data that the theorems need.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
     /// Queries with at least one response.
     pub n_x: u64,
-    /// Harmonic mean over those queries of their numbers of documents, at least 1.
+    /// Harmonic mean, over those queries, of the number of documents per query; at least 1.
     pub n_y: f64,
     /// R: the largest response.
     pub r_max: f64,
@@ -91,9 +92,9 @@ pub struct RmlsFamily {
     pub d_x: u64,
     /// Features of documents: rows of Ly.
     pub d_y: u64,
-    /// Most features that one query has.
+    /// Largest number of features of one query.
     pub m_x: u64,
-    /// Most features that one document has.
+    /// Largest number of features of one document.
     pub m_y: u64,
     /// Largest l1 norm of a row of Lx.
     pub lambda_x: f64,
@@ -105,14 +106,14 @@ pub struct RmlsFamily {
     pub theta_y: f64,
 }
 
-/// A generalization bound. Its `Display` says the value, and plainly so when it is vacuous.
+/// A generalisation bound. Its `Display` shows the value and states whether the bound is vacuous.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bound {
     /// The largest gap between sample and expectation, with probability at least `confidence`.
     pub value: f64,
-    /// 2 B R: the largest gap there can be in any case.
+    /// 2 B R: the largest gap that is possible at all.
     pub largest_gap: f64,
-    /// 2 B: the largest difference of two scores there can be.
+    /// 2 B: the largest possible difference of two scores.
     pub score_range: f64,
     /// 1 - 2 delta.
     pub confidence: f64,
@@ -123,13 +124,13 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Whether the bound says nothing: it is not below the largest difference of two scores, or not below the largest
-    /// gap there can be in any case. A family of zeros, with no gap at all, is vacuous too.
+    /// Returns true if the bound is vacuous: at least the largest difference of two scores, or at least the largest gap
+    /// that is possible at all. A family of zeros, which has no gap, counts as vacuous too.
     pub fn is_vacuous(&self) -> bool {
         self.value >= self.scale()
     }
 
-    /// What the bound has to be below to say something.
+    /// Upper limit of a bound that is not vacuous.
     pub fn scale(&self) -> f64 {
         self.score_range.min(self.largest_gap)
     }
@@ -145,8 +146,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The harmonic mean, n / sum of 1/count: n_y of a [`Sample`] from the number of documents that answer each
-/// query. A count of 0 gives 0 and no counts give NaN, which no bound takes.
+/// Returns the harmonic mean, n / sum of 1/count: n_y of a [`Sample`] from the number of documents that answer each
+/// query. A count of 0 gives 0, and no counts give NaN; both are refused by every bound.
 pub fn harmonic_mean(counts: impl IntoIterator<Item = u64>) -> f64 {
     let (mut n, mut inverses) = (0.0, 0.0);
     for count in counts {

@@ -1,16 +1,16 @@
 //! The mathematics of matchrank.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`bounds`] | how far a matching model's objective can be from its expectation |
+//! | [`bounds`] | bounds on the gap between a matching model's objective and its expectation |
 //! | [`data`] | judgments, runs and feature lists, and the parsers of their bytes |
 //! | [`linalg`] | sparse matrices and their products |
 //! | [`matching`] | models that score a query against a document |
-//! | [`measure`] | what a ranking is worth, in several dialects, and whether a difference is real |
+//! | [`measure`] | ranking measures in several dialects, and significance tests |
 //! | [`message`] | numbers in messages |
 //! | [`ranking`] | models that order the documents of a query by their features |
 //! | [`simulate`] | data with the statistics of the papers |
-//! | [`progress`] | how long work tells its caller where it stands |
+//! | [`progress`] | progress reports of long computations to their caller |
 //!
 //! Nothing here opens a file, prints, or starts a thread pool of its own.
 
@@ -28,7 +28,7 @@ mod solve;
 
 pub use error::{Error, Result, explained};
 
-/// Code of the book's page on the library, compiled and run.
+/// Code of the book's page on the library, compiled and run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/src/library.md")]
 struct Book;

@@ -1,6 +1,6 @@
-//! Numbers in messages: counts with their nouns, and figures without the noise of their last bits.
+//! Numbers in messages: counts with their nouns, and values rounded for readers.
 
-/// A number with its noun: `1 query`, `12,000 queries`. Nouns are regular ones.
+/// Formats a number with its noun: `1 query`, `12,000 queries`. Nouns must be regular.
 ///
 /// ```
 /// use matchrank_core::message::counted;
@@ -12,7 +12,7 @@ pub fn counted(n: impl TryInto<u64>, noun: &str) -> String {
     format!("{} {}", thousands(n), if n == 1 { noun.to_owned() } else { plural(noun) })
 }
 
-/// A number with its noun and its verb, given for one and for many: `1 row is`, `2 rows are`.
+/// Formats a number with its noun and its verb, given in singular and plural: `1 row is`, `2 rows are`.
 pub fn counted_with(n: impl TryInto<u64>, noun: &str, [one, many]: [&str; 2]) -> String {
     let n = n.try_into().unwrap_or(u64::MAX);
     format!("{} {}", counted(n, noun), if n == 1 { one } else { many })
@@ -32,7 +32,7 @@ fn plural(noun: &str) -> String {
     }
 }
 
-/// A number with commas: `12,000`.
+/// Formats a number with commas: `12,000`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -45,8 +45,8 @@ pub fn thousands(n: u64) -> String {
     out
 }
 
-/// A number to twelve digits, in the shorter of its two forms: `0.1`, `1e-6`. A step from 1e-5 down by a factor of ten
-/// is 1.0000000000000002e-6 in binary, and 1e-6 for the reader.
+/// Formats a number to twelve digits, in the shorter of its two notations: `0.1`, `1e-6`. For example, 1e-5 divided by
+/// ten is 1.0000000000000002e-6 in binary, but is shown as 1e-6.
 pub fn shortest(value: f64) -> String {
     let rounded = format!("{value:.11e}").parse().unwrap_or(value);
     let (plain, scientific) = (format!("{rounded}"), format!("{rounded:e}"));

@@ -1,14 +1,14 @@
-//! How long work tells its caller where it stands, without printing anything itself.
+//! Progress of long computations, reported to the caller without printing.
 
-/// Receives the stages of long work. The command line draws bars from it; [`Silent`] ignores it.
+/// Receives the stages of a long computation. The command line draws progress bars; [`Silent`] ignores everything.
 ///
 /// Calls come from one thread at a time except [`Progress::advance`], which any worker may call.
 pub trait Progress: Sync {
-    /// A stage starts: what it does, how many units it has if known, and what a unit is called.
+    /// Starts a stage: its name, its number of units if known, and the name of a unit.
     fn begin(&self, stage: &str, total: Option<u64>, unit: &str);
-    /// `n` more units of the current stage are done.
+    /// Reports that `n` more units of the current stage are done.
     fn advance(&self, n: u64);
-    /// Something the user should read: a guess that was made, a counted warning.
+    /// Reports something the user should read: an assumption that was made, a counted warning.
     fn note(&self, message: &str);
 }
 
@@ -21,7 +21,7 @@ impl Progress for Silent {
     fn note(&self, _message: &str) {}
 }
 
-/// Passes stages on, and no notes: for work that is one of many of its kind.
+/// Forwards stages but no notes: for a computation that is one of many.
 pub struct WithoutNotes<'a>(pub &'a dyn Progress);
 
 impl Progress for WithoutNotes<'_> {
@@ -34,7 +34,7 @@ impl Progress for WithoutNotes<'_> {
     fn note(&self, _message: &str) {}
 }
 
-/// Keeps the notes, for tests.
+/// Collects the notes, for tests.
 #[cfg(test)]
 #[derive(Default)]
 pub(crate) struct Notes(pub(crate) std::sync::Mutex<Vec<String>>);

@@ -1,5 +1,5 @@
-//! Measures against golden vectors, against the tools whose dialects we speak, and against slow, obvious
-//! versions of themselves.
+//! Compares measures with golden vectors, with the tools whose dialects they implement, and with slow, simple
+//! implementations.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ fn close(ours: f64, theirs: f64, tolerance: f64, what: &str) {
     assert!((ours - theirs).abs() <= tolerance, "{what}: ours {ours}, expected {theirs}");
 }
 
-/// The values of one list whose documents are all judged.
+/// Evaluates one list whose documents are all judged.
 fn list(scores: &[f32], labels: &[f32], measures: &[Measure], conventions: &Conventions) -> Vec<f64> {
     let ids: Vec<String> = (0..scores.len()).map(|i| format!("d{i}")).collect();
     let judgments: Vec<Judgment> =
@@ -184,10 +184,16 @@ fn bad_rankings_in_memory_are_errors() {
     let error = |run: &[(&str, Vec<(&str, f32)>)]| {
         evaluate(&qrels, run, &measures, &Conventions::default()).unwrap_err().to_string()
     };
-    assert_eq!(error(&[("q", vec![("b", 1.0), ("b", 2.0)])]), "document b is ranked twice for query q");
-    assert_eq!(error(&[("q", vec![("a", 1.0), ("a", 2.0)])]), "document a is ranked twice for query q");
+    assert_eq!(
+        error(&[("q", vec![("b", 1.0), ("b", 2.0)])]),
+        "document b is ranked twice for query q; keep one"
+    );
+    assert_eq!(
+        error(&[("q", vec![("a", 1.0), ("a", 2.0)])]),
+        "document a is ranked twice for query q; keep one"
+    );
     assert_eq!(error(&[("q", vec![("a", f32::NAN)])]), "the score of document a for query q is NaN");
-    assert_eq!(error(&[("q", vec![]), ("q", vec![])]), "query q has two rankings; give it one");
+    assert_eq!(error(&[("q", vec![]), ("q", vec![])]), "query q has two rankings; keep one");
     let run = run::parse("x.run", b"q Q0 a 1 2 t\nq Q0 b 1 2 t\nq Q0 a 1 1 t\n").unwrap();
     assert_eq!(
         evaluate(&qrels, &run, &measures, &Conventions::default()).unwrap_err().to_string(),
@@ -216,10 +222,10 @@ fn tests_of_significance_say_what_scipy_says() {
 const ALL_MEASURES: &str = "ndcg@3,ndcg,ndcg(gain=linear)@5,map,map@3,mrr,mrr@2,p@3,r@3,p(rel=2)@2,err,err@3,\
                             err(max=4),rbp(p=0.8),bpref,mre,pairwise";
 
-/// A list in rank order with grades (none: unjudged), and the grades of judged documents it lacks.
+/// A list in rank order with grades (`None`: unjudged), and the grades of judged documents it lacks.
 type Case = (Vec<Option<f32>>, Vec<f32>);
 
-/// The measures straight from their definitions.
+/// Computes the measures straight from their definitions.
 fn slow(measure: &Measure, (ranked, absent): &Case) -> f64 {
     let grade = |i: usize| ranked[i].unwrap_or(0.0).max(0.0) as f64;
     let n = ranked.len();

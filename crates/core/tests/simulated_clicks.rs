@@ -1,4 +1,4 @@
-//! The simulated click log, recounted from its bytes by code that shares nothing with the generator.
+//! Recounts the simulated click log from its bytes, with code that shares nothing with the generator.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,7 +27,7 @@ fn tokens(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|t| !t.is_empty()).map(str::to_lowercase)
 }
 
-/// What a reader of the files learns.
+/// Contents of the files as a reader sees them.
 struct Recount {
     /// Distinct words by normalised text of the queries of the log.
     queries: HashMap<String, HashSet<String>>,
@@ -115,7 +115,7 @@ fn assert_within(ours: &Table1, theirs: &Table1, percent: f64) {
     }
 }
 
-/// The files say what the statistics say, and the statistics are what the parameters asked for.
+/// Checks that the files agree with the statistics, and the statistics with the parameters.
 fn check(params: &ClickParams, seed: u64) -> Recount {
     let (data, statistics) = make(params, seed);
     let recount = recount(&data);
@@ -244,8 +244,8 @@ fn both_layouts_tell_of_the_same_clicks() {
     assert_eq!(recount(&sessions).pairs, recount(&pairs).pairs);
 }
 
-/// Popular is very popular: the tenth of the queries with the most clicks has more than half of them,
-/// and some documents are clicked for many queries although most are clicked for one.
+/// The tenth of the queries with the most clicks has more than half of them, and some documents are clicked for many
+/// queries although most are clicked for one.
 #[test]
 fn popularity_is_heavy_tailed() {
     let recount = recount(
@@ -277,7 +277,7 @@ fn popularity_is_heavy_tailed() {
     assert!(*degrees.iter().max().unwrap() >= 8);
 }
 
-/// Users are awake by day, and a session's rows run from position 1 to one below its last click.
+/// Sessions happen mostly by day, and a session's rows run from position 1 to one below its last click.
 #[test]
 fn sessions_look_like_sessions() {
     let data = make(&ClickParams::small(), 1).0;
@@ -322,7 +322,7 @@ fn bad_parameters_are_refused_with_a_reason() {
     }
 }
 
-/// Sizes at the edge of what is allowed end, and keep their counts.
+/// Sizes at the edge of the allowed range terminate, and keep their counts.
 #[test]
 fn odd_sizes_work() {
     for (queries, documents, words, topics) in

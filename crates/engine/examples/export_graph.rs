@@ -12,7 +12,7 @@ use matchrank_engine::features::{FeatureParams, Features, click_graph};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, dataset, folder] = &std::env::args().collect::<Vec<_>>()[..] else {
-        return Err("export_graph DATASET FOLDER".into());
+        return Err("usage: export_graph DATASET FOLDER".into());
     };
     let dataset = Dataset::open(Path::new(dataset))?;
     let features = Features::of_dataset(&FeatureParams::default(), &dataset)?;

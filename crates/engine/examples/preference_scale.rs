@@ -1,12 +1,13 @@
 //! Sparse preference learning on simulated long-tail text: time, memory and entries of W.
 //!
 //! ```text
-//! cargo run --release -p matchrank-engine --example preference_scale -- [words] [tuples] [lambda] [max MiB, 0 for no ceiling] [T]
+//! cargo run --release -p matchrank-engine --example preference_scale -- [words] [tuples] [lambda] [MiB] [T]
 //! ```
 //!
-//! Words come with the frequencies of Zipf's law, half of them from the topic of a query or document: every
-//! topic has its own words along the whole range of frequencies. Queries have 8 words, documents 60; both are
-//! tf-idf vectors of length 1. The preferred document has the topic of the query, the other one another.
+//! MiB is the ceiling of memory, 0 for none. The frequencies of words follow Zipf's law. Half of the words come from
+//! the topic of a query or document: every topic has its own words along the whole range of frequencies. Queries have 8
+//! words, documents 60; both are tf-idf vectors of length 1. The preferred document has the topic of the query, the
+//! other document has another topic.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
@@ -21,7 +22,7 @@ const TOPICS: u32 = 500;
 const QUERIES: u32 = 200_000;
 const DOCUMENTS: u32 = 200_000;
 
-/// A word by Zipf's law, of a topic or of any.
+/// Draws a word by Zipf's law, from the topic or from all words.
 fn word(rng: &mut Xoshiro256PlusPlus, n_words: u32, topic: u32) -> u32 {
     let rank = f64::from(n_words).powf(rng.random::<f64>()) as u32 - 1;
     if rng.random::<bool>() { rank } else { (rank / TOPICS * TOPICS + topic).min(n_words - 1) }

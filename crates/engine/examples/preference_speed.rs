@@ -5,10 +5,10 @@
 //! cargo run --release -p matchrank-engine --example preference_speed -- 20news-bydate.tar.gz 100000 [folder]
 //! ```
 //!
-//! Learns from the tuples and refits with them once; then, from the start, learns from the first part of them and
-//! refits with the others, so that each is read once. With a folder, writes `train.vw`, the tuples; `test.vw`,
-//! 20,000 test tuples; and `lists.vw` with `lists.txt`, some test rows as queries against all others, and which
-//! of these have their class.
+//! Learns from all tuples and refits with them once. Then starts again, learns from the first part of the tuples and
+//! refits with the others, so that each tuple is read once. With a folder, writes `train.vw`, the tuples; `test.vw`,
+//! 20,000 test tuples; `lists.vw`, some test rows as queries against all others; and `lists.txt`, whether a row of
+//! `lists.vw` has the class of its query.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -24,9 +24,9 @@ use matchrank_core::progress::Silent;
 use matchrank_engine::reproduce::labelled::{self, Labelled, TextParams};
 use matchrank_engine::reproduce::preference;
 
-/// Every such row is a query of `lists.vw`: a list is 7,531 examples of about 250 words, 15 MB of text.
+/// Step between the rows that are queries of `lists.vw`. A list is 7,531 examples of about 250 words, 15 MB of text.
 const STEP: usize = 150;
-/// The part of the tuples that is learned from where each is read once.
+/// Share of the tuples to learn from in the run that reads each tuple once.
 const LEARNED: f64 = 0.4;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (data, n_tuples, folder) = match &arguments[..] {
         [data, n_tuples] => (data, n_tuples, None),
         [data, n_tuples, folder] => (data, n_tuples, Some(Path::new(folder))),
-        _ => return Err("two or three arguments: data, number of tuples, folder to write to".into()),
+        _ => return Err("expected two or three arguments: data, number of tuples, folder to write to".into()),
     };
     let split = labelled::read(Path::new(data), None, &TextParams::default())?;
     let (rows, n) = (&split.train.rows, split.train.rows.n_columns());
@@ -85,7 +85,7 @@ fn write(rows: &Csr, tuples: &[Tuple], path: &Path) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Some rows as queries, each against all others in their order.
+/// Writes some rows as queries, each against all other rows in order.
 fn write_lists(test: &Labelled, folder: &Path) -> std::io::Result<()> {
     let mut out = BufWriter::new(File::create(folder.join("lists.vw"))?);
     let mut classes = BufWriter::new(File::create(folder.join("lists.txt"))?);
@@ -111,7 +111,7 @@ fn example(
     writeln!(out)
 }
 
-/// Processor time of this process, to hundredths, where the system tells it; else 0.
+/// Returns the processor time of this process in seconds, to hundredths, or 0 if the system does not report it.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

@@ -1,13 +1,13 @@
-//! How much memory the process has held, where the system tells (Linux).
+//! Peak memory of the process, if the system reports it (Linux).
 
-/// The most memory the process has held since it began, or since [`reset_peak`], in bytes.
+/// Returns the peak memory of the process since its start, or since [`reset_peak`], in bytes.
 pub fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// From now on the peak counts from what is held now. Says whether the system did so.
+/// Resets the peak to the memory that is held now. Returns true if the system did so.
 pub fn reset_peak() -> bool {
     std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }

@@ -1,4 +1,4 @@
-//! Checks of output paths before any work: that they can be written, and that nothing of value is there.
+//! Checks output paths before any work: they must be writable, and nothing of value may be there.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::dataset::{DOCUMENTS, MANIFEST};
 use crate::files;
 
 /// Returns an error if a file among `outputs` cannot be written, is also among `inputs`, is named twice, or is inside a
-/// dataset folder. Two paths to one file, by links of either kind, are the same. `-`, devices and pipes are always good.
+/// dataset folder. Two paths to one file, by links of either kind, are the same. `-`, devices and pipes always pass.
 pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
     inputs: impl IntoIterator<Item = I>,
     outputs: impl IntoIterator<Item = O>,
@@ -24,13 +24,13 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
         let Some(identity) = Identity::of(output) else { continue };
         if let Some(input) = inputs.iter().find(|input| input.is_same(&identity)) {
             return refused(format!(
-                "would overwrite {}, which is read; choose another file to write",
+                "would overwrite {}, which is an input; choose another output file",
                 input.named.display()
             ));
         }
         if let Some(other) = before.iter().find(|other| other.is_same(&identity)) {
             return refused(format!(
-                "is to be written twice, also as {}; name two files",
+                "would be written twice, also as {}; give two different files",
                 other.named.display()
             ));
         }
@@ -41,8 +41,8 @@ pub fn check_outputs<I: AsRef<Path>, O: AsRef<Path>>(
     Ok(())
 }
 
-/// Returns an error if a folder for outputs cannot be made or written to, is a file, a dataset or inside one. The folder is
-/// not made yet: input that is refused afterwards leaves nothing behind.
+/// Returns an error if a folder for outputs cannot be created or written to, is a file, a dataset or inside one. The
+/// folder is not created yet: input that is rejected afterwards leaves nothing behind.
 pub fn check_output_folder(folder: &Path) -> Result<()> {
     let place = files::followed(folder)?;
     if let Some(identity) = Identity::of(&place) {
@@ -58,23 +58,26 @@ pub(crate) fn check_outside_datasets(output: &Path, place: &Path) -> Result<()> 
     match place.ancestors().find(is_dataset) {
         Some(dataset) => Err(Error::format(
             files::name_of(output),
-            format!("is inside the dataset {}, which nothing else is written to", dataset.display()),
+            format!(
+                "is inside the dataset {}, where no other files may be written; choose another place",
+                dataset.display()
+            ),
         )),
         None => Ok(()),
     }
 }
 
-/// A file by what it is, not by what it is called.
+/// Identity of a file, whatever its path.
 struct Identity {
     named: PathBuf,
     /// Absolute, without links.
     place: PathBuf,
-    /// Device and number on it, of a file that exists.
+    /// Device and inode number of an existing file.
     number: Option<(u64, u64)>,
 }
 
 impl Identity {
-    /// None for standard input and output, devices and pipes.
+    /// Returns None for standard input and output, devices and pipes.
     fn of(path: &Path) -> Option<Self> {
         if path == Path::new("-") || path.exists() && !path.is_file() && !path.is_dir() {
             return None;
@@ -122,7 +125,7 @@ mod tests {
         let same = |name: &Path| {
             let refusal = refusal(&[&at("b"), &at("a")], &[name]).unwrap();
             assert!(
-                refusal.contains("would overwrite") && refusal.contains("/a, which is read"),
+                refusal.contains("would overwrite") && refusal.contains("/a, which is an input"),
                 "{refusal}"
             );
         };
@@ -161,6 +164,6 @@ mod tests {
             assert!(check_output_folder(&folder.path().join(name)).is_err(), "{name}");
         }
         let error = check_output_folder(&folder.path().join("plain")).unwrap_err().to_string();
-        assert!(error.contains("plain: is a file, and a folder is expected"), "{error}");
+        assert!(error.contains("plain: is a file, but a folder is expected"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
-//! Parquet files, read so that damage is an error: the one place where the parquet crate reads.
+//! Reads Parquet files so that damage is an error. All reading by the parquet crate happens here.
 //!
-//! - CRCs of pages are checked where their writer left some (ours cannot: the crate writes none).
-//! - An Arrow schema that lies in the file is skipped: columns have the types that Parquet gives them.
+//! - CRCs of pages are checked if their writer stored them (ours cannot: the crate writes none).
+//! - An Arrow schema in the file is skipped: columns have the types that Parquet gives them.
 //! - A panic of the crate, which crafted bytes can cause, is an error like any other.
 
 use std::fs::File;
@@ -27,7 +27,7 @@ pub(crate) struct ParquetFile {
     origin: Origin,
 }
 
-/// Name of a file, and advice to whoever finds it damaged.
+/// Name of a file, and advice for messages about damage.
 struct Origin {
     name: String,
     advice: &'static str,
@@ -40,7 +40,7 @@ impl Origin {
 }
 
 impl ParquetFile {
-    /// Reads the footer of a file; `advice` ends the message where it is damaged.
+    /// Reads the footer of a file; `advice` ends the message if it is damaged.
     pub(crate) fn open(path: &Path, advice: &'static str) -> Result<Self> {
         let origin = Origin { name: files::name_of(path), advice };
         let file = File::open(path).map_err(|e| Error::io(&origin.name, e))?;
@@ -67,7 +67,7 @@ impl ParquetFile {
         self.builder.schema()
     }
 
-    /// The batches in order, read as they are drawn: all columns, or only those named.
+    /// Returns the batches in order, read lazily: all columns, or only those named.
     pub(crate) fn batches(self, columns: Option<&[&str]>) -> Result<Batches> {
         let Self { builder, origin } = self;
         let reader = caught(|| {

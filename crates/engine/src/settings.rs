@@ -112,7 +112,7 @@ fn expected<P: DeserializeOwned>(params: &mut Value, name: &str, default: &Value
                 answer.split('`').skip(1).step_by(2).filter(|name| !name.is_empty()).collect();
             match answer.strip_prefix("expected ") {
                 Some(expected) => expected.split(", not").next().unwrap_or_default().to_owned(),
-                None if names.is_empty() => match answer.split_once("known are ") {
+                None if names.is_empty() => match answer.split_once("; known targets: ") {
                     Some((_, known)) => format!("one of {known}"),
                     None => "something like its default".into(),
                 },

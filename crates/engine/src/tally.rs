@@ -1,4 +1,4 @@
-//! What was left out, counted.
+//! Counts of rows that were left out.
 
 use std::collections::BTreeMap;
 
@@ -27,17 +27,17 @@ impl Tally {
         self.counts.iter().map(|(reason, (n, _))| ((*reason).to_owned(), *n)).collect()
     }
 
-    /// What was left out, in one sentence.
+    /// Describes the rows that were left out, in one sentence.
     pub(crate) fn summary(&self) -> String {
         if self.counts.is_empty() {
-            return "the files have no row".into();
+            return "the files have no rows".into();
         }
         let parts =
             self.counts.iter().map(|(reason, (n, example))| format!("{reason}: {n} (first: {example})"));
-        format!("left out were {}", parts.collect::<Vec<_>>().join(", "))
+        format!("these were left out: {}", parts.collect::<Vec<_>>().join(", "))
     }
 
-    /// Tells the user what was left out, with an example each.
+    /// Prints a note for each reason, with an example.
     pub(crate) fn report(&self, progress: &dyn Progress) {
         for (reason, (n, example)) in &self.counts {
             progress.note(&format!("left out {reason}: {n} (first: {example})"));

@@ -1,8 +1,8 @@
-//! Panics of libraries that read files, turned into errors.
+//! Turns panics of libraries that read files into errors.
 //!
-//! The parquet and tantivy crates index and subtract without checks in places, and bytes that were
-//! crafted or damaged make them panic. A user of ours is to see an error with the name of the file.
-//! Memory that is asked for and not there still ends the process: that is no panic.
+//! The parquet and tantivy crates index and subtract without checks in places, so crafted or damaged bytes make them
+//! panic. The user should see an error with the name of the file instead. Running out of memory is not a panic, and
+//! still ends the process.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -13,10 +13,10 @@ thread_local! {
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` and returns the message of a panic, which is not printed.
+/// Runs `work`, and returns the message of a panic, which is not printed.
 ///
-/// Whatever `work` was changing when it panicked must not be used afterwards. The process's panic hook is
-/// wrapped once; panics outside this function are reported as before.
+/// Data that `work` was changing when it panicked must not be used afterwards. The process's panic hook is wrapped
+/// once; panics outside this function are reported as before.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -50,7 +50,7 @@ mod tests {
         assert_eq!(caught(|| panic!("number {n}")), Err::<(), _>("number 7".into()));
         let numbers: Vec<u8> = std::hint::black_box(Vec::new());
         assert!(caught(|| numbers[n]).unwrap_err().contains("out of bounds"));
-        // A panic inside another call is caught there, and the outer one goes on.
+        // A panic in a nested call is caught there, and the outer call continues.
         assert_eq!(caught(|| caught(|| panic!("inner")).unwrap_or(5)), Ok(5));
         assert!(!SILENT.get());
     }

@@ -1,4 +1,4 @@
-//! Real LETOR files, where they are present: their known counts, and a round trip of every byte we keep.
+//! Real LETOR files, if they are present: their known counts, and a round trip of everything we keep.
 #![allow(clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Silent;
 use matchrank_engine::files;
 
-/// The folder of real data: `MATCHRANK_DATA`, else `../shared/data` beside the repository.
+/// Returns the folder of real data: `MATCHRANK_DATA`, else `../shared/data` next to the repository.
 fn data_folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("MATCHRANK_DATA").map_or(beside, PathBuf::from);

@@ -1,4 +1,4 @@
-//! Simulated words pass through English stemming and stop words as they are.
+//! Simulated words pass through English stemming and stop words unchanged.
 
 use std::collections::HashSet;
 

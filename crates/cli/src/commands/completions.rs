@@ -2,13 +2,13 @@ use clap::CommandFactory;
 
 use crate::{Cli, Outcome, terminal};
 
-/// Print completions for a shell
+/// Print a shell completion script
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  matchrank completions bash > ~/.local/share/bash-completion/completions/matchrank"
 )]
 pub(crate) struct Args {
-    /// Which shell
+    /// Shell to print the script for
     shell: clap_complete::Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `matchrank doctor`: what is wrong or suspicious with files of data.
+//! `matchrank doctor`: checks data files and reports problems.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -11,33 +11,33 @@ use serde::Serialize;
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome};
 
-/// Say what is wrong or suspicious with data, with line numbers and a fix
+/// Check data files and report problems, with line numbers and fixes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Dataset folders, LETOR / SVMlight files, TREC qrels or TREC runs; files plain, gzip or zstd
+    /// Dataset folders, LETOR / SVMlight files, TREC qrels or TREC runs; files may be plain, gzip or zstd
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// What the files are; recognised by their first lines when absent
+    /// Kind of the files [default: recognised by their first lines]
     #[arg(long)]
     kind: Option<KindName>,
-    /// How to print
+    /// Output format
     #[arg(long, default_value = "table")]
     format: Format,
 }
 
 const EXAMPLES: &str = "\
-Files that are named together are also compared: queries that two LETOR files or two qrels share, judged
-queries that a run has no document for.
+Files given together are also compared: doctor reports queries that two LETOR files or two qrels
+share, and judged queries for which a run has no document.
 
-Exit codes: 0 nothing found, or information only; 1 a warning or an error was found; 2 a file cannot be
-read.
+Exit codes: 0 nothing found, or information only; 1 a warning or an error was found; 2 a file cannot
+be read.
 
 Examples:
   matchrank doctor shop                            a dataset folder made by ingest
   matchrank doctor train.txt.gz                    one LETOR file
-  matchrank doctor train.txt test.txt              and whether they share queries
-  matchrank doctor qrels.txt bm25.run              and whether they fit
+  matchrank doctor train.txt test.txt              and the queries they share
+  matchrank doctor qrels.txt bm25.run              and whether their queries match
   matchrank doctor --format json test.txt | jq '.files[].findings[].code'";
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -153,7 +153,7 @@ fn write_finding(out: &mut String, finding: &Finding) {
 /// A space at which [`wrap`] does not break.
 const NO_BREAK: &str = "\u{a0}";
 
-/// Words in lines of at most 86 letters, so that with the margin they fit into 100 columns.
+/// Wraps a text into lines of at most 86 characters, which fit into 100 columns with the margin.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -1,4 +1,4 @@
-//! `eval`: runs against judgments.
+//! `matchrank eval`: measures runs against judgments.
 
 mod report;
 pub(crate) mod table;
@@ -13,7 +13,7 @@ use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::{BinBy, Dataset};
-use matchrank_engine::files;
+use matchrank_engine::{Error, files};
 
 use super::rank::{SplitName, held_out};
 use super::rankers::{names_of, read_lists};
@@ -31,51 +31,51 @@ pub(crate) struct Args {
     /// Judgments as TREC qrels: `query 0 document grade`
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
-    /// Judgments from the labels of LETOR files; a document is called by its comment's docid, else by
-    /// the number of its row, from 1, counted through all files
+    /// Judgments from the labels of LETOR files; a document is named by the docid in its comment, else by its
+    /// row number, counted from 1 through all files
     #[arg(long, num_args = 1.., value_name = "FILE")]
     letor: Vec<PathBuf>,
     /// Judgments of a dataset folder: those it was given, or its held-out clicks (a clicked document has
     /// grade 1)
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
-    /// Which judgments of the dataset
+    /// Judgments of the dataset to use
     #[arg(long, value_enum, default_value_t = SplitName::Test, requires = "data")]
     split: SplitName,
     /// Runs in TREC format: `query Q0 document rank score tag`
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     run: Vec<PathBuf>,
-    /// What to measure, separated by commas: ndcg@k, map, mrr, p@k, r@k, err@k, rbp(p=0.8), bpref, mre,
+    /// Measures, separated by commas: ndcg@k, map, mrr, p@k, r@k, err@k, rbp(p=0.8), bpref, mre,
     /// pairwise; by default ndcg@10,map,mrr,p@10,r@100, and for sklearn ndcg@10,map
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
-    /// Whose conventions hold for gain, ties and averaging: matchrank, trec, ranx, lightgbm or sklearn
+    /// Conventions for gain, ties and averaging: matchrank, trec, ranx, lightgbm or sklearn
     #[arg(long, value_name = "NAME", default_value_t)]
     dialect: Dialect,
-    /// Count judged queries that a run lacks as worst, in every dialect (trec_eval's -c); matchrank and
-    /// ranx always do
+    /// Give judged queries that are missing from a run the worst value, in every dialect (trec_eval's -c);
+    /// matchrank and ranx always do
     #[arg(long)]
     complete: bool,
-    /// How documents of equal score are ordered, if not as the dialect does; worst and best bound what
-    /// ties could change
+    /// Order of documents with equal scores [default: that of the dialect]; worst and best bound the effect of
+    /// ties
     #[arg(long, value_name = "RULE")]
     ties: Option<TieRule>,
-    /// Test whether differences between runs are real; Holm-corrected over all pairs of runs
+    /// Significance test of the differences between runs, Holm-corrected over all pairs of runs
     #[arg(long, value_name = "TEST", default_value = "t")]
     significance: TestChoice,
-    /// The corrected p-value below which a difference counts as real
+    /// Corrected p-value below which a difference is significant
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = parse_level)]
     level: f64,
-    /// Report means per bin too: a file of `query<TAB>label` lines
+    /// Report means per bin as well: a file of `query<TAB>label` lines
     #[arg(long, value_name = "FILE")]
     bins: Option<PathBuf>,
-    /// Report means per bin of queries too, by what the dataset knows of them
+    /// Report means per bin of queries as well, by a property that the dataset knows
     #[arg(long, value_enum, value_name = "WHAT", requires = "data", conflicts_with = "bins")]
     by: Option<ByChoice>,
     /// Report the values of every query
     #[arg(long)]
     per_query: bool,
-    /// How to print the result
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
 }
@@ -89,7 +89,7 @@ Examples:
   matchrank eval --letor test.txt --run ranker.run --per-query --format csv
   matchrank eval --qrels test.qrels --run a.run b.run --bins seen.tsv --significance fisher
   matchrank eval --data shop --run bm25.run --by clicks
-Files may be .gz or .zst. --help says how the dialects differ.";
+Files may be .gz or .zst. --help explains the dialects.";
 
 const DIALECTS: &str = "\
 Dialects:
@@ -99,7 +99,7 @@ Dialects:
   ranx       r        file order             0                      0
   lightgbm   2^r - 1  file order             1 for ndcg and map     left out
   sklearn    r        averaged               0                      left out
-  lightgbm and sklearn know the documents of the run only, so their ideal order is made of these.
+  lightgbm and sklearn see only the documents of the run, so their ideal order consists of these.
 
 Measures take options in parentheses: ndcg(gain=linear)@10, p(rel=2)@5, err(max=4)@20, rbp(p=0.95).
 mre and pairwise are errors: 0 is best.";
@@ -155,11 +155,11 @@ pub(super) enum Format {
 fn parse_level(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(p) if p > 0.0 && p < 1.0 => Ok(p),
-        _ => Err("a number between 0 and 1 is expected".into()),
+        _ => Err("expected a number between 0 and 1".into()),
     }
 }
 
-/// Everything that was found, for the printers.
+/// Everything that the printers show.
 pub(super) struct Results<'a> {
     pub(super) conventions: Conventions,
     pub(super) measures: Vec<Measure>,
@@ -212,10 +212,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         terminal.begin(&format!("evaluating {}", files::name_of(path)), None, "");
         let bytes = files::read_all(path)?;
         let run = run::parse(&files::name_of(path), &bytes)?;
-        let evaluation = evaluate(&qrels, &run, &measures, &conventions)?;
+        let evaluation = evaluate(&qrels, &run, &measures, &conventions).map_err(|e| match e {
+            // A grade that a measure cannot take.
+            Error::Params(message) => Error::format(&judgments_name, message),
+            other => other,
+        })?;
         if evaluation.audit.queries_missing == evaluation.audit.judged_queries {
             bail!(
-                "{}: it has {}, none with a judgment in {}; do both files use the same query ids?",
+                "{}: has {}, none of them judged in {}; check that both files use the same query ids",
                 files::name_of(path),
                 counted(run.n_queries(), "query"),
                 judgments_name
@@ -290,7 +294,7 @@ impl TestChoice {
     }
 }
 
-/// Runs are called by their file name without its endings, or by their path where that is not unique.
+/// Names each run by its file name without extensions, or by its path where that name is not unique.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let stem = |path: &Path| {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

@@ -11,8 +11,8 @@ use crate::{Global, Outcome};
 
 /// Turn click logs, documents and judgments into a dataset folder
 ///
-/// Clicks are added up per query and document in bounded memory. Files may be CSV, TSV, JSON lines or
-/// Parquet, "User Behavior Insights" or Metarank events, each plain, .gz or .zst. Queries are told apart
+/// Clicks are summed per query and document in bounded memory. Files may be CSV, TSV, JSON lines or
+/// Parquet, "User Behavior Insights" or Metarank events, each plain, .gz or .zst. Queries are identified
 /// by their normalised text (Unicode NFKC, lower case, single blanks).
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -41,13 +41,13 @@ pub(crate) struct Args {
     /// Column for a role: query, query_id, document, clicks, time, position, shown, grade
     #[arg(long, value_name = "ROLE=NAME", value_parser = parse_column)]
     column: Vec<(Role, String)>,
-    /// Text columns of the documents [default: those with usual names, else all]
+    /// Text columns of the documents [default: columns with common names, else all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     text: Vec<String>,
     /// Weight of a text field in term counts; fields not named weigh 1
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = parse_weight)]
     field_weight: Vec<(String, f32)>,
-    /// Drop training pairs with fewer clicks; the papers use 4
+    /// Drop training pairs with fewer than N clicks; the papers use 4
     #[arg(long, default_value_t = 0.0, value_name = "N")]
     min_clicks: f64,
     /// Hold clicks out for validation and test: by time (the last clicks), or by query (whole queries)
@@ -68,19 +68,19 @@ pub(crate) struct Args {
     /// Also index sequences of up to N words
     #[arg(long, default_value_t = 1, value_name = "N")]
     ngrams: usize,
-    /// Leave out words in fewer documents than this
+    /// Drop words that occur in fewer than N documents
     #[arg(long, default_value_t = 1, value_name = "N")]
     min_document_frequency: u32,
-    /// Leave out words in more than this share of the documents
+    /// Drop words that occur in more than this share of the documents
     #[arg(long, default_value_t = 1.0, value_name = "SHARE")]
     max_document_share: f64,
-    /// Keep at most this many words of the documents, the most frequent [default: all]
+    /// Keep only the N most frequent words of the documents [default: all]
     #[arg(long, value_name = "N")]
     max_words: Option<usize>,
-    /// Memory for adding up clicks, in MiB; more goes through temporary files beside --out
+    /// Memory for summing clicks, in MiB; the rest spills to temporary files next to --out
     #[arg(long, default_value_t = 1024, value_name = "MIB")]
     memory: usize,
-    /// How to print the summary
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -161,7 +161,7 @@ fn analyser(args: &Args) -> anyhow::Result<AnalyserParams> {
     Ok(params)
 }
 
-/// Table 1 of the papers and what was decided, as two columns.
+/// Renders Table 1 of the papers and the settings of the dataset.
 pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
     let s = &manifest.statistics;
     let split = match &manifest.split {
@@ -221,7 +221,7 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
 }
 
 fn parse_judgments(text: &str) -> Result<(Holdout, PathBuf), String> {
-    const SEVERAL: &str = "several are given as --judgments validation=FILE --judgments test=FILE";
+    const SEVERAL: &str = "give several as --judgments validation=FILE --judgments test=FILE";
     if [",validation=", ",test="].iter().any(|more| text.contains(more)) {
         return Err(format!("expected one file; {SEVERAL}"));
     }

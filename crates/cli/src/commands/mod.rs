@@ -1,4 +1,4 @@
-//! One file per verb: its arguments, and `run`, which reads top-down.
+//! One file per command, with its arguments and `run`.
 
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -12,29 +12,29 @@ use crate::{Global, Outcome};
 
 /// Write a comparison as one HTML page
 ///
-/// The page says which model is best on the data, by how much, whether that is real, and why: the table, bars with
-/// confidence intervals, kinds of queries, wins and losses query by query with the results of two models side by side,
-/// explanations, training and tuning curves, statistics of the data and what `doctor` says of it, and how everything was
-/// made. It is one file that loads nothing: send it, open it on a phone, print it.
+/// The page shows which model is best on the data, by how much, whether the difference is significant, and why. It
+/// contains the table, bars with confidence intervals, kinds of queries, wins and losses per query with the results of
+/// two models side by side, explanations, training and tuning curves, statistics of the data with the findings of
+/// `doctor`, and how everything was made. The page is one self-contained file: send it, open it on a phone, print it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Folder that `compare` wrote
     #[arg(value_name = "COMPARISON")]
     comparison: PathBuf,
-    /// Dataset folder that the models were compared on [default: where `compare` found it]
+    /// Dataset folder that the models were compared on [default: the one that `compare` used]
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// HTML file to write [default: report.html in the comparison's folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Model that others are measured against at first; the reader may pick another [default: the BM25 model, else the worst]
+    /// Baseline that the page starts with; readers can pick another [default: the BM25 model, else the worst]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Most queries that can be opened, and whose results are in the page
+    /// Maximum number of queries whose results are in the page and can be opened
     #[arg(long, default_value_t = ReportParams::default().open, value_name = "N")]
     open: usize,
-    /// Most of these queries whose first results are explained
+    /// Maximum number of these queries whose first results are explained
     #[arg(long, default_value_t = ReportParams::default().explain, value_name = "N")]
     explain: usize,
 }
@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let folder = args.data.or(comparison.data.folder);
     if let Some(folder) = folder.as_ref().filter(|folder| !folder.exists()) {
         bail!(
-            "{}: the dataset of this comparison is not there; say where it is with --data",
+            "{}: the dataset of this comparison does not exist; give its folder with --data",
             folder.display()
         );
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// The files that `compare` wrote, in its folder and those inside.
+/// Lists the files that `compare` wrote in its folder and the subfolders.
 fn comparison_files(folder: &Path) -> Vec<PathBuf> {
     let entries =
         |folder: &Path| folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();

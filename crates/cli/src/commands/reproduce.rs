@@ -16,7 +16,7 @@ use super::simulate::Preset;
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
 use crate::{Global, Outcome};
 
-/// Make tables and figures of the papers anew, ours beside theirs
+/// Reproduce the papers' tables and figures next to the published numbers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,55 +25,56 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Study {
-    /// Matching on a log of one week: every model of Table 2
+    /// Compare every model of Table 2 on a log of one week
     ///
-    /// Simulates a log with the statistics of the papers' one-week log, trains every model of Table 2 of Wu et al., JMLR
-    /// 2013, and ranks the judged documents of the test queries. The papers' figures stand beside ours; their log is not
-    /// public, so what can be compared is the order of the models.
+    /// Simulates a log with the statistics of the papers' one-week log, trains every model of Table 2 of Wu et al.,
+    /// JMLR 2013, and ranks the judged documents of the test queries. The papers' figures are printed next to ours.
+    /// Their log is not public, so only the order of the models can be compared.
     #[command(name = "one-week", after_help = matching::EXAMPLES)]
     OneWeek(matching::Args),
-    /// Matching on a log of half a year: Table 3, with millions of queries and documents
+    /// Compare the models of Table 3 on a log of half a year
     ///
-    /// RMLS, PLS with words alone, and BM25; --models names others. RMLS alone takes 15 GiB of memory and five
-    /// minutes on two cores.
+    /// The log has millions of queries and documents. Trains RMLS, PLS on words alone, and BM25; --models names others.
+    /// RMLS alone takes 15 GiB of memory and five minutes on two cores.
     #[command(name = "half-year", after_help = matching::EXAMPLES)]
     HalfYear(matching::Args),
-    /// The models by the clicks that a query has: Tables 6 and 7
+    /// Compare models by the number of clicks of a query: Tables 6 and 7
     #[command(name = "click-bins", after_help = matching::EXAMPLES)]
     ClickBins(matching::PresetArgs),
-    /// Models as features of boosted trees: Tables 4 and 5
+    /// Use models as features of boosted trees: Tables 4 and 5
     ///
-    /// MART over the scores of all baselines (MART-baseline), with PLS, with RMLS, and with both (MART-all), trained on the
-    /// validation queries. Needs LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM).
+    /// MART over the scores of all baselines (MART-baseline), with PLS, with RMLS, and with both (MART-all), trained on
+    /// the validation queries. Needs LightGBM (`pip install lightgbm`, or its library named by MATCHRANK_LIGHTGBM).
     #[command(name = "mart-features", after_help = matching::EXAMPLES)]
     MartFeatures(matching::PresetArgs),
-    /// Time of training against the number of threads: Figure 2
+    /// Measure training time by the number of threads: Figure 2
     #[command(name = "threads", after_help = threads::EXAMPLES)]
     Threads(threads::Args),
-    /// Sparse preference learning on 20 Newsgroups, or any folder of classes of texts
+    /// Learn sparse preferences on 20 Newsgroups, or on classes of texts
     ///
-    /// Table II (MAP over all test documents as queries, error on random test tuples, entries of W), Table III
-    /// (related words) and, with --points, Figure 1 of Chen et al., ICDM 2010. The protocol is the paper's: 100,000
-    /// tuples, T = 100, refitting on exactly the same tuples; --refit-passes adds a row that the paper has not. PATH is the folder or the
-    /// .tar.gz of the by-date version; or any folder of CLASS/DOCUMENT texts (below folders whose names end in
-    /// train and test; else every third document is for testing), or an SVMlight file.
+    /// Table II (MAP over all test documents as queries, error on random test tuples, entries of W), Table III (related
+    /// words) and, with --points, Figure 1 of Chen et al., ICDM 2010. The protocol is the paper's: 100,000 tuples, T =
+    /// 100, refitting on exactly the same tuples; --refit-passes adds a row that the paper does not have. PATH is the
+    /// folder or the .tar.gz of the by-date version; or any folder of CLASS/DOCUMENT texts (in folders whose names end
+    /// in train and test; otherwise every third document is for testing), or an SVMlight file.
     #[command(name = "preference-20news", after_help = TEXTS)]
     Preference20News(PreferenceArgs),
-    /// Sparse preference learning on MNIST, or any idx or SVMlight data
+    /// Learn sparse preferences on MNIST, or on idx or SVMlight data
     ///
-    /// As preference-20news, with the lambda of about half of the entries. PATH is a folder with
+    /// Like preference-20news, with the lambda that keeps about half of the entries. PATH is a folder with
     /// train-images*, train-labels*, t10k-images* and t10k-labels*, gzip or plain, or an SVMlight file.
     #[command(name = "preference-mnist", after_help = IMAGES)]
     PreferenceMnist(PreferenceArgs),
-    /// Query-dependent ranking: simulated lists, or any feature lists with query features
+    /// Test query-dependent ranking on simulated lists, or on your own
     ///
-    /// Tables 1, 2, 3, 4, 5 and Figure 1 of Dai and Wang, EJS 2019, with the full grid of 61 lambdas: means over replicates
-    /// with standard errors, the paper's beside them. MRE is the mean over queries; pooled is over the pairs of all queries
-    /// at once. Gap is the largest relative duality gap of any function. With --letor the protocol of Table 6: documents of each query split 60 : 20 : 20, a tenth of the
-    /// queries novel, observed and novel ones apart.
+    /// Tables 1, 2, 3, 4, 5 and Figure 1 of Dai and Wang, EJS 2019, with the full grid of 61 lambdas: means over
+    /// replicates with standard errors, next to the paper's. MRE is the mean over queries; pooled is over the pairs of
+    /// all queries at once. Gap is the largest relative duality gap of any function. With --letor, the protocol of
+    /// Table 6: the documents of each query are split 60 : 20 : 20, a tenth of the queries are novel, and observed and
+    /// novel queries are reported separately.
     #[command(name = "query-dependent-tables", after_help = query_dependent::EXAMPLES)]
     QueryDependentTables(query_dependent::Args),
-    /// Corrections to the papers, each with a counterexample
+    /// Show corrections to the papers, each with a counterexample
     ///
     /// Runs the algorithm or formula in question on a few numbers and prints the statement as printed, the correction
     /// and the figures that decide between them. Takes about a second.
@@ -83,19 +84,19 @@ enum Study {
 
 #[derive(clap::Args)]
 struct PreferenceArgs {
-    /// The data
+    /// Data to train and test on
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     data: PathBuf,
     /// SVMlight rows for testing [default: every third row of the data]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     test: Option<PathBuf>,
-    /// Most frequent words of texts to keep
+    /// Number of most frequent words of texts to keep
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     words: usize,
-    /// Weigh the words of texts by 1 + ln(count) instead of their count
+    /// Weight the words of texts by 1 + ln(count) instead of their count
     #[arg(long)]
     log_counts: bool,
-    /// Leave English stop words out of texts
+    /// Drop English stop words from texts
     #[arg(long)]
     drop_stop_words: bool,
     /// Tuples to learn from
@@ -104,7 +105,7 @@ struct PreferenceArgs {
     /// Add a row for N passes of refitting: one over the same tuples, as in the paper, N - 1 over new ones
     #[arg(long, default_value_t = 1, value_name = "N")]
     refit_passes: usize,
-    /// Steps from one shrinkage to the next; the paper has 100
+    /// Steps between two shrinkages; the paper uses 100
     #[arg(long, default_value_t = 100, value_name = "T")]
     t: usize,
     /// Length of the first step [default: 200]
@@ -113,7 +114,7 @@ struct PreferenceArgs {
     /// Strength of the shrinkage [default: 0.000007 for 20news, 0.000001 for mnist]
     #[arg(long, value_name = "X")]
     lambda: Option<f64>,
-    /// How far apart the two documents of a tuple should be [default: 1]
+    /// Margin between the two documents of a tuple [default: 1]
     #[arg(long, value_name = "X")]
     margin: Option<f64>,
     /// Refit to the mean of W over all steps, instead of the last W as in the paper
@@ -122,7 +123,7 @@ struct PreferenceArgs {
     /// Points of the learning curves of Figure 1; 0 for none
     #[arg(long, default_value_t = 0, value_name = "N")]
     points: usize,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -248,7 +249,7 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
     Ok(parts.join("\n\n"))
 }
 
-/// How the table was made, as far as figures depend on it.
+/// Caption of the table: the settings that its figures depend on.
 fn caption(found: &Reproduction) -> String {
     let Settings { params, n_tuples, n_test_tuples, .. } = &found.settings;
     format!(

@@ -1,4 +1,4 @@
-//! `matchrank simulate`: data with the statistics of the papers, written to a folder.
+//! `matchrank simulate`: writes simulated data with the statistics of the papers to a folder.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::terminal::{self, Format, Terminal, figure};
 use crate::{Global, Outcome};
 
-/// Make data with the statistics of the papers
+/// Simulate data with the statistics of the papers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -33,11 +33,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     }
 }
 
-/// A click log with texts, positions and graded judgments
+/// Simulate a click log with texts, positions and graded judgments
 ///
-/// Queries and documents say the same concepts in different words, popularity is heavy-tailed, users
-/// prefer the top of the page (position k is looked at with probability k^-0.7) and click wrong
-/// documents now and then. Grades 0 to 4 compare concepts and know nothing of clicks.
+/// Queries and documents express the same concepts in different words. Popularity is heavy-tailed. Users
+/// prefer the top of the page (position k is examined with probability k^-0.7) and sometimes click wrong
+/// documents. Grades 0 to 4 compare concepts and do not depend on clicks.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct Clicks {
@@ -72,13 +72,13 @@ struct Clicks {
     /// Mean distinct words of a document, title and URL together
     #[arg(long, value_name = "MEAN")]
     words_per_document: Option<f64>,
-    /// Probability that queries and documents say a concept each in their own words [default: 0.6]
+    /// Probability that queries and documents use different words for a concept [default: 0.6]
     #[arg(long, value_name = "P")]
     own_words: Option<f64>,
-    /// Position k is looked at with probability k^-ETA [default: 0.7]
+    /// Position k is examined with probability k^-ETA [default: 0.7]
     #[arg(long, value_name = "ETA")]
     position_bias: Option<f64>,
-    /// Probability that a Bad document which is looked at is clicked [default: 0.008]
+    /// Probability of a click on a Bad document that is examined [default: 0.008]
     #[arg(long, value_name = "P")]
     noise: Option<f64>,
     /// Judged queries, half for validation, half for test
@@ -96,7 +96,7 @@ struct Clicks {
     /// Write into a folder that holds other files
     #[arg(long)]
     force: bool,
-    /// How to print the statistics
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -160,7 +160,7 @@ impl Clicks {
         params
     }
 
-    /// Table 1 of the papers, where the preset is theirs and its counts are unchanged.
+    /// Returns Table 1 of the papers if the preset is theirs and its counts are unchanged.
     fn paper(&self, params: &ClickParams) -> Option<Table1> {
         let (paper, preset) = match self.preset {
             Preset::Small => return None,
@@ -172,7 +172,7 @@ impl Clicks {
     }
 }
 
-/// What `--format json` prints, and `statistics.json` holds but for the last two.
+/// Output of `--format json`; `statistics.json` holds all but the last two fields.
 #[derive(Serialize)]
 struct Report<'a> {
     simulation: &'a str,
@@ -219,7 +219,7 @@ fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// All files are written side by side, each under a temporary name until it is whole.
+/// Writes all files of a simulation, each under a temporary name until it is complete.
 pub(crate) fn write_files(
     params: &ClickParams,
     seed: u64,
@@ -244,7 +244,7 @@ pub(crate) fn write_files(
     Ok(statistics.expect("set when the files were written"))
 }
 
-/// Simulates a log into the folder `log` of a folder, and makes the folder `dataset` of it.
+/// Simulates a log in `folder/log`, and ingests it into `folder/dataset`.
 pub(crate) fn log_and_dataset(
     params: &ClickParams,
     seed: u64,
@@ -271,8 +271,8 @@ pub(crate) fn log_and_dataset(
     Ok((simulated, manifest))
 }
 
-/// The folder may be absent, empty, or hold an earlier simulation, whose log and statistics go first so
-/// that two runs never mix.
+/// Prepares the output folder, which may be absent, empty, or hold an earlier simulation. Removes the log and
+/// statistics of the earlier one first, so that two runs never mix.
 fn prepare_folder(out: &Path, force: bool) -> anyhow::Result<()> {
     let show = out.display();
     make_folder(out)?;
@@ -322,7 +322,7 @@ fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
         row
     });
     let table = terminal::table(&header, rows.collect(), Format::Table);
-    let memory = report.peak_memory_bytes.map_or(String::new(), |b| format!(", {} MiB at most", b >> 20));
+    let memory = report.peak_memory_bytes.map_or(String::new(), |b| format!(", {} MiB peak", b >> 20));
     let [g0, g1, g2, g3, g4] = s.grades;
     let dir = out.display();
     format!(

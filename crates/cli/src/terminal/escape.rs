@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Writes control characters as `\u001b`, so that no id, word or path of the data can move the cursor, change colours or
-/// turn text around. Line ends and tabs stay. Strings in JSON mean the same as before.
+/// Writes control characters as `\u001b`, so that no id, word or path of the data can move the cursor, change colours
+/// or reverse text. Line ends and tabs stay. The value of JSON strings does not change.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(commands) {
         return Cow::Borrowed(text);
@@ -32,7 +32,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} ... ({left_out} characters left out) ... {}", &text[..head], &text[tail..]))
 }
 
-/// Whether a terminal may take a character for more than itself: C0, DEL, C1, and marks that turn the direction.
+/// Returns true if a terminal may interpret a character: C0, DEL, C1 and marks that change the text direction.
 fn commands(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,15 +1,15 @@
-//! Progress as lines, for logs: where standard error is no terminal and the work takes long.
+//! Progress as plain lines for logs, if standard error is not a terminal and the work takes long.
 
 use std::time::Duration;
 
 use super::human;
 
-/// Work that takes less says nothing.
+/// Shorter work prints no lines.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// From one line to the next.
+/// Time between two lines.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// The stage that is under way, and when it was last spoken of. Times count from the start of the command.
+/// The current stage, and the time of the last line. Times count from the start of the command.
 #[derive(Default)]
 pub(super) struct Lines {
     stage: Option<Stage>,
@@ -40,7 +40,7 @@ impl Lines {
         self.stage = None;
     }
 
-    /// The line that is due now, if one is.
+    /// Returns the line that is due now, if there is one.
     pub(super) fn due(&mut self, now: Duration) -> Option<String> {
         let stage = self.stage.as_ref()?;
         if now < PATIENCE || self.said.is_some_and(|said| now < said + INTERVAL) {
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(lines.due(at(71)), None);
         lines.advance(900);
         assert_eq!(lines.due(at(72)).unwrap(), "growing trees: 70 s, 1,000 of 1,000 trees, about 0 s left");
-        // A new stage of work that has taken a minute is spoken of when its turn comes, not a minute later.
+        // After the first minute, a new stage gets its line at the next interval, not a minute later.
         lines.begin(at(75), "ranking", None, "queries");
         assert_eq!(lines.due(at(80)), None);
         assert_eq!(lines.due(at(82)).unwrap(), "ranking: 7 s");

@@ -1,4 +1,4 @@
-//! Headless Chromium, where there is one: what a page says after its script ran, and what it looks like.
+//! Headless Chromium, if there is one: the content of a page after its script ran, and its look.
 #![allow(clippy::print_stderr, unreachable_pub, reason = "a module of tests")]
 
 use std::io::Read;
@@ -15,7 +15,7 @@ pub struct Browser {
 /// A page after its script ran.
 pub struct Seen {
     pub dom: String,
-    /// What the console says of errors.
+    /// Errors in the console.
     pub errors: Vec<String>,
 }
 
@@ -23,16 +23,16 @@ pub struct Seen {
 pub struct Picture {
     pub width: u32,
     pub height: u32,
-    /// Share of the bytes that differ from their left neighbour: 0 where there is nothing to see.
+    /// Share of the bytes that differ from their left neighbour: 0 for a blank page.
     pub variety: f64,
     /// Mean of all colours, 0 to 255.
     pub brightness: f64,
-    /// Pixels by which the page is wider than the window, if it says so in the console.
+    /// Pixels by which the page is wider than the window, if the console reports them.
     pub overflow: Option<i64>,
 }
 
 impl Browser {
-    /// The browser that MATCHRANK_CHROMIUM names, or an installed one; without any, says so.
+    /// Returns the browser that MATCHRANK_CHROMIUM names, or an installed one. Prints a message if there is none.
     pub fn find() -> Option<Self> {
         let named = std::env::var_os("MATCHRANK_CHROMIUM").map(PathBuf::from);
         let usual =
@@ -70,7 +70,7 @@ impl Browser {
         output
     }
 
-    /// Opens a page and reads what it became.
+    /// Opens a page, and returns its content after the script ran.
     pub fn read(&self, page: &Path) -> Seen {
         let output = self.run(page, &["--dump-dom".to_owned()]);
         let console = String::from_utf8_lossy(&output.stderr);
@@ -84,7 +84,7 @@ impl Browser {
         }
     }
 
-    /// Takes a screenshot of what a window of this size shows.
+    /// Takes a screenshot of a window of this size.
     pub fn picture(&self, page: &Path, width: u32, height: u32, dark: bool) -> Picture {
         let file = page.with_extension("png");
         let mut args =

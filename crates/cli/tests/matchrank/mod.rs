@@ -21,7 +21,7 @@ impl Folder {
         Self { path: temporary.path().to_owned(), _temporary: Some(temporary) }
     }
 
-    /// With a small simulated log in `log`, and its dataset, with judgments, in `data`.
+    /// Creates a folder with a small simulated log in `log`, and its dataset with judgments in `data`.
     pub fn with_dataset() -> Self {
         let folder = Self::new();
         folder.text("simulate clicks --preset small --out log --quiet");
@@ -60,7 +60,7 @@ impl Folder {
         std::fs::read_to_string(self.path.join(name)).unwrap()
     }
 
-    /// Runs the binary: exit code, standard output, standard error.
+    /// Runs the binary; returns exit code, standard output and standard error.
     pub fn run(&self, args: &str) -> (i32, String, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_matchrank"))
             .current_dir(&self.path)
@@ -83,26 +83,26 @@ impl Folder {
         (output.status.code().expect("not killed"), text(output.stdout), text(output.stderr))
     }
 
-    /// Standard output of a run that must succeed.
+    /// Returns the standard output of a run that must succeed.
     pub fn text(&self, args: &str) -> String {
         let (code, out, err) = self.run(args);
         assert_eq!(code, 0, "{args}\n{out}\n{err}");
         out
     }
 
-    /// Standard output as JSON.
+    /// Returns the standard output of a run that must succeed as JSON.
     pub fn json(&self, args: &str) -> Value {
         serde_json::from_str(&self.text(args)).unwrap()
     }
 
-    /// Standard error of a run that must end with exit code 2.
+    /// Returns the standard error of a run that must end with exit code 2.
     pub fn refused(&self, args: &str) -> String {
         let (code, out, err) = self.run(args);
         assert_eq!(code, 2, "{args}\n{out}\n{err}");
         err
     }
 
-    /// Names of the files and folders here, sorted.
+    /// Returns the names of the files and folders here, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.path.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -111,7 +111,7 @@ impl Folder {
     }
 }
 
-/// Shoppers who type "sneaker" click shoes that are called "trainers", those who type "lid" click hats.
+/// Creates a dataset of shoppers who type "sneaker" and click shoes called "trainers", or type "lid" and click hats.
 pub fn shop() -> Folder {
     let folder = Folder::new();
     let documents: String = (0..12)

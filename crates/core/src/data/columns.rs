@@ -1,18 +1,18 @@
-//! Lines of whitespace-separated columns, and cutting a file into chunks that threads can share.
+//! Lines of whitespace-separated columns, and splitting of files into chunks for threads.
 
 use crate::{Error, Result};
 
-/// About how many bytes one thread takes at a time.
+/// Approximate number of bytes that a thread takes at a time.
 const CHUNK: usize = 1 << 20;
 
-/// A piece of a file made of whole lines, and the number of its first line, counted from 1.
+/// A piece of a file that consists of whole lines, and the number of its first line, counted from 1.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk<'a> {
     pub(crate) line: u64,
     pub(crate) bytes: &'a [u8],
 }
 
-/// The file without the UTF-8 byte order mark it may start with, which would be taken for a part of the
+/// Strips the UTF-8 byte order mark from the start of a file, if there is one. Otherwise it would become part of the
 /// first query id.
 pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
@@ -56,7 +56,7 @@ pub(crate) fn is_space(byte: u8) -> bool {
     byte <= b' '
 }
 
-/// Splits a line into exactly `N` columns; otherwise says how many there are.
+/// Splits a line into exactly `N` columns. Otherwise returns the number of columns found.
 #[inline]
 pub(crate) fn split<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
     let mut columns = [&line[..0]; N];
@@ -77,19 +77,20 @@ pub(crate) fn split<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
     if line[at..].iter().all(|&b| is_space(b)) { Ok(columns) } else { Err(count(line)) }
 }
 
-/// How many columns a line has.
+/// Returns the number of columns of a line.
 pub(crate) fn count(line: &[u8]) -> usize {
     line.split(|&b| is_space(b)).filter(|c| !c.is_empty()).count()
 }
 
 const NOT_UTF8: &str = "the line is not UTF-8; convert the file, for example with `iconv -f latin1 -t utf-8`";
-pub(crate) const CARRIAGE_RETURN: &str = "a carriage return stands within the line; lines end in LF or CRLF: convert \
+pub(crate) const CARRIAGE_RETURN: &str = "the line contains a carriage return; lines end in LF or CRLF: convert \
                                           files that end them with CR alone (`tr '\\r' '\\n'`)";
-pub(crate) const ZERO_BYTE: &str = "there is a zero byte in the line; the file is damaged, or it is UTF-16: copy it \
+pub(crate) const ZERO_BYTE: &str = "the line contains a zero byte; the file is damaged, or it is UTF-16: copy it \
                                     again, or convert it to UTF-8";
 
 /// Returns an error that names the first line of a piece that is not text: not UTF-8, with a zero byte, or with a
-/// carriage return before the end of the line. Blank bytes separate columns, so such lines would be misread in silence.
+/// carriage return before the end of the line. Control characters separate columns, so such lines would be misread
+/// silently.
 pub(crate) fn check_text(file: &str, chunk: Chunk<'_>) -> Result<()> {
     let bytes = chunk.bytes;
     let Some((at, message)) = not_text(bytes) else { return Ok(()) };
@@ -97,7 +98,7 @@ pub(crate) fn check_text(file: &str, chunk: Chunk<'_>) -> Result<()> {
     Err(Error::parse(file, line, message))
 }
 
-/// Place of the first byte that is no text, and the reason.
+/// Finds the first byte that is not text, and the reason.
 pub(crate) fn not_text(bytes: &[u8]) -> Option<(usize, &'static str)> {
     let not_utf8 = std::str::from_utf8(bytes).err().map(|e| (e.valid_up_to(), NOT_UTF8));
     let zero = memchr::memchr(0, bytes).map(|at| (at, ZERO_BYTE));
@@ -107,12 +108,12 @@ pub(crate) fn not_text(bytes: &[u8]) -> Option<(usize, &'static str)> {
     [not_utf8, zero, carriage_return].into_iter().flatten().min_by_key(|(at, _)| *at)
 }
 
-/// A column as text. The file was checked by [`check_text`], and columns end at ASCII bytes.
+/// Returns a column as text. [`check_text`] has checked the file, and columns end at ASCII bytes.
 pub(crate) fn text(column: &[u8]) -> &str {
     std::str::from_utf8(column).expect("the file was checked to be UTF-8")
 }
 
-/// A column as it can be shown in a message: at most 40 characters of it.
+/// Returns at most 40 characters of a column, for messages.
 pub(crate) fn shown(column: &[u8]) -> String {
     let text = String::from_utf8_lossy(column);
     match text.char_indices().nth(40) {

@@ -1,13 +1,13 @@
-//! The documents of one query, found again by their id: a table that is emptied and reused query after
-//! query, so that looking up a million documents allocates nothing.
+//! A table that finds the documents of one query by their ids. It is cleared and reused query after query, so that
+//! looking up a million documents allocates nothing.
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 
-/// An open-addressing table from document id to an index the caller chose. It stores 32 bits of the hash
-/// and the index, never the id: the caller gives a way back from index to id, which is asked only when
-/// the 32 bits agree.
+/// An open-addressing table from a document id to an index that the caller chose. The table stores 32 bits of the hash
+/// and the index, never the id. The caller provides a function from index to id, which is called only if the 32 bits
+/// agree.
 #[derive(Default)]
 pub(crate) struct Documents {
     /// `(index + 1) << 32 | high half of the hash`; 0 is empty.
@@ -16,7 +16,7 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// Empties the table and makes room for `n` documents.
+    /// Clears the table and reserves room for `n` documents.
     pub(crate) fn reset(&mut self, n: usize) {
         let size = (2 * n).next_power_of_two().max(16);
         self.slots.clear();
@@ -24,7 +24,7 @@ impl Documents {
         self.mask = size - 1;
     }
 
-    /// The index under which this id is known, if it is; else remembers it under `index`.
+    /// Returns the index of an id that is in the table; otherwise inserts the id under `index`.
     #[inline]
     pub(crate) fn insert<'a>(
         &mut self,

@@ -1,8 +1,7 @@
-//! Queries, each with a list of documents that carry a label and features: what a ranker learns from.
+//! Queries, each with a list of labelled documents and their features: the training data of a ranker.
 //!
-//! The rows of one query are contiguous, queries stand in the order in which they first appeared and
-//! rows keep the order they had within their query, so that a query's list is a range of rows and its
-//! labels are a slice.
+//! The rows of one query are contiguous. Queries keep the order of their first appearance, and rows keep the order they
+//! had within their query. So a query's list is a range of rows, and its labels are a slice.
 //!
 //! ```
 //! use matchrank_core::data::{FeatureLists, FeatureRows};
@@ -38,14 +37,14 @@ pub struct FeatureLists {
     documents: Names,
     documents_are_named: bool,
     features: FeatureMatrix,
-    /// What every row counts in training; all the same if none.
+    /// Training weight of every row; if `None`, all rows have the same weight.
     weights: Option<Vec<f32>>,
     files: Vec<String>,
-    /// Where rows were read from; empty if they come from no file.
+    /// File and line of every row; empty if the rows come from no file.
     origins: Vec<Origin>,
 }
 
-/// Lists are equal if their rows, their weights and all ids are, given or not, wherever they were read from.
+/// Lists are equal if their rows, weights and ids are equal, wherever they were read from.
 impl PartialEq for FeatureLists {
     fn eq(&self, other: &Self) -> bool {
         let Self { queries, starts, labels, documents, features, weights, .. } = self;
@@ -62,12 +61,12 @@ impl PartialEq for FeatureLists {
 }
 
 impl FeatureLists {
-    /// Groups rows by query. A row without a document id gets its number, counted from 1.
+    /// Groups rows by query. A row without a document id gets its row number, counted from 1.
     pub fn from_rows(rows: FeatureRows) -> Self {
         let n_rows = rows.len();
         let mut queries = Names::default();
         let mut lengths: Vec<usize> = Vec::new();
-        let mut runs: Vec<(usize, usize)> = Vec::new(); // (query, rows in a row)
+        let mut runs: Vec<(usize, usize)> = Vec::new(); // (query, number of consecutive rows)
         let mut number: HashMap<&str, usize, foldhash::fast::FixedState> = HashMap::default();
         for (qid, length) in rows.runs() {
             let query = *number.entry(qid).or_insert_with(|| {
@@ -80,7 +79,7 @@ impl FeatureLists {
         }
         let is_grouped = runs.len() == lengths.len();
         let starts = starts_of(&lengths);
-        // `place[i]` is where the i-th row of the input goes.
+        // `place[i]` is the position of the i-th row of the input.
         let mut next = starts.clone();
         let mut place = Vec::with_capacity(n_rows);
         for (query, length) in runs {
@@ -129,8 +128,8 @@ impl FeatureLists {
         }
     }
 
-    /// Lists of the given lengths, their rows one after the other: a label for each and `n_features` values. Queries and
-    /// documents are called by their numbers, from 1.
+    /// Builds lists of the given lengths from consecutive rows: a label and `n_features` values for each row. The ids
+    /// of queries and documents are their numbers, counted from 1.
     pub fn from_dense(
         lengths: &[usize],
         labels: Vec<f32>,
@@ -140,8 +139,8 @@ impl FeatureLists {
         let n_rows: usize = lengths.iter().sum();
         if labels.len() != n_rows || values.len() != n_rows * n_features as usize || lengths.contains(&0) {
             return Err(Error::Shape(format!(
-                "lists of {n_rows} rows and {n_features} features need as many labels and values, and at least one row each; \
-                 there are {} labels and {} values",
+                "lists of {n_rows} rows and {n_features} features need a label per row, a value per feature of each \
+                 row, and at least one row per list; there are {} labels and {} values",
                 labels.len(),
                 values.len()
             )));
@@ -149,7 +148,7 @@ impl FeatureLists {
         if labels.iter().any(|label| !(*label >= 0.0 && label.is_finite()))
             || values.iter().any(|x| x.is_infinite())
         {
-            let message = "labels must be finite and at least 0, values finite, or NaN where one is missing";
+            let message = "labels must be finite and at least 0, values finite, or NaN for a missing value";
             return Err(Error::Params(message.into()));
         }
         let numbered = |n: usize| {
@@ -205,7 +204,7 @@ impl FeatureLists {
         &self.labels
     }
 
-    /// Whether every row was given the id of its document; rows without one are called by their numbers.
+    /// Returns true if every row was given a document id; otherwise the id of a row is its number.
     pub fn documents_are_named(&self) -> bool {
         self.documents_are_named
     }
@@ -225,18 +224,18 @@ impl FeatureLists {
         let (n_rows, n_features) = (self.n_rows(), self.n_features());
         if values.len() != n_rows || column as usize >= n_features {
             return Err(Error::Shape(format!(
-                "column {column} of {n_features} with {n_rows} rows cannot take {} values",
+                "column {column} of {n_features} with {n_rows} rows cannot be replaced by {} values",
                 values.len()
             )));
         }
         if values.iter().any(|value| value.is_infinite()) {
-            return Err(Error::Params("values must be finite, or NaN where one is missing".into()));
+            return Err(Error::Params("values must be finite, or NaN for a missing value".into()));
         }
         self.features.set_column(column, values);
         Ok(())
     }
 
-    /// The values of every list, to be changed in place; what is 0 in sparse rows stays 0.
+    /// Returns the values of every list for changes in place. Zeros of sparse rows are not stored and stay 0.
     pub(crate) fn cells_mut(&mut self) -> Vec<ListCells<'_>> {
         let n_queries = self.n_queries();
         let rows = (0..n_queries).map(|query| self.starts[query]..self.starts[query + 1]);
@@ -275,7 +274,7 @@ impl FeatureLists {
         Some((self.files.get(file as usize)?, u64::from(line)))
     }
 
-    /// An error about a row, which names its file and line if they are known.
+    /// Builds an error about a row that names its file and line, if they are known.
     pub fn error_at(&self, row: usize, message: impl Into<String>) -> Error {
         match self.origin(row) {
             Some((file, line)) => Error::parse(file, line, message),
@@ -283,7 +282,7 @@ impl FeatureLists {
         }
     }
 
-    /// Row and column of the first missing value (NaN).
+    /// Finds row and column of the first missing value (NaN).
     pub fn missing(&self) -> Option<(usize, u32)> {
         match &self.features {
             FeatureMatrix::Dense { n_features, values } => {
@@ -298,21 +297,22 @@ impl FeatureLists {
         }
     }
 
-    /// Returns an error that names the first missing value, for rankers that cannot take any, and `others` that can.
+    /// Returns an error that names the first missing value, for rankers that do not support missing values, and `others`
+    /// that do.
     pub fn require_complete(&self, ranker: &str, others: &str) -> Result<()> {
         let Some((row, column)) = self.missing() else { return Ok(()) };
         let number = u64::from(column) + 1;
         Err(self.error_at(
             row,
             format!(
-                "feature {number} of document {} is missing (NaN), which {ranker} cannot take: write a number (0, or the \
-                 mean of the feature), or use a ranker that takes missing values ({others})",
+                "feature {number} of document {} is missing (NaN), which {ranker} does not support: write a number \
+                 (0, or the mean of the feature), or use a ranker that supports missing values ({others})",
                 self.document(row)
             ),
         ))
     }
 
-    /// The first two rows of a query that have the same document.
+    /// Finds the first two rows of a query that have the same document.
     pub fn repeated_document(&self) -> Option<(usize, usize)> {
         let mut first: HashMap<&str, usize, foldhash::fast::FixedState> = HashMap::default();
         self.iter().find_map(|list| {
@@ -321,40 +321,44 @@ impl FeatureLists {
         })
     }
 
-    /// Returns an error that names the first document that a query has twice, for rankings and measures, which take each
+    /// Returns an error that names the first document that appears twice in a query. Rankings and measures need each
     /// document once.
     pub fn require_distinct_documents(&self) -> Result<()> {
         let Some((first, second)) = self.repeated_document() else { return Ok(()) };
-        let place = self.origin(first).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
+        let place =
+            self.origin(first).map_or(String::new(), |(file, line)| format!(" (first at {file}:{line})"));
         let document = self.document(second);
         let message =
-            format!("document {document} of this query stands{place} already; keep one row of each");
+            format!("document {document} appears twice in this query{place}; keep one row per document");
         Err(self.error_at(second, message))
     }
 
-    /// What every row counts in training; none where all count the same.
+    /// Training weights of the rows; `None` if all rows have the same weight.
     pub fn weights(&self) -> Option<&[f32]> {
         self.weights.as_deref()
     }
 
-    /// Sets what every row counts in training, in proportion: 2 counts a row twice.
+    /// Sets the training weights of the rows. A row of weight 2 counts twice.
     pub fn set_weights(&mut self, weights: Vec<f32>) -> Result<()> {
         let n_rows = self.n_rows();
         if weights.len() != n_rows {
-            return Err(Error::Shape(format!("{} weights were given for {n_rows} rows", weights.len())));
+            return Err(Error::Shape(format!(
+                "{} weights were given for {n_rows} rows; one per row is expected",
+                weights.len()
+            )));
         }
         if let Some(row) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-            let message = format!("the weight is {}; weights are numbers of at least 0", weights[row]);
+            let message = format!("the weight is {}; weights must be finite and at least 0", weights[row]);
             return Err(self.error_at(row, message));
         }
         if !weights.iter().any(|weight| *weight > 0.0) {
-            return Err(Error::Params("all weights are 0; at least one must count".into()));
+            return Err(Error::Params("all weights are 0; at least one must be above 0".into()));
         }
         self.weights = Some(weights);
         Ok(())
     }
 
-    /// Bytes the whole takes in memory.
+    /// Memory of the lists in bytes.
     pub fn bytes(&self) -> usize {
         self.features.bytes()
             + self.documents.bytes()
@@ -366,7 +370,7 @@ impl FeatureLists {
     }
 }
 
-/// Where lists of the given lengths start, and the end of the last.
+/// Returns the first row of each list, given the lengths of the lists, and the end of the last.
 fn starts_of(lengths: &[usize]) -> Vec<usize> {
     let ends = lengths.iter().scan(0, |end, length| {
         *end += length;

@@ -1,38 +1,38 @@
-//! The feature values of many rows, dense or sparse, whichever suits the data.
+//! The feature values of many rows, stored dense or sparse.
 //!
-//! LETOR data has some hundred features and most cells filled: rankers want plain `f32` rows there,
-//! one after the other. Data with word features has millions of columns and a few dozen entries a row:
-//! a dense row would not even fit. So the form is chosen when the rows are known: dense when at least
-//! a quarter of the cells differ from zero, else compressed sparse rows. Dense then costs at most
-//! twice the memory of sparse (4 bytes a cell against 8 bytes an entry) and the choice depends on the
-//! values alone. A feature that a row does not name is 0, as in SVMlight; NaN is a missing value.
+//! LETOR data has a few hundred features and most cells are filled. There, rankers want contiguous `f32` rows. Data
+//! with word features has millions of columns and a few dozen entries per row, so a dense row would not even fit. The
+//! storage is therefore chosen once the rows are known: dense if at least a quarter of the cells differ from zero, else
+//! compressed sparse rows. Dense then costs at most twice the memory of sparse (4 bytes per cell against 8 bytes per
+//! entry), and the choice depends on the values alone. A feature that a row does not name is 0, as in SVMlight. NaN is
+//! a missing value.
 
 use std::ops::Range;
 
-/// Rows of `f32` features. Column `c` is the feature that files number `c + 1`.
+/// Rows of `f32` features. Column `c` is feature number `c + 1` in files.
 #[derive(Debug, Clone)]
 pub enum FeatureMatrix {
     /// Row-major, every cell stored.
     Dense {
-        /// Columns of the matrix.
+        /// Number of columns.
         n_features: u32,
         /// `n_rows * n_features` cells.
         values: Vec<f32>,
     },
     /// Compressed sparse rows; zeros are not stored, columns ascend within a row.
     Sparse {
-        /// Columns of the matrix.
+        /// Number of columns.
         n_features: u32,
         /// Row `i` has the entries `starts[i]..starts[i + 1]`.
         starts: Vec<usize>,
-        /// Column of every entry.
+        /// Column of each entry.
         columns: Vec<u32>,
-        /// Value of every entry.
+        /// Value of each entry.
         values: Vec<f32>,
     },
 }
 
-/// Matrices are equal if their form and all their cells are; two missing values are equal.
+/// Matrices are equal if their storage and all their cells are equal; two missing values are equal.
 impl PartialEq for FeatureMatrix {
     fn eq(&self, other: &Self) -> bool {
         let same = |a: &[f32], b: &[f32]| {
@@ -52,19 +52,19 @@ impl PartialEq for FeatureMatrix {
 }
 
 impl FeatureMatrix {
-    /// Whether `n_entries` values other than zero in `n_rows` rows are better kept dense.
+    /// Returns true if `n_entries` non-zero values in `n_rows` rows should be stored dense.
     pub(crate) fn prefers_dense(n_rows: usize, n_features: u32, n_entries: usize) -> bool {
         n_rows as u128 * u128::from(n_features) <= 4 * n_entries as u128
     }
 
-    /// Number of columns: the highest feature that any row names, even with value 0.
+    /// Number of columns: the highest feature number of any row, even with value 0.
     pub fn n_features(&self) -> usize {
         match self {
             Self::Dense { n_features, .. } | Self::Sparse { n_features, .. } => *n_features as usize,
         }
     }
 
-    /// One row.
+    /// Returns one row.
     pub fn row(&self, i: usize) -> FeatureRow<'_> {
         match self {
             Self::Dense { n_features, values } => {
@@ -78,7 +78,7 @@ impl FeatureMatrix {
         }
     }
 
-    /// The cells of a range of rows, row-major, when the matrix is dense.
+    /// Returns the cells of a range of rows, row-major, if the matrix is dense.
     pub fn dense_rows(&self, rows: Range<usize>) -> Option<&[f32]> {
         match self {
             Self::Dense { n_features, values } => {
@@ -119,7 +119,7 @@ impl FeatureMatrix {
         }
     }
 
-    /// Bytes the values take in memory.
+    /// Memory of the values in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Dense { values, .. } => 4 * values.len(),
@@ -133,9 +133,9 @@ impl FeatureMatrix {
 /// One row of a [`FeatureMatrix`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FeatureRow<'a> {
-    /// A cell for every column.
+    /// One cell per column.
     Dense(&'a [f32]),
-    /// The cells that differ from zero, columns ascending.
+    /// The non-zero cells, columns ascending.
     Sparse {
         /// Columns of the entries.
         columns: &'a [u32],
@@ -145,7 +145,7 @@ pub enum FeatureRow<'a> {
 }
 
 impl<'a> FeatureRow<'a> {
-    /// The cells that differ from zero as (column, value), columns ascending.
+    /// Iterates over the non-zero cells as (column, value), columns ascending.
     pub fn entries(self) -> impl Iterator<Item = (u32, f32)> + 'a {
         let (dense, columns, sparse): (&[f32], &[u32], &[f32]) = match self {
             Self::Dense(cells) => (cells, &[], &[]),
@@ -155,7 +155,7 @@ impl<'a> FeatureRow<'a> {
         dense.chain(columns.iter().copied().zip(sparse.iter().copied()))
     }
 
-    /// The value of a column; 0 for a column the row does not name.
+    /// Returns the value of a column; 0 if the row does not name the column.
     pub fn get(self, column: u32) -> f32 {
         match self {
             Self::Dense(cells) => cells.get(column as usize).copied().unwrap_or(0.0),
@@ -163,8 +163,8 @@ impl<'a> FeatureRow<'a> {
         }
     }
 
-    /// The inner product with a weight per column, summed in `f64` from the first column on. Columns
-    /// beyond the weights count nothing.
+    /// Returns the inner product with one weight per column, summed in `f64` from the first column on. Columns beyond
+    /// the weights are ignored.
     pub fn dot(self, weights: &[f32]) -> f64 {
         match self {
             Self::Dense(cells) => cells.iter().zip(weights).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum(),

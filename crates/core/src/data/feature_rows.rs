@@ -1,28 +1,28 @@
-//! Rows before they are grouped, and the rules that every row obeys.
+//! Rows before they are grouped by query, and the checks that every row must pass.
 
 use super::growing_matrix::GrowingMatrix;
 use super::names::Names;
 
-/// Number of the highest feature that a row may have. Rankers keep numbers for every feature up to the highest, so a
-/// larger one is a mistake more often than a feature.
+/// Highest feature number that a row may have. Rankers store a value for every feature up to the highest, so a larger
+/// number is more likely a mistake than a feature.
 pub const HIGHEST_FEATURE: u32 = 10_000_000;
 
-/// Rows on their way into [`FeatureLists`](super::FeatureLists), in any order of queries.
+/// Rows that will become [`FeatureLists`](super::FeatureLists), in any order of queries.
 #[derive(Debug, Clone, Default)]
 pub struct FeatureRows {
-    /// Rows of other files before these: rows without a document id are numbered after them.
+    /// Number of rows of earlier files; rows without a document id are numbered after them.
     pub(super) rows_before: usize,
-    /// Queries and how many of their rows follow each other.
+    /// Query of each run of consecutive rows, and the lengths of the runs.
     queries: Names,
     lengths: Vec<usize>,
     pub(super) labels: Vec<f32>,
-    /// Ids of documents, empty where there is none.
+    /// Document ids; empty for rows without one.
     pub(super) documents: Names,
     pub(super) named: Vec<bool>,
     pub(super) cells: GrowingMatrix,
-    /// Files that rows were read from.
+    /// Files that the rows were read from.
     pub(super) files: Vec<String>,
-    /// Where every row was read from; empty if rows come from no file.
+    /// File and line of every row; empty if the rows come from no file.
     pub(super) origins: Vec<Origin>,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Origin {
 }
 
 impl FeatureRows {
-    /// Adds a row. `entries` are (column, value), column 0 being feature 1, in any order; the call sorts them. NaN is a
-    /// missing value. Says what is wrong with a label below 0, an infinite number, a feature beyond
-    /// [`HIGHEST_FEATURE`] or one given twice; the row is then not added.
+    /// Adds a row. `entries` are (column, value) in any order, column 0 being feature 1; the call sorts them. NaN is a
+    /// missing value. Returns an error, and does not add the row, if the label is negative, a value is infinite, or a
+    /// feature is above [`HIGHEST_FEATURE`] or given twice.
     pub fn push(
         &mut self,
         query: &str,
@@ -57,7 +57,7 @@ impl FeatureRows {
         }
         if let Some((column, value)) = entries.iter().find(|e| e.1.is_infinite()) {
             return Err(format!(
-                "feature {} is {value}: features are finite 32-bit numbers, or NaN where one is missing",
+                "feature {} is {value}: features are finite 32-bit numbers, or NaN for a missing value",
                 u64::from(*column) + 1
             ));
         }
@@ -88,7 +88,7 @@ impl FeatureRows {
         Ok(())
     }
 
-    /// Adds the rows of a piece of a file, whose lines were counted from 1 on.
+    /// Adds the rows of a piece of a file whose lines were counted from 1.
     pub(super) fn append(&mut self, piece: Self, file: u32, lines_before: u64) {
         let mut runs = piece.runs();
         let last = self.queries.len().checked_sub(1);
@@ -115,21 +115,21 @@ impl FeatureRows {
         self.labels.len()
     }
 
-    /// Whether no row was added.
+    /// Returns true if no row was added.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 
-    /// The queries with the number of rows that follow each other, in the order of the rows. A query
-    /// that comes twice is scattered.
+    /// Iterates over the queries with their numbers of consecutive rows, in the order of the rows. A query that appears
+    /// twice is scattered.
     pub fn runs(&self) -> impl Iterator<Item = (&str, usize)> + Clone {
         self.lengths.iter().enumerate().map(|(run, &length)| (self.queries.get(run), length))
     }
 }
 
-/// Says that a feature has too high a number.
+/// Formats the error of a feature number that is too high.
 pub(super) fn beyond_the_highest(found: u64) -> String {
     format!(
-        "feature {found} is beyond the highest, {HIGHEST_FEATURE}; number the features that there are from 1 on"
+        "feature {found} is above the highest allowed, {HIGHEST_FEATURE}; number the features consecutively from 1"
     )
 }

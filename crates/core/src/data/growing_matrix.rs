@@ -1,8 +1,8 @@
-//! A matrix of features that grows row by row, in the form that suits the rows so far.
+//! A feature matrix that grows row by row, in the storage that suits the rows so far.
 //!
-//! Rows of a file are known one after the other, and whether they are dense or sparse only at the end. Both forms in
-//! memory at once would double what reading takes, so rows are kept in one form from the start. It is looked at again
-//! whenever the number of rows has doubled, so that changing it costs each cell a bounded number of moves.
+//! The rows of a file arrive one after the other, and only the end of the file shows whether they are dense or sparse.
+//! Keeping both forms in memory would double the cost of reading, so rows are kept in one form from the start. The
+//! choice is revisited whenever the number of rows has doubled, so each cell is moved a bounded number of times.
 
 use super::feature_matrix::{FeatureMatrix, FeatureRow};
 
@@ -10,9 +10,9 @@ use super::feature_matrix::{FeatureMatrix, FeatureRow};
 pub(super) struct GrowingMatrix {
     matrix: FeatureMatrix,
     n_rows: usize,
-    /// Values other than 0.
+    /// Number of non-zero values.
     n_entries: usize,
-    /// Number of rows when dense rows were last made wider.
+    /// Number of rows when dense rows were last widened.
     widened_at: usize,
 }
 
@@ -25,7 +25,7 @@ impl Default for GrowingMatrix {
 }
 
 impl GrowingMatrix {
-    /// Adds a row of (column, value), columns ascending; zeros are allowed.
+    /// Adds a row of (column, value) with ascending columns; zeros are allowed.
     pub(super) fn push(&mut self, entries: &[(u32, f32)]) {
         self.widen(entries.last().map_or(0, |(column, _)| column + 1));
         let filled = entries.iter().filter(|entry| entry.1 != 0.0);
@@ -53,7 +53,7 @@ impl GrowingMatrix {
         }
     }
 
-    /// Adds all rows of another matrix.
+    /// Appends all rows of another matrix.
     pub(super) fn append(&mut self, other: Self) {
         if self.n_rows == 0 {
             let n_features = self.matrix.n_features() as u32;
@@ -96,7 +96,7 @@ impl GrowingMatrix {
         }
     }
 
-    /// Makes room for columns. Dense rows are moved apart in place, unless that was done a short while ago.
+    /// Makes room for columns. Dense rows are moved apart in place, unless that was done recently.
     pub(super) fn widen(&mut self, wanted: u32) {
         let prefers_dense = FeatureMatrix::prefers_dense(self.n_rows, wanted, self.n_entries);
         match &mut self.matrix {
@@ -119,7 +119,7 @@ impl GrowingMatrix {
         }
     }
 
-    /// Changes to the form that suits the rows so far.
+    /// Switches to the storage that suits the rows so far.
     fn settle(&mut self) {
         let n_features = self.matrix.n_features() as u32;
         let prefers_dense = FeatureMatrix::prefers_dense(self.n_rows, n_features, self.n_entries);
@@ -134,7 +134,7 @@ impl GrowingMatrix {
         }
     }
 
-    /// The matrix, its i-th row at `place[i]`; the rows stay where they are if there is no place.
+    /// Returns the matrix with its i-th row at `place[i]`; without `place`, rows keep their order.
     pub(super) fn finish(mut self, place: Option<&[usize]>) -> FeatureMatrix {
         self.settle();
         let Some(place) = place else { return self.matrix };
@@ -182,7 +182,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Rows pushed one by one, or appended in pieces, make the matrix of their cells, in the form of the rule.
+        /// Checks that rows pushed one by one or appended in pieces give the same cells, in the storage that the rule
+        /// picks.
         #[test]
         fn the_form_and_the_cells_do_not_depend_on_the_pieces(
             rows in prop::collection::vec(prop::collection::btree_map(0u32..60, -2i8..3, 0..50), 1..70),

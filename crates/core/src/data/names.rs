@@ -1,4 +1,4 @@
-/// Many short strings in one allocation: 8 bytes each beside their text.
+/// Many short strings in one allocation, with an overhead of 8 bytes each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Names {
     text: String,

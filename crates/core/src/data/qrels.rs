@@ -1,8 +1,8 @@
-//! Judgments: how relevant a document is to a query, and the TREC qrels files that hold them.
+//! Judgments of how relevant a document is to a query, and the TREC qrels files that hold them.
 //!
-//! One judgment a line, `query iteration document grade`, separated by spaces or tabs; the iteration is
-//! ignored. Grades are numbers; 0 and below mean not relevant. A document may be judged once per query.
-//! Queries need not be contiguous in the file.
+//! One judgment per line, `query iteration document grade`, separated by spaces or tabs; the iteration is ignored.
+//! Grades are numbers; 0 and below mean not relevant. A document may be judged once per query. Queries need not be
+//! contiguous in the file.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -23,12 +23,12 @@ pub struct Judgment<'a> {
     pub query: &'a str,
     /// The document's id.
     pub document: &'a str,
-    /// How relevant; 0 and below mean not relevant.
+    /// Relevance grade; 0 and below mean not relevant.
     pub grade: f32,
 }
 
-/// Judgments grouped by query. Queries stand in the order of their first judgment, documents in the
-/// order in which they came. Ids are borrowed, so that a mapped file is not copied.
+/// Judgments grouped by query. Queries keep the order of their first judgment, documents the order of their judgments.
+/// Ids are borrowed, so that a mapped file is not copied.
 ///
 /// ```
 /// use matchrank_core::data::qrels;
@@ -50,13 +50,12 @@ pub struct Qrels<'a> {
 pub struct Judged<'a> {
     /// The document's id.
     pub document: &'a str,
-    /// How relevant; 0 and below mean not relevant.
+    /// Relevance grade; 0 and below mean not relevant.
     pub grade: f32,
 }
 
 impl<'a> Qrels<'a> {
-    /// Groups judgments by query. A document that is judged twice for a query, or a grade that is not
-    /// finite, is an error.
+    /// Groups judgments by query. Returns an error if a document is judged twice for a query, or a grade is not finite.
     pub fn new(judgments: &[Judgment<'a>]) -> Result<Self> {
         if let Some(j) = judgments.iter().find(|j| !j.grade.is_finite()) {
             let message =
@@ -72,7 +71,7 @@ impl<'a> Qrels<'a> {
         }
     }
 
-    /// The labels of feature lists as judgments of their documents.
+    /// Converts the labels of feature lists to judgments of their documents.
     pub fn of_lists(lists: &'a FeatureLists) -> Result<Self> {
         let judgments: Vec<Judgment<'a>> = lists
             .iter()
@@ -131,12 +130,12 @@ impl<'a> Qrels<'a> {
         })
     }
 
-    /// How many queries have a judgment.
+    /// Number of queries with a judgment.
     pub fn n_queries(&self) -> usize {
         self.queries.len()
     }
 
-    /// How many judgments there are.
+    /// Number of judgments.
     pub fn n_judgments(&self) -> usize {
         self.judged.len()
     }
@@ -202,7 +201,7 @@ pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Qrels<'a>> {
     }
 }
 
-/// The first line of every chunk, by counting the lines before it.
+/// Numbers the first line of every chunk by counting the lines before it.
 fn number(chunks: Vec<&[u8]>) -> Vec<Chunk<'_>> {
     let counts: Vec<u64> = chunks.par_iter().map(|c| memchr::memchr_iter(b'\n', c).count() as u64).collect();
     let mut line = 1;
@@ -214,7 +213,7 @@ fn number(chunks: Vec<&[u8]>) -> Vec<Chunk<'_>> {
     numbered
 }
 
-/// A blank line holds no judgment.
+/// Parses one line; `None` for a blank line.
 fn parse_line<'a>(file: &str, line: u64, text: &'a [u8]) -> Result<Option<Judgment<'a>>> {
     let [query, _, document, grade] = match columns::split::<4>(text) {
         Ok(columns) => columns,
@@ -239,14 +238,14 @@ fn parse_line<'a>(file: &str, line: u64, text: &'a [u8]) -> Result<Option<Judgme
     }
 }
 
-/// Finds both lines of a judgment that is there twice.
+/// Finds both lines of a duplicate judgment.
 fn duplicate(file: &str, bytes: &[u8], query: &str, document: &str) -> Error {
     let mut lines = columns::lines(Chunk { line: 1, bytes }).filter_map(|(line, text)| {
         let [q, _, d, _] = columns::split::<4>(text).ok()?;
         (q == query.as_bytes() && d == document.as_bytes()).then_some(line)
     });
     let first = lines.next().expect("the judgment was parsed from this file");
-    let second = lines.next().expect("the judgment is there twice");
+    let second = lines.next().expect("the judgment appears twice");
     let message = format!(
         "document {document} is already judged for query {query} on line {first}; keep one of the two lines"
     );

@@ -1,13 +1,11 @@
-//! Runs: which documents a system returned for each query, with which scores, and the TREC run files
-//! that hold them.
+//! Runs, the documents that a system returned for each query with their scores, and the TREC run files that hold them.
 //!
-//! One document a line, `query Q0 document rank score tag`, separated by spaces or tabs. The rank column
-//! is ignored, as every evaluator does: the score decides. Queries need not be contiguous in the file.
+//! One document per line, `query Q0 document rank score tag`, separated by spaces or tabs. The rank column is ignored,
+//! as in every evaluator: the score decides. Queries need not be contiguous in the file.
 //!
-//! A run is the largest file an evaluation reads, so it is read in two passes that both use all threads
-//! and copy nothing. [`parse`] only finds where each query's lines are; [`Run::read`] parses the lines of
-//! one query into a buffer that the caller reuses. A run of ten million lines never exists in memory as
-//! ten million records.
+//! A run is the largest file an evaluation reads, so it is read in two passes that both use all threads and copy
+//! nothing. [`parse`] only finds the lines of each query. [`Run::read`] parses the lines of one query into a buffer
+//! that the caller reuses. A run of ten million lines never exists in memory as ten million records.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,16 +17,16 @@ use rayon::prelude::*;
 use super::columns::{self, Chunk, is_space};
 use crate::{Error, Result};
 
-/// A document of a ranking, and its score. The higher the score, the better the place.
+/// A document of a ranking with its score. A higher score means a better rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored<'a> {
     /// The document's id, UTF-8.
     pub document: &'a [u8],
-    /// Its score; never NaN in a parsed run.
+    /// The score; never NaN in a parsed run.
     pub score: f64,
 }
 
-/// A TREC run file, indexed by query. Queries stand in the order of their first line.
+/// A TREC run file, indexed by query. Queries keep the order of their first line.
 pub struct Run<'a> {
     file: String,
     queries: Vec<(&'a str, Range<usize>)>,
@@ -37,7 +35,7 @@ pub struct Run<'a> {
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
 
-/// Finds the lines of every query of a TREC run file, on all threads. `file` names it in errors.
+/// Finds the lines of every query of a TREC run file, on all threads. `file` is its name in errors.
 ///
 /// ```
 /// let run = matchrank_core::data::run::parse("toy.run", b"q1 Q0 d1 1 0.5 me\nq1 Q0 d2 2 0.25 me\n")?;
@@ -66,8 +64,7 @@ pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Run<'a>> {
     Ok(group(file, &found))
 }
 
-/// What one chunk holds: stretches of lines of the same query, their first lines counted from 0 within
-/// the chunk.
+/// Index of one chunk: runs of consecutive lines of the same query. First lines are counted from 0 within the chunk.
 struct Index<'a> {
     pieces: Vec<(&'a str, Chunk<'a>)>,
     n_lines: u64,
@@ -106,7 +103,7 @@ fn index<'a>(bytes: &'a [u8]) -> Index<'a> {
     Index { pieces, n_lines: line, not_text: None }
 }
 
-/// Brings the stretches of the same query together, in file order.
+/// Joins the runs of lines of the same query, in file order.
 fn group<'a>(file: &str, found: &[(&'a str, Chunk<'a>)]) -> Run<'a> {
     let mut known: HashMap<&str, usize, FixedState> = HashMap::default();
     let mut queries: Vec<(&str, Range<usize>)> = Vec::new();
@@ -135,7 +132,7 @@ fn group<'a>(file: &str, found: &[(&'a str, Chunk<'a>)]) -> Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// How many queries the run has.
+    /// Number of queries of the run.
     pub fn n_queries(&self) -> usize {
         self.queries.len()
     }
@@ -163,7 +160,7 @@ impl<'a> Run<'a> {
         columns::split::<6>(line).ok().map(|columns| columns::text(columns[5]))
     }
 
-    /// The error of a document that stands twice in the list of query `i`: it names both lines.
+    /// Builds the error of a document that appears twice in the list of query `i`, naming both lines.
     pub fn duplicate(&self, i: usize, document: &str) -> Error {
         let mut lines = self.pieces[self.queries[i].1.clone()]
             .iter()
@@ -204,7 +201,7 @@ impl Problem {
     }
 }
 
-/// A blank line holds no document.
+/// Parses one line; `None` for a blank line.
 #[inline]
 fn parse_line(text: &[u8]) -> Result<Option<Scored<'_>>, Problem> {
     let [_, _, document, _, score, _] = match columns::split::<6>(text) {

@@ -1,10 +1,10 @@
-//! Sparse matrices by rows.
+//! Compressed sparse row matrices.
 
 use super::SparseRow;
 use crate::{Error, Result};
 
-/// A sparse matrix, row after row: the entries of row i lie at `offsets[i]..offsets[i + 1]`, columns
-/// ascending, each once, values finite.
+/// A sparse matrix stored row after row. The entries of row i lie at `offsets[i]..offsets[i + 1]`, with strictly
+/// ascending columns and finite values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Csr {
     n_columns: usize,
@@ -14,15 +14,19 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// A matrix from its arrays, once they have been checked.
+    /// Builds a matrix from its arrays after checking them.
     pub fn new(n_columns: usize, offsets: Vec<usize>, indices: Vec<u32>, values: Vec<f32>) -> Result<Self> {
         if offsets.first() != Some(&0) || offsets.last() != Some(&indices.len()) {
             return Err(Error::Shape(
-                "the offsets of a sparse matrix go from 0 to its number of entries".into(),
+                "the offsets of a sparse matrix must go from 0 to its number of entries".into(),
             ));
         }
         if indices.len() != values.len() {
-            return Err(Error::Shape(format!("{} indices but {} values", indices.len(), values.len())));
+            return Err(Error::Shape(format!(
+                "there are {} indices but {} values; the numbers must be equal",
+                indices.len(),
+                values.len()
+            )));
         }
         for pair in offsets.windows(2) {
             let (Some(row), Some(row_values)) = (indices.get(pair[0]..pair[1]), values.get(pair[0]..pair[1]))
@@ -32,7 +36,7 @@ impl Csr {
             SparseRow::new(row, row_values)?;
             if row.last().is_some_and(|&last| last as usize >= n_columns) {
                 return Err(Error::Shape(format!(
-                    "column {} in a matrix of {n_columns} columns",
+                    "column {} is out of range for a matrix of {n_columns} columns",
                     row[row.len() - 1]
                 )));
             }
@@ -40,8 +44,8 @@ impl Csr {
         Ok(Self { n_columns, offsets, indices, values })
     }
 
-    /// A matrix from entries `(row, column, value)` in any order; entries of the same place are added in
-    /// the order given.
+    /// Builds a matrix from entries `(row, column, value)` in any order. Entries of the same place are added in the
+    /// order given.
     pub fn from_triples(
         n_rows: usize,
         n_columns: usize,
@@ -61,7 +65,7 @@ impl Csr {
             builder.end_row();
         }
         if let Some((row, ..)) = triples.next() {
-            return Err(Error::Shape(format!("row {row} in a matrix of {n_rows} rows")));
+            return Err(Error::Shape(format!("row {row} is out of range for a matrix of {n_rows} rows")));
         }
         builder.finish()
     }
@@ -81,18 +85,18 @@ impl Csr {
         self.indices.len()
     }
 
-    /// A row.
+    /// Returns a row.
     pub fn row(&self, i: usize) -> SparseRow<'_> {
         let at = self.offsets[i]..self.offsets[i + 1];
         SparseRow::trusted(&self.indices[at.clone()], &self.values[at])
     }
 
-    /// All rows.
+    /// Iterates over all rows.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = SparseRow<'_>> {
         (0..self.n_rows()).map(|i| self.row(i))
     }
 
-    /// Where each row starts; the last is the number of entries.
+    /// Start of each row; the last offset is the number of entries.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -107,7 +111,7 @@ impl Csr {
         &self.values
     }
 
-    /// The transposed matrix.
+    /// Returns the transposed matrix.
     pub fn transpose(&self) -> Self {
         let mut offsets = vec![0usize; self.n_columns + 1];
         self.indices.iter().for_each(|&column| offsets[column as usize + 1] += 1);
@@ -136,7 +140,7 @@ pub struct CsrBuilder {
 }
 
 impl CsrBuilder {
-    /// A matrix of that many columns, without rows yet.
+    /// Starts a matrix with the given number of columns and no rows.
     pub fn new(n_columns: usize) -> Self {
         Self { matrix: Csr { n_columns, offsets: vec![0], indices: Vec::new(), values: Vec::new() } }
     }
@@ -159,7 +163,7 @@ impl CsrBuilder {
         self.end_row();
     }
 
-    /// The matrix, once it has been checked.
+    /// Checks and returns the matrix.
     pub fn finish(self) -> Result<Csr> {
         let Csr { n_columns, offsets, indices, values } = self.matrix;
         Csr::new(n_columns, offsets, indices, values)

@@ -1,4 +1,4 @@
-//! Dot products: one, or all between two sets of vectors.
+//! Dot products of two vectors, or of all pairs from two sets of vectors.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -6,9 +6,10 @@ use faer::{Accum, MatMut, MatRef, Par};
 use super::simd::vectorised;
 
 vectorised! {
-    /// The dot product, summed in sixteen lanes and f64 at the end, so that its order is fixed.
+    /// Computes the dot product in sixteen lanes, which are added in f64 at the end, so that the order of summation is
+    /// fixed.
     pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-        assert_eq!(a.len(), b.len(), "vectors of one space");
+        assert_eq!(a.len(), b.len(), "vectors have the same length");
         let mut lanes = [0f32; 16];
         let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
         for (a, b) in a.iter().zip(b) {
@@ -21,10 +22,10 @@ vectorised! {
     }
 }
 
-/// `out[i * n + j] = dot(a_i, b_j)`, but for rounding, for the vectors of d numbers in `a` and the n in `b`;
-/// on this thread, several times faster than one by one.
+/// Computes `out[i * n + j] = dot(a_i, b_j)`, up to rounding, for the vectors of d values in `a` and the n vectors in
+/// `b`. Runs on this thread, several times faster than one by one.
 pub fn dots(d: usize, a: &[f32], b: &[f32], out: &mut [f32]) {
-    assert!(d > 0 && a.len().is_multiple_of(d) && b.len().is_multiple_of(d), "vectors of d numbers");
+    assert!(d > 0 && a.len().is_multiple_of(d) && b.len().is_multiple_of(d), "vectors have d values");
     let (n_a, n_b) = (a.len() / d, b.len() / d);
     let (a, b) = (MatRef::from_row_major_slice(a, n_a, d), MatRef::from_row_major_slice(b, n_b, d));
     let out = MatMut::from_row_major_slice_mut(out, n_a, n_b);

@@ -1,9 +1,8 @@
-//! Blocks of latent columns, and the product of a sparse matrix with one.
+//! Blocks of latent columns, and the product of a sparse matrix with a block.
 //!
-//! A block holds [`WIDTH`] latent columns of every row, 128 bytes a row: two cache lines, so that what a
-//! sparse row gathers from is either there as a whole or not at all, and a block of 200,000 rows (26 MB)
-//! still lies in a large cache. Rows to come are fetched ahead, because the order in which they are needed
-//! is known and the hardware cannot guess it.
+//! A block holds [`WIDTH`] latent columns of every row, 128 bytes per row: two cache lines. So a gathered row is either
+//! in the cache as a whole or not at all, and a block of 200,000 rows (26 MB) still fits into a large cache. Rows are
+//! prefetched, because the order in which they are needed is known and the hardware cannot guess it.
 #![allow(clippy::needless_range_loop, reason = "loops over lanes, which the compiler turns into vectors")]
 
 use rayon::prelude::*;
@@ -11,7 +10,7 @@ use rayon::prelude::*;
 use super::Csr;
 use super::simd::vectorised;
 
-/// Latent columns of a block.
+/// Number of latent columns of a block.
 pub(crate) const WIDTH: usize = 32;
 
 /// One row of a block.
@@ -36,7 +35,7 @@ impl Lanes {
     }
 }
 
-/// The columns of one block in rows that hold few entries: those of row i lie at `from[i]..to[i]`.
+/// The columns of one block in sparse rows; the entries of row i lie at `from[i]..to[i]`.
 #[derive(Clone, Copy)]
 pub(crate) struct SparseBlock<'a> {
     pub(crate) from: &'a [u64],
@@ -47,7 +46,7 @@ pub(crate) struct SparseBlock<'a> {
     pub(crate) first: u16,
 }
 
-/// A block that is multiplied.
+/// A block to multiply with.
 #[derive(Clone, Copy)]
 pub(crate) enum Block<'a> {
     Dense(&'a [Lanes]),
@@ -58,7 +57,7 @@ pub(crate) enum Block<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Term<'a> {
     pub(crate) matrix: &'a Csr,
-    /// In place of the matrix' own.
+    /// Values to use in place of the matrix's own.
     pub(crate) values: &'a [f32],
     pub(crate) block: Block<'a>,
 }
@@ -69,20 +68,20 @@ impl<'a> Term<'a> {
     }
 }
 
-/// What is subtracted from each row of a product: a weight for the row, times lanes.
+/// Amount to subtract from each row of a product: a weight per row, times lanes.
 pub(crate) type Shift<'a> = Option<(&'a [f32], Lanes)>;
 
-/// Where the rows of a sum of products are cut into pieces of about equal work.
+/// Splits the rows of a sum of products into pieces of about equal work.
 #[derive(Debug, Clone)]
 pub(crate) struct Cuts(Vec<usize>);
 
-/// Entries and rows of one piece of work.
+/// Number of entries and rows of one piece of work.
 const PIECE: usize = 1 << 12;
-/// How many gathers ahead rows are fetched.
+/// Number of gathers to prefetch ahead.
 const AHEAD: usize = 12;
 
 impl Cuts {
-    /// For a sum of products with these matrices, which have equally many rows.
+    /// Splits a sum of products with these matrices, which have the same number of rows.
     pub(crate) fn new(matrices: &[&Csr]) -> Self {
         let n_rows = matrices[0].n_rows();
         let work = |row: usize| row + matrices.iter().map(|matrix| matrix.offsets()[row]).sum::<usize>();
@@ -97,7 +96,7 @@ impl Cuts {
         Self(cuts)
     }
 
-    /// Cuts what has an entry for every row.
+    /// Splits a slice that has an entry per row.
     fn pieces<'a, S>(&self, mut all: &'a mut [S]) -> Vec<&'a mut [S]> {
         assert_eq!(Some(&all.len()), self.0.last());
         let mut pieces = Vec::with_capacity(self.0.len());
@@ -109,10 +108,10 @@ impl Cuts {
         pieces
     }
 
-    /// The sum of the terms, less `shift`, piece by piece: `look` sees every piece of the rows, while it is
-    /// in the cache, with the `state` of its rows, and what it found is returned, piece after piece. Then
-    /// the piece is stored in `out`, if there is one, past the cache: it will not be needed soon. The
-    /// result does not depend on the number of threads.
+    /// Computes the sum of the terms, less `shift`, piece by piece. `look` sees every piece of the rows while it is in
+    /// the cache, with the `state` of its rows; the results are returned in order of the pieces. The piece is then
+    /// stored in `out`, if given, bypassing the cache, because it will not be needed soon. The result does not depend
+    /// on the number of threads.
     pub(crate) fn multiply<S: Send, T: Send>(
         &self,
         terms: &[Term<'_>],
@@ -138,7 +137,7 @@ impl Cuts {
             .collect()
     }
 
-    /// The sum of the terms, less `shift`, in `out` and in the cache; returns the sums of its columns.
+    /// Computes the sum of the terms, less `shift`, in `out` and in the cache. Returns the sums of its columns.
     pub(crate) fn multiply_summing(
         &self,
         terms: &[Term<'_>],
@@ -162,7 +161,7 @@ impl Cuts {
 }
 
 vectorised! {
-    /// The rows of a sum of products from `first` on.
+    /// Computes the rows of a sum of products from `first` on.
     fn multiply_rows(terms: &[Term<'_>], shift: Shift<'_>, first: usize, out: &mut [Lanes]) {
         for (n, term) in terms.iter().enumerate() {
             match term.block {
@@ -179,7 +178,7 @@ vectorised! {
     }
 }
 
-/// What a row starts with.
+/// Returns the initial value of a row.
 #[inline(always)]
 fn start(shift: Shift<'_>, row: usize) -> [f32; WIDTH] {
     let mut start = [0f32; WIDTH];
@@ -193,10 +192,10 @@ fn start(shift: Shift<'_>, row: usize) -> [f32; WIDTH] {
 }
 
 vectorised! {
-    /// Adds the squares of every row to its sum.
+    /// Adds the squared norm of every row to its sum.
     pub(crate) fn add_squares(sums: &mut [f64], rows: &[Lanes]) {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            // Else the compiler would take the same lane of many rows for a vector.
+            // Otherwise the compiler would vectorise across rows instead of lanes.
             let row = &std::hint::black_box(row).0;
             let sixteen: [f32; 16] = std::array::from_fn(|i| row[i] * row[i] + row[i + 16] * row[i + 16]);
             let eight: [f32; 8] = std::array::from_fn(|i| sixteen[i] + sixteen[i + 8]);
@@ -207,7 +206,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Sums of the columns.
+    /// Returns the sums of the columns.
     fn column_sums(rows: &[Lanes]) -> [f32; WIDTH] {
         let mut sums = [0f32; WIDTH];
         for row in rows {
@@ -219,7 +218,7 @@ vectorised! {
     }
 }
 
-/// Rows of the product with a dense block, in place of what is there or added to it.
+/// Computes rows of the product with a dense block, overwriting `out` or adding to it.
 #[inline(always)]
 fn gather<const ADD: bool>(
     term: &Term<'_>,
@@ -259,18 +258,18 @@ fn scatter(term: &Term<'_>, rows: &SparseBlock<'_>, first: usize, out: &mut [Lan
     }
 }
 
-/// Copies rows without bringing their destination into the cache first.
+/// Copies rows without loading their destination into the cache.
 fn store_past_the_cache(from: &[Lanes], to: &mut [Lanes]) {
     #[cfg(target_arch = "x86_64")]
     for (from, to) in from.iter().zip(to) {
         use std::arch::x86_64::{_mm_loadu_ps, _mm_stream_ps};
         for (from, to) in from.0.chunks_exact(4).zip(to.0.chunks_exact_mut(4)) {
-            // SAFETY: four numbers are read and written; rows are aligned to 64 bytes.
+            // SAFETY: four values are read and written; rows are aligned to 64 bytes.
             unsafe { _mm_stream_ps(to.as_mut_ptr(), _mm_loadu_ps(from.as_ptr())) };
         }
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has it.
+    // SAFETY: every x86-64 processor has this instruction.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
@@ -278,7 +277,7 @@ fn store_past_the_cache(from: &[Lanes], to: &mut [Lanes]) {
     to.copy_from_slice(from);
 }
 
-/// Asks for a row that will be needed soon.
+/// Prefetches a row that will be needed soon.
 #[inline(always)]
 fn fetch(rows: &[Lanes], index: usize) {
     #[cfg(target_arch = "x86_64")]

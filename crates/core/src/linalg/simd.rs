@@ -1,7 +1,7 @@
-//! Plain loops, compiled for the vector instructions that the processor turns out to have.
+//! Plain loops, compiled for the vector instructions of the processor at run time.
 
-/// Defines a function three times over, for AVX-512, for AVX2 and for any processor, and calls the best one
-/// that this processor can run. The body is plain Rust; the compiler finds the vectors.
+/// Defines a function in three versions, for AVX-512, for AVX2 and for any processor, and calls the best one that this
+/// processor can run. The body is plain Rust; the compiler vectorises it.
 macro_rules! vectorised {
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$attribute])*

@@ -1,6 +1,6 @@
 use crate::{Error, Result};
 
-/// A sparse vector that lives elsewhere: indices ascending, each once, and a value for each.
+/// A borrowed sparse vector: strictly ascending indices, and a value for each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SparseRow<'a> {
     indices: &'a [u32],
@@ -8,10 +8,14 @@ pub struct SparseRow<'a> {
 }
 
 impl<'a> SparseRow<'a> {
-    /// A row, once it has been checked: equal lengths, ascending indices, finite values.
+    /// Builds a row after checking it: equal lengths, ascending indices, finite values.
     pub fn new(indices: &'a [u32], values: &'a [f32]) -> Result<Self> {
         if indices.len() != values.len() {
-            return Err(Error::Shape(format!("{} indices but {} values", indices.len(), values.len())));
+            return Err(Error::Shape(format!(
+                "there are {} indices but {} values; the numbers must be equal",
+                indices.len(),
+                values.len()
+            )));
         }
         if let Some(at) = indices.windows(2).position(|pair| pair[0] >= pair[1]) {
             return Err(Error::Shape(format!(
@@ -21,12 +25,15 @@ impl<'a> SparseRow<'a> {
             )));
         }
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            return Err(Error::Shape(format!("the value at index {} is {}", indices[at], values[at])));
+            return Err(Error::Shape(format!(
+                "the value at index {} is {}, not a finite number",
+                indices[at], values[at]
+            )));
         }
         Ok(Self { indices, values })
     }
 
-    /// A row of something that was checked when it was made.
+    /// Wraps a row that was checked before.
     pub(crate) fn trusted(indices: &'a [u32], values: &'a [f32]) -> Self {
         debug_assert!(Self::new(indices, values).is_ok());
         Self { indices, values }
@@ -42,15 +49,15 @@ impl<'a> SparseRow<'a> {
         self.values
     }
 
-    /// Index and value of every entry.
+    /// Iterates over index and value of every entry.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, f32)> + use<'a> {
         self.indices.iter().copied().zip(self.values.iter().copied())
     }
 
     /// Calls `each(index, own value, other value)` for every index that both rows have, ascending.
     ///
-    /// The other row is searched for each entry of this one, so this should be the shorter: a query of
-    /// three terms finds its place in a document of two hundred by a few dozen comparisons.
+    /// The other row is searched for each entry of this one, so this should be the shorter row: a query of three terms
+    /// finds its entries in a document of two hundred with a few dozen comparisons.
     pub fn for_each_shared(&self, other: SparseRow<'_>, mut each: impl FnMut(u32, f32, f32)) {
         let mut from = 0;
         for (index, own) in self.iter() {

@@ -7,8 +7,8 @@
 //!   first ([`Bilinear::with_identity`]);
 //! - SVDFeature: f = x' L_x L_y' y + b + b_x' x + b_y' y ([`Biases`]).
 //!
-//! The score is a sum over pairs of features, x_u (l_xu . l_yv) y_v, so [`Bilinear::explain`] can name the
-//! pairs that made it; their sum is the score.
+//! The score is a sum over pairs of features, x_u (l_xu . l_yv) y_v, so [`Bilinear::explain`] can name the pairs that
+//! contribute to it; their contributions sum to the score.
 //!
 //! ```
 //! use matchrank_core::matching::{Bilinear, Factor, SparseRow};
@@ -31,7 +31,7 @@ use serde::Serialize;
 use crate::matching::{Factor, SparseRow, dot};
 use crate::{Error, Result};
 
-/// The largest weight of a latent column, and the largest bias: singular values of click counts are far below it.
+/// Largest weight of a latent column, and largest bias. Singular values of click counts are far below it.
 const LARGEST_WEIGHT: f32 = 1e15;
 
 /// Queries and documents mapped into one latent space, where dot products are scores.
@@ -39,31 +39,31 @@ pub trait Mapping: Sync {
     /// Latent dimension.
     fn d(&self) -> usize;
 
-    /// The image of a query, written over `image`.
+    /// Writes the image of a query to `image`.
     fn map_query_into(&self, x: SparseRow<'_>, image: &mut [f32]);
 
-    /// The image of a document, written over `image`.
+    /// Writes the image of a document to `image`.
     fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]);
 
-    /// How many features, the first ones, both sides have in common and add x_u y_u to a score.
+    /// Number of shared features. They are the first features of both sides, and each adds x_u y_u to a score.
     fn identity(&self) -> usize {
         0
     }
 
-    /// What single features add to a score.
+    /// Contributions of single features to a score.
     fn biases(&self) -> Option<&Biases> {
         None
     }
 }
 
-/// What single features add to a score, whatever they meet: b + b_x' x + b_y' y.
+/// Contributions of single features to a score, independent of the other side: b + b_x' x + b_y' y.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Biases {
     /// b.
     pub global: f32,
-    /// b_x, a number for every query feature.
+    /// b_x, one value per query feature.
     pub x: Vec<f32>,
-    /// b_y, a number for every document feature.
+    /// b_y, one value per document feature.
     pub y: Vec<f32>,
 }
 
@@ -79,12 +79,12 @@ impl Biases {
     }
 }
 
-/// b' x; features that are not known add nothing.
+/// Computes b' x; unknown features add nothing.
 fn sum(biases: &[f32], x: SparseRow<'_>) -> f32 {
     x.iter().map(|(u, value)| biases.get(u as usize).copied().unwrap_or(0.0) * value).sum()
 }
 
-/// The sum of x_u y_u over the features u below `n`.
+/// Returns the sum of x_u y_u over the features u below `n`.
 pub(super) fn shared(n: usize, x: SparseRow<'_>, y: SparseRow<'_>) -> f32 {
     let mut sum = 0.0;
     x.for_each_shared(y, |u, x, y| sum += if (u as usize) < n { x * y } else { 0.0 });
@@ -101,7 +101,7 @@ pub struct Bilinear {
     biases: Option<Biases>,
 }
 
-/// What a pair of features adds to a score.
+/// Contribution of a pair of features to a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PairContribution {
     /// Feature of the query, or [`PairContribution::ANY`].
@@ -112,40 +112,41 @@ pub struct PairContribution {
     pub x: f32,
     /// y_v.
     pub y: f32,
-    /// l_xu . l_yv, weighted: how much the two features have to do with each other.
+    /// l_xu . l_yv, weighted: the affinity of the two features.
     pub affinity: f32,
     /// x_u (l_xu . l_yv) y_v.
     pub score: f32,
 }
 
 impl PairContribution {
-    /// In place of a feature: what its partner adds, whatever it meets. Such a side has the value 1.
+    /// Placeholder for a feature: the contribution of the other feature does not depend on this side, which has the
+    /// value 1.
     pub const ANY: u32 = u32::MAX;
 }
 
 impl Bilinear {
-    /// A model of two factors of the same dimension, with a weight for every latent column if not all
-    /// are 1.
+    /// Builds a model from two factors of the same dimension. `weights` has a weight per latent column; `None` means
+    /// that all are 1.
     pub fn new(lx: Factor, ly: Factor, weights: Option<Vec<f32>>) -> Result<Self> {
         if lx.d() != ly.d() || weights.as_ref().is_some_and(|w| w.len() != lx.d()) {
             return Err(Error::Shape(format!(
-                "queries are mapped to {} dimensions and documents to {}{}",
+                "queries are mapped to {} dimensions and documents to {}{}; these numbers must be equal",
                 lx.d(),
                 ly.d(),
                 weights.map_or(String::new(), |w| format!(", and there are {} weights", w.len()))
             )));
         }
         if !weights.iter().flatten().all(|weight| weight.abs() <= LARGEST_WEIGHT) {
-            return Err(Error::Shape("a weight of a latent column is not finite, or beyond 1e15".into()));
+            return Err(Error::Shape("a weight of a latent column is not finite, or exceeds 1e15".into()));
         }
         Ok(Self { lx, ly, weights, identity: 0, biases: None })
     }
 
-    /// The same model, with x_u y_u added for each of the first `n` features, which both sides have in common.
+    /// Returns the model with x_u y_u added for each of the first `n` features, which both sides share.
     pub fn with_identity(self, n: usize) -> Result<Self> {
         if n > self.lx.n_features().min(self.ly.n_features()) {
             return Err(Error::Shape(format!(
-                "{n} features in common, but there are {} features of queries and {} of documents",
+                "{n} features cannot be shared: there are {} features of queries and {} of documents",
                 self.lx.n_features(),
                 self.ly.n_features()
             )));
@@ -153,12 +154,12 @@ impl Bilinear {
         Ok(Self { identity: n, ..self })
     }
 
-    /// The same model, with biases.
+    /// Returns the model with biases.
     pub fn with_biases(self, biases: Biases) -> Result<Self> {
         let Biases { global, x, y } = &biases;
         if (x.len(), y.len()) != (self.lx.n_features(), self.ly.n_features()) {
             return Err(Error::Shape(format!(
-                "biases of {} and {} features, but there are {} features of queries and {} of documents",
+                "there are biases for {} query and {} document features, but {} features of queries and {} of documents",
                 x.len(),
                 y.len(),
                 self.lx.n_features(),
@@ -166,7 +167,7 @@ impl Bilinear {
             )));
         }
         if !x.iter().chain(y).chain([global]).all(|bias| bias.abs() <= LARGEST_WEIGHT) {
-            return Err(Error::Shape("a bias is not finite, or beyond 1e15".into()));
+            return Err(Error::Shape("a bias is not finite, or exceeds 1e15".into()));
         }
         Ok(Self { biases: Some(biases), ..self })
     }
@@ -186,20 +187,20 @@ impl Bilinear {
         &self.ly
     }
 
-    /// Weights of the latent columns, where they are not all 1.
+    /// Weights of the latent columns; `None` if all are 1.
     pub fn weights(&self) -> Option<&[f32]> {
         self.weights.as_deref()
     }
 
-    /// diag(w) L_x' x: the image of a query. Its dot product with [`map_document`](Self::map_document) is
-    /// the score, but for identity and biases.
+    /// Computes diag(w) L_x' x, the image of a query. Its dot product with [`map_document`](Self::map_document) is the
+    /// score without identity and biases.
     pub fn map_query(&self, x: SparseRow<'_>) -> Vec<f32> {
         let mut image = vec![0.0; self.d()];
         self.map_query_into(x, &mut image);
         image
     }
 
-    /// L_y' y: the image of a document.
+    /// Computes L_y' y, the image of a document.
     pub fn map_document(&self, y: SparseRow<'_>) -> Vec<f32> {
         self.ly.map(y)
     }
@@ -210,7 +211,7 @@ impl Bilinear {
         dot(&self.map_query(x), &self.map_document(y)) + shared(self.identity, x, y) + bias
     }
 
-    /// The pairs of features behind a score, the largest contribution (positive or negative) first.
+    /// Returns the pairs of features behind a score, in descending order of absolute contribution.
     pub fn explain(&self, x: SparseRow<'_>, y: SparseRow<'_>) -> Vec<PairContribution> {
         let rows = |factor: &Factor, row: SparseRow<'_>| -> Vec<Vec<f32>> {
             row.iter()
@@ -247,7 +248,7 @@ impl Bilinear {
         pairs
     }
 
-    /// diag(w) v.
+    /// Computes diag(w) v.
     fn weigh(&self, image: &mut [f32]) {
         if let Some(weights) = &self.weights {
             image.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);

@@ -1,4 +1,4 @@
-//! BM25: how much the words of a query say for a document.
+//! BM25: scores a document by the query words it contains.
 //!
 //! ```text
 //! score(q, d) = sum over terms t of q:  qtf(t) idf(t) tf(t, d) (k1 + 1) / (tf(t, d) + K(d))
@@ -8,14 +8,14 @@
 //!
 //! | symbol | field | meaning |
 //! |---|---|---|
-//! | k1 | [`Bm25Params::k1`] | how soon repetitions stop counting; 0: presence only |
-//! | b | [`Bm25Params::b`] | how much long documents are held back; 0: not at all |
+//! | k1 | [`Bm25Params::k1`] | how fast repetitions of a term saturate; 0: presence only |
+//! | b | [`Bm25Params::b`] | strength of the length normalisation; 0: none |
 //! | N, df(t) | [`Bm25::n_documents`], [`Bm25::document_frequencies`] | documents of the collection, and those with the term |
 //! | qtf, tf | the rows | counts in the query and in the document, possibly weighted by field |
 //!
-//! The idf is Lucene's: Robertson's with 1 added inside the logarithm, so that a term of more than half
-//! of the documents does not count against a document. The factor k1 + 1 is kept; Lucene dropped it in
-//! version 8, which changes no order. A term repeated in the query counts each time.
+//! The idf is Lucene's: Robertson's with 1 added inside the logarithm, so that a term in more than half of the
+//! documents does not count against a document. The factor k1 + 1 is kept; Lucene dropped it in version 8, which does
+//! not change any order. A term repeated in the query counts each time.
 //!
 //! Scoring one document costs O(|q| log |d|). Everything is computed in f64 and summed in the order of
 //! the term ids.
@@ -45,9 +45,9 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bm25Params {
-    /// How soon repetitions of a term stop counting. Default: 1.2.
+    /// Controls how fast repetitions of a term saturate. Default: 1.2.
     pub k1: f64,
-    /// How much long documents are held back, from 0 to 1. Default: 0.75.
+    /// Strength of the length normalisation, from 0 to 1. Default: 0.75.
     pub b: f64,
 }
 
@@ -58,7 +58,7 @@ impl Default for Bm25Params {
 }
 
 impl Bm25Params {
-    /// Checks both values.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         if !(self.k1.is_finite() && self.k1 >= 0.0) {
             return Err(Error::Params(format!("k1 must be 0 or more and finite, not {}", self.k1)));
@@ -82,7 +82,7 @@ pub struct Bm25 {
     slope: f64,
 }
 
-/// What one term adds to a score.
+/// Contribution of one term to a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Contribution {
     /// The term.
@@ -95,13 +95,13 @@ pub struct Contribution {
     pub idf: f64,
     /// `tf (k1 + 1) / (tf + K)`, between 0 and k1 + 1.
     pub saturation: f64,
-    /// The product: what the term adds to the score.
+    /// Contribution to the score: the product of the above.
     pub score: f64,
 }
 
 impl Bm25 {
-    /// A model from the statistics of a collection: number of documents, mean (weighted) length over
-    /// all of them, and the number of documents with each term.
+    /// Builds a model from the statistics of a collection: number of documents, their mean (weighted) length, and the
+    /// number of documents with each term.
     pub fn new(
         params: &Bm25Params,
         n_documents: u64,
@@ -116,18 +116,18 @@ impl Bm25 {
         }
         if let Some(term) = document_frequencies.iter().position(|&df| u64::from(df) > n_documents) {
             return Err(Error::Params(format!(
-                "term {term} is in {} documents of a collection of {n_documents}",
+                "term {term} is in {} documents, but the collection has only {n_documents}",
                 document_frequencies[term]
             )));
         }
         let Bm25Params { k1, b } = *params;
-        // Where every document is empty, any length is average.
+        // If every document is empty, any length is average.
         let (base, slope) =
             if average_length > 0.0 { (k1 * (1.0 - b), k1 * b / average_length) } else { (k1, 0.0) };
         Ok(Self { params: *params, n_documents, average_length, document_frequencies, base, slope })
     }
 
-    /// A model from the documents of a collection, each a row of (weighted) counts and a length.
+    /// Builds a model from the documents of a collection, each a row of (weighted) counts and a length.
     pub fn fit<'a>(
         params: &Bm25Params,
         n_terms: usize,
@@ -141,7 +141,9 @@ impl Bm25 {
             total_length += f64::from(length);
             for &term in row.indices() {
                 *document_frequencies.get_mut(term as usize).ok_or_else(|| {
-                    Error::Shape(format!("document {n_documents} has term {term}; there are {n_terms} terms"))
+                    Error::Shape(format!(
+                        "document {n_documents} has term {term}, but there are only {n_terms} terms"
+                    ))
                 })? += 1;
             }
         }
@@ -149,7 +151,7 @@ impl Bm25 {
         Self::new(params, n_documents, average_length, document_frequencies)
     }
 
-    /// The same statistics with other parameters.
+    /// Returns a model with the same statistics and other parameters.
     pub fn with_params(self, params: &Bm25Params) -> Result<Self> {
         Self::new(params, self.n_documents, self.average_length, self.document_frequencies)
     }
@@ -159,7 +161,7 @@ impl Bm25 {
         &self.params
     }
 
-    /// Documents of the collection, N.
+    /// N, the number of documents of the collection.
     pub fn n_documents(&self) -> u64 {
         self.n_documents
     }
@@ -169,19 +171,19 @@ impl Bm25 {
         self.average_length
     }
 
-    /// Documents with each term.
+    /// Number of documents with each term.
     pub fn document_frequencies(&self) -> &[u32] {
         &self.document_frequencies
     }
 
-    /// Rarity of a term, Lucene's way: `ln(1 + (N - df + 0.5) / (df + 0.5))`. A term the collection does
-    /// not have is the rarest.
+    /// Rarity of a term as in Lucene: `ln(1 + (N - df + 0.5) / (df + 0.5))`. A term that the collection does not have
+    /// is the rarest.
     pub fn idf(&self, term: u32) -> f64 {
         let df = f64::from(self.document_frequencies.get(term as usize).copied().unwrap_or(0));
         ((self.n_documents as f64 - df + 0.5) / (df + 0.5)).ln_1p()
     }
 
-    /// `K(d)` for a document of this length: the count at which a term has half of its full effect.
+    /// Returns `K(d)` for a document of this length: the count at which a term has half of its full effect.
     #[inline]
     pub fn length_norm(&self, length: f32) -> f64 {
         self.base + self.slope * f64::from(length)
@@ -194,14 +196,14 @@ impl Bm25 {
         count * (self.params.k1 + 1.0) / (count + length_norm)
     }
 
-    /// The score of a document, given as its row and its length, for a query.
+    /// Scores a document, given as its row and its length, for a query.
     pub fn score(&self, query: SparseRow<'_>, document: SparseRow<'_>, length: f32) -> f64 {
         let mut score = 0.0;
         self.for_each_contribution(query, document, length, |part| score += part.score);
         score
     }
 
-    /// What each shared term adds; the parts sum to the score. In the order of the term ids.
+    /// Returns the contribution of each shared term, in the order of the term ids. The contributions sum to the score.
     pub fn explain(&self, query: SparseRow<'_>, document: SparseRow<'_>, length: f32) -> Vec<Contribution> {
         let mut parts = Vec::new();
         self.for_each_contribution(query, document, length, |part| parts.push(part));

@@ -1,4 +1,4 @@
-//! What matching is learned from: queries, documents, and the responses between them.
+//! Training data of matching models: queries, documents, and the responses between them.
 
 use crate::matching::Csr;
 use crate::{Error, Result};
@@ -18,11 +18,11 @@ pub struct ClickGraph {
 }
 
 impl ClickGraph {
-    /// A graph, once its parts have been checked to fit. Negative responses are an error.
+    /// Builds a graph after checking that its parts fit together. Returns an error for negative responses.
     pub fn new(x: Csr, y: Csr, r: Csr) -> Result<Self> {
         if (r.n_rows(), r.n_columns()) != (x.n_rows(), y.n_rows()) {
             return Err(Error::Shape(format!(
-                "responses of {} queries to {} documents, but features of {} queries and {} documents",
+                "there are responses of {} queries to {} documents, but features of {} queries and {} documents",
                 r.n_rows(),
                 r.n_columns(),
                 x.n_rows(),
@@ -30,7 +30,7 @@ impl ClickGraph {
             )));
         }
         if let Some(negative) = r.values().iter().find(|&&value| value < 0.0) {
-            return Err(Error::Params(format!("a response is {negative}; responses are at least 0")));
+            return Err(Error::Params(format!("a response is {negative}; responses must be at least 0")));
         }
         Ok(Self { x, y, r })
     }
@@ -50,7 +50,7 @@ impl ClickGraph {
         &self.r
     }
 
-    /// n: queries that some document answers (has a response above 0 for).
+    /// n: number of queries with a response above 0.
     pub fn n_answered(&self) -> usize {
         self.r.rows().filter(|row| row.values().iter().any(|&value| value > 0.0)).count()
     }

@@ -1,4 +1,4 @@
-//! The mapping of one side into the latent space: a vector for every feature.
+//! Mapping of one side into the latent space: a vector per feature.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use crate::matching::SparseRow;
 use crate::{Error, Result};
 
-/// The largest number of a row. Rows that are learned are far below it; scores of larger ones would overflow.
+/// Largest absolute value of a row. Trained rows are far below it; scores of larger values would overflow.
 const LARGEST: f32 = 1e10;
 
-/// A matrix L with a row l_u of `d` numbers for every feature u.
+/// A matrix L with a row l_u of `d` values for every feature u.
 ///
-/// `l_u = rows[row[u]]`. A feature with the row [`Factor::NONE`] is zero and takes no room: about half of
-/// the features of a click log belong to no query, or to no document, that was trained on.
+/// `l_u = rows[row[u]]`. A feature with the row [`Factor::NONE`] is zero and takes no memory: about half of the
+/// features of a click log belong to no training query, or to no training document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     d: usize,
@@ -21,19 +21,19 @@ pub struct Factor {
     rows: Rows,
 }
 
-/// The rows of the features that have one.
+/// Rows of the features that have one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rows {
-    /// `d` numbers for each row.
+    /// `d` values for each row.
     Dense(Vec<f32>),
-    /// Only what is not zero. Shared, so that a model may be kept while the next one is learned from it.
+    /// Only the non-zero values. Shared, so that a model can be kept while training continues.
     Sparse(Arc<SparseRows>),
 }
 
-/// Rows with few entries: row i lies at `offsets[i]..offsets[i + 1]`, columns ascending.
+/// Rows with few entries; row i lies at `offsets[i]..offsets[i + 1]`, columns ascending.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SparseRows {
-    /// Where each row starts, and the end of the last.
+    /// Start of each row, and the end of the last.
     pub offsets: Vec<u64>,
     /// Latent columns.
     pub columns: Vec<u16>,
@@ -42,7 +42,7 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// Columns and values of a row.
+    /// Returns columns and values of a row.
     pub fn row(&self, row: usize) -> (&[u16], &[f32]) {
         let at = self.offsets[row] as usize..self.offsets[row + 1] as usize;
         (&self.columns[at.clone()], &self.values[at])
@@ -61,20 +61,20 @@ impl Factor {
     /// The row of a feature that is zero.
     pub const NONE: u32 = u32::MAX;
 
-    /// A factor, once its parts have been checked to fit.
+    /// Builds a factor after checking that its parts fit together.
     pub fn new(d: usize, row: Vec<u32>, rows: Rows) -> Result<Self> {
         let wrong = |what: &str| Err(Error::Shape(format!("the factor is inconsistent: {what}")));
         if d == 0 || d > 1 << 16 {
-            return wrong("its dimension must be from 1 to 65536");
+            return wrong("the dimension must be from 1 to 65536");
         }
         let n_rows = match &rows {
-            Rows::Dense(values) if values.len() % d != 0 => return wrong("d numbers for every row"),
+            Rows::Dense(values) if values.len() % d != 0 => return wrong("every row must have d values"),
             Rows::Dense(values) => values.len() / d,
             Rows::Sparse(rows) => {
                 let SparseRows { offsets, columns, values } = &**rows;
                 let ends = (offsets.first(), offsets.last());
                 if ends != (Some(&0), Some(&(columns.len() as u64))) || columns.len() != values.len() {
-                    return wrong("offsets, columns and values of sparse rows");
+                    return wrong("offsets, columns and values of sparse rows do not fit together");
                 }
                 for pair in offsets.windows(2) {
                     let row =
@@ -84,14 +84,14 @@ impl Factor {
                         };
                     let ascends = row.windows(2).all(|pair| pair[0] < pair[1]);
                     if !ascends || row.last().is_some_and(|&last| usize::from(last) >= d) {
-                        return wrong("columns of a sparse row must ascend below d");
+                        return wrong("columns of a sparse row must ascend and be below d");
                     }
                 }
                 offsets.len() - 1
             }
         };
         if row.iter().any(|&row| row != Self::NONE && row as usize >= n_rows) {
-            return wrong("a feature with a row that does not exist");
+            return wrong("a feature refers to a row that does not exist");
         }
         let values = match &rows {
             Rows::Dense(values) => values,
@@ -99,24 +99,24 @@ impl Factor {
         };
         let finite = |part: &[f32]| part.iter().filter(|value| value.abs() <= LARGEST).count() == part.len();
         if !values.par_chunks(1 << 16).all(finite) {
-            return wrong("a value that is not finite, or beyond 1e10, with which scores overflow");
+            return wrong("a value is not finite, or exceeds 1e10, so that scores would overflow");
         }
         Ok(Self { d, row, rows })
     }
 
-    /// A factor of `n_features`, whose rows are those of the features named, in their order.
+    /// Builds a factor of `n_features` whose rows belong to the given features, in their order.
     pub(crate) fn of_features(d: usize, features: &[u32], n_features: usize, rows: Rows) -> Result<Self> {
         Self::new(d, Self::rows_of(features, n_features), rows)
     }
 
-    /// The row of each of `n_features`, where the rows are those of the features named.
+    /// Returns the row of each of `n_features`, if the rows belong to the given features.
     pub(crate) fn rows_of(features: &[u32], n_features: usize) -> Vec<u32> {
         let mut row_of = vec![Self::NONE; n_features];
         features.iter().zip(0..).for_each(|(&feature, row)| row_of[feature as usize] = row);
         row_of
     }
 
-    /// A factor in which every feature has its own dense row.
+    /// Builds a factor in which every feature has its own dense row.
     pub fn dense(d: usize, values: Vec<f32>) -> Result<Self> {
         let n = values.len() / d.max(1);
         Self::new(d, (0..n as u32).collect(), Rows::Dense(values))
@@ -132,7 +132,7 @@ impl Factor {
         self.row.len()
     }
 
-    /// Number of rows that are kept.
+    /// Number of stored rows.
     pub fn n_rows(&self) -> usize {
         match &self.rows {
             Rows::Dense(values) => values.len() / self.d,
@@ -150,12 +150,12 @@ impl Factor {
         &self.rows
     }
 
-    /// The rows, and the factor no more.
+    /// Consumes `self` and returns the rows.
     pub fn into_rows(self) -> Rows {
         self.rows
     }
 
-    /// Adds `weight * l_u` to `sum`, d numbers. An unknown feature adds nothing.
+    /// Adds `weight * l_u` to `sum`, which has d values. An unknown feature adds nothing.
     pub fn add(&self, u: u32, weight: f32, sum: &mut [f32]) {
         debug_assert_eq!(sum.len(), self.d);
         if let Some(&row) = self.row.get(u as usize).filter(|&&row| row != Self::NONE) {
@@ -163,7 +163,7 @@ impl Factor {
         }
     }
 
-    /// Adds `weight` times a row that is kept, given by its number, to `sum`.
+    /// Adds `weight` times a stored row, given by its number, to `sum`.
     pub fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
         match &self.rows {
             Rows::Dense(values) => {
@@ -174,14 +174,14 @@ impl Factor {
         }
     }
 
-    /// L'x: the image of a feature vector.
+    /// Computes L'x, the image of a feature vector.
     pub fn map(&self, x: SparseRow<'_>) -> Vec<f32> {
         let mut image = vec![0.0; self.d];
         self.map_into(x, &mut image);
         image
     }
 
-    /// The same, written over `image`.
+    /// Writes L'x, the image of a feature vector, to `image`.
     pub fn map_into(&self, x: SparseRow<'_>, image: &mut [f32]) {
         image.fill(0.0);
         x.iter().for_each(|(u, value)| self.add(u, value, image));

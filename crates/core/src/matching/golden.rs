@@ -1,21 +1,21 @@
-//! Golden vectors: parts of `tests/golden/matching.json`, and how f32 is compared with them.
+//! Golden vectors from `tests/golden/matching.json`, and the comparison of f32 values with them.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{ClickGraph, Csr};
 
-/// The fields of the file that `T` names.
+/// Reads the fields of the file that `T` names.
 pub(crate) fn golden<T: DeserializeOwned>() -> T {
     serde_json::from_str(include_str!("../../../../tests/golden/matching.json")).unwrap()
 }
 
-/// The fields of `tests/golden/baselines.json` that `T` names.
+/// Reads the fields of `tests/golden/baselines.json` that `T` names.
 pub(crate) fn baselines<T: DeserializeOwned>() -> T {
     serde_json::from_str(include_str!("../../../../tests/golden/baselines.json")).unwrap()
 }
 
-/// X, Y and R of the file.
+/// Reads X, Y and R of the file.
 pub(crate) fn graph() -> ClickGraph {
     #[derive(Deserialize)]
     #[allow(non_snake_case)]
@@ -33,9 +33,9 @@ pub(crate) fn sparse(dense: &[Vec<f32>]) -> Csr {
     Csr::from_triples(dense.len(), dense[0].len(), triples.filter(|triple| triple.2 != 0.0)).unwrap()
 }
 
-/// The tolerance of everything in f32: 1e-5 relative to the largest entry of what is compared. An entry
-/// that is a difference of larger ones, as in a centered matrix, has their rounding errors, so entries are
-/// not compared each by its own size.
+/// Checks that values agree up to 1e-5 relative to the largest entry, the tolerance of all f32 results. An entry that
+/// is a difference of larger ones, as in a centered matrix, has their rounding errors. So an entry is not compared
+/// relative to its own size.
 pub(crate) fn agree<N: Into<f64>>(
     what: &str,
     found: impl IntoIterator<Item = N>,
@@ -52,7 +52,7 @@ pub(crate) fn agree<N: Into<f64>>(
     }
 }
 
-/// All entries of a matrix, row by row.
+/// Iterates over all entries of a matrix, row by row.
 pub(crate) fn entries(matrix: &[Vec<f64>]) -> impl Iterator<Item = f64> + '_ {
     matrix.iter().flatten().copied()
 }

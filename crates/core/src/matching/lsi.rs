@@ -2,11 +2,11 @@
 //!
 //! | model | matrix | score |
 //! |---|---|---|
-//! | LSI_dt | D, documents x words, tf-idf | q' V_d V_d' y: query and document projected on the same words' directions |
-//! | LSI_qd | R, queries x documents, clicks | (U_d S_d V_d')_ij: the click matrix as rank d remembers it |
+//! | LSI_dt | D, documents x words, tf-idf | q' V_d V_d' y: both projected onto the latent directions of words |
+//! | LSI_qd | R, queries x documents, clicks | (U_d S_d V_d')_ij: the rank-d approximation of the click matrix |
 //!
-//! LSI_dt knows nothing of clicks, LSI_qd nothing of words: a query without clicks gets no score from it.
-//! Both are bilinear models, LSI_qd over features that name the query and the document.
+//! LSI_dt uses no clicks and LSI_qd no words: a query without clicks gets no score from LSI_qd. Both are bilinear
+//! models; the features of LSI_qd are the query and document numbers.
 //!
 //! Reference: S. Deerwester et al., *Indexing by latent semantic analysis* (1990).
 
@@ -25,9 +25,9 @@ use crate::solve::svd::{SvdParams, svd};
 pub struct LsiParams {
     /// Latent dimension.
     pub d: usize,
-    /// The residual, relative to the largest singular value, at which to stop.
+    /// Residual, relative to the largest singular value, at which to stop.
     pub tolerance: f64,
-    /// Products with the matrix and its transpose at most, whatever the residual then is.
+    /// Maximum number of products with the matrix and its transpose, whatever the residual.
     pub max_steps: usize,
 }
 
@@ -38,28 +38,29 @@ impl Default for LsiParams {
 }
 
 impl LsiParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         check(self.d, self.tolerance, self.max_steps)
     }
 }
 
-/// The d largest singular vectors of a matrix, and how good they are.
+/// The d largest singular vectors of a matrix, and their accuracy.
 #[derive(Debug, Clone)]
 pub struct LsiFit {
     /// A row for every row of the matrix.
     pub u: Factor,
     /// A row for every column of the matrix.
     pub v: Factor,
-    /// Singular values, descending; fewer than d where the matrix has fewer, and so the factors have.
+    /// Singular values, descending. There are fewer than d, here and in the factors, if the rank of the matrix is below
+    /// d.
     pub singular_values: Vec<f64>,
     /// max_i max(|M'u_i - s_i v_i|, |M v_i - s_i u_i|) / s_1.
     pub residual: f64,
-    /// Products of a block with M'M.
+    /// Number of products of a block with M'M.
     pub steps: usize,
 }
 
-/// The decomposition of a matrix.
+/// Decomposes a matrix.
 pub fn fit(params: &LsiParams, matrix: &Csr, seed: u64, progress: &dyn Progress) -> Result<LsiFit> {
     params.validate()?;
     let operator = Formed::new(matrix.clone(), None)?;
@@ -77,7 +78,7 @@ pub fn fit(params: &LsiParams, matrix: &Csr, seed: u64, progress: &dyn Progress)
     })
 }
 
-/// A row or column without an entry has rounding errors for a row: it gets none.
+/// Removes the rows of features that have no entry in the matrix: such rows hold only rounding errors.
 fn known(factor: Factor, has_entry: impl IntoIterator<Item = bool>) -> Result<Factor> {
     let entries = factor.row_of().iter().zip(has_entry);
     let row_of = entries.map(|(&row, has_entry)| if has_entry { row } else { Factor::NONE }).collect();
@@ -85,12 +86,12 @@ fn known(factor: Factor, has_entry: impl IntoIterator<Item = bool>) -> Result<Fa
 }
 
 impl LsiFit {
-    /// LSI_dt, of a decomposed document-word matrix: both sides have words as features.
+    /// Converts the decomposition of a document-word matrix to LSI_dt; features of both sides are words.
     pub fn words(self) -> Result<Bilinear> {
         Bilinear::new(self.v.clone(), self.v, None)
     }
 
-    /// LSI_qd, of a decomposed click matrix: queries and documents by their numbers.
+    /// Converts the decomposition of a click matrix to LSI_qd; features are the numbers of queries and documents.
     pub fn clicks(self) -> Result<Bilinear> {
         let weights = self.singular_values.iter().map(|&s| s as f32).collect();
         Bilinear::new(self.u, self.v, Some(weights))

@@ -1,8 +1,8 @@
 //! Models that score a query against a document.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | [`bm25`] | the probabilistic baseline every search engine starts from |
+//! | [`bm25`] | the probabilistic baseline of every search engine |
 //! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |

@@ -7,8 +7,8 @@
 //! the singular values, f(x, y) = x' U diag((s / s_1)^a) V' y; a = 0 is the papers', and 1/2 the
 //! default, which does better on unseen queries (NFCorpus, validation).
 //!
-//! **Cost**: see `solve::svd`. W is not formed; the papers, who formed it and used the power method one
-//! vector after the other, report 945,382 s for one week of data at d = 1000.
+//! **Cost**: see `solve::svd`. W is not formed. The papers formed it, used the power method one vector after the other,
+//! and report 945,382 s for one week of data at d = 1000.
 //!
 //! ```
 //! use matchrank_core::matching::{ClickGraph, Csr, PlsParams, pls};
@@ -39,13 +39,13 @@ use crate::{Error, Result};
 pub struct PlsParams {
     /// Latent dimension.
     pub d: usize,
-    /// Whether W is centered.
+    /// Centers W if true.
     pub center: bool,
     /// a in (s / s_1)^a, the weights of the latent columns.
     pub weight_power: f64,
-    /// The residual, relative to the largest singular value, at which to stop.
+    /// Residual, relative to the largest singular value, at which to stop.
     pub tolerance: f64,
-    /// Products with W'W at most, whatever the residual then is.
+    /// Maximum number of products with W'W, whatever the residual.
     pub max_steps: usize,
 }
 
@@ -56,7 +56,7 @@ impl Default for PlsParams {
 }
 
 impl PlsParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         check(self.d, self.tolerance, self.max_steps)?;
         if !(self.weight_power >= 0.0 && self.weight_power.is_finite()) {
@@ -66,7 +66,7 @@ impl PlsParams {
     }
 }
 
-/// What every model made of singular vectors checks.
+/// Checks the parameters that all models of singular vectors share.
 pub(super) fn check(d: usize, tolerance: f64, max_steps: usize) -> Result<()> {
     if d == 0 || d > 1 << 16 {
         return Err(Error::Params(format!("d must be from 1 to 65536, not {d}")));
@@ -80,16 +80,16 @@ pub(super) fn check(d: usize, tolerance: f64, max_steps: usize) -> Result<()> {
     Ok(())
 }
 
-/// A trained model and how good its singular vectors are.
+/// A trained model and the accuracy of its singular vectors.
 #[derive(Debug, Clone)]
 pub struct PlsFit {
     /// The model.
     pub model: Bilinear,
-    /// Singular values of W, descending; fewer than d where W has fewer, and so the model has.
+    /// Singular values of W, descending. There are fewer than d, here and in the model, if the rank of W is below d.
     pub singular_values: Vec<f64>,
     /// max_i max(|W'u_i - s_i v_i|, |W v_i - s_i u_i|) / s_1.
     pub residual: f64,
-    /// Products of a block with W'W.
+    /// Number of products of a block with W'W.
     pub steps: usize,
 }
 
@@ -107,7 +107,7 @@ pub fn fit(params: &PlsParams, graph: &ClickGraph, seed: u64, progress: &dyn Pro
     Ok(PlsFit { model: Bilinear::new(lx, ly, weights)?, singular_values: s, residual, steps })
 }
 
-/// The rows of a side as a factor of all its features.
+/// Builds a factor of all features of a side from its rows.
 pub(super) fn factor(operator: &impl Operator, side: Side, d: usize, rows: Vec<f32>) -> Result<Factor> {
     let (features, n_features) = operator.features(side);
     Factor::of_features(d, features, n_features, Rows::Dense(rows))

@@ -22,11 +22,11 @@
 //! A forward walk (where does a walk from q end?) favours documents with many clicks; looking backward
 //! divides by the clicks C_d of the document, so that a popular document does not win everywhere.
 //!
-//! # How it is computed
+//! # Computation
 //!
-//! Column q of A^t is all that is needed, so a query costs one sparse vector and never a matrix. The graph
-//! is bipartite, so M^m e_q lives on the documents for odd m and on the queries for even m. Splitting the
-//! stays from the moves therefore halves the work, and nothing is ever carried along that stands still:
+//! Only column q of A^t is needed, so a query costs one sparse vector and never a matrix. The graph is bipartite, so
+//! M^m e_q lives on the documents for odd m and on the queries for even m. Separating the stays from the moves
+//! therefore halves the work, because mass that stays is never moved:
 //!
 //! ```text
 //! A^t e_q = sum over m = 0..t of  w_m M^m e_q,   w_m = binomial(t, m) s^(t-m) (1-s)^m
@@ -36,31 +36,29 @@
 //! node reached is divided by C_k once. For even t the last move ends on queries, of which only the total
 //! is wanted; column sums of M, known beforehand, give it without the move.
 //!
-//! Nothing is pruned and nothing is approximate: sums are f64, in an order fixed by the graph, so any
-//! number of threads gives the same bits. (What a probability below the smallest f64 would add is lost.)
+//! Nothing is pruned and nothing is approximated: sums are f64, in an order fixed by the graph, so any number of
+//! threads gives the same bits. (Probabilities below the smallest f64 are lost.)
 //!
 //! # Cost
 //!
-//! Move m touches the edges of the nodes within m - 1 edges of q. That is cheap for t <= 2, which stays at
-//! the query's own documents. From t = 3 on, one document that 10^5 queries clicked leads to all of them and
-//! to their documents, and on a connected graph the moves soon touch everything: at most nnz(R) edges for
-//! each move, t nnz(R) for a query, whatever hubs there are. Scoring a test set is fine; scoring every query
-//! of a large log against all documents is not, and no order of computation makes it so, because the
-//! answer itself is dense.
+//! Move m touches the edges of the nodes within m - 1 edges of q. That is cheap for t <= 2, which stays at the query's
+//! own documents. From t = 3 on, one document that 10^5 queries clicked leads to all of them and to their documents. On
+//! a connected graph the moves soon touch everything: at most nnz(R) edges per move, t nnz(R) per query, whatever the
+//! hubs. Scoring a test set is fine. Scoring every query of a large log against all documents is not, and no order of
+//! computation helps, because the answer itself is dense.
 //!
-//! As a measure: 5 million random edges between 10^6 queries and 5 x 10^5 documents of very unequal popularity,
-//! one core of a busy machine: 0.05 ms for a query at t = 1, 9 ms at t = 3, and 70 to 90 ms at t = 5, which
-//! reaches 88 % of the documents. Going through the nodes in ascending order, not in that of discovery, is what
-//! makes t = 5 about three times faster.
+//! Measured on 5 million random edges between 10^6 queries and 5 x 10^5 documents of very unequal popularity, on one
+//! core of a busy machine: 0.05 ms per query at t = 1, 9 ms at t = 3, and 70 to 90 ms at t = 5, which reaches 88 % of
+//! the documents. Visiting the nodes in ascending order rather than in order of discovery makes t = 5 about three times
+//! faster.
 //!
 //! Memory: 16 bytes for each response, 16 for each query and 24 for each document; every thread that walks
 //! takes up to 12 more for each query and 24 for each document.
 //!
-//! # Beside the papers
+//! # Differences from the papers
 //!
-//! This is the backward walk of the reference, with its uniform start. s = 0.9 is what it recommends; five
-//! steps are what Wu, Lu & Li settled on with validation data (Learning Bilinear Model for Matching Queries
-//! and Documents, 2013, section 6).
+//! This is the backward walk of the reference, with its uniform start. The reference recommends s = 0.9. Wu, Lu & Li
+//! chose five steps on validation data (Learning Bilinear Model for Matching Queries and Documents, 2013, section 6).
 //!
 //! Reference: Craswell & Szummer, Random Walks on the Click Graph, SIGIR 2007.
 //!
@@ -97,7 +95,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomWalkParams {
-    /// Probability to stay in a step, at least 0 and below 1. Default: 0.9.
+    /// Probability of staying in a step, at least 0 and below 1. Default: 0.9.
     pub self_transition: f64,
     /// Number of steps, 1 to 1000. Default: 5.
     pub steps: usize,
@@ -110,7 +108,7 @@ impl Default for RandomWalkParams {
 }
 
 impl RandomWalkParams {
-    /// Checks both values.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let Self { self_transition, steps } = *self;
         if !(0.0..1.0).contains(&self_transition) {
@@ -123,8 +121,8 @@ impl RandomWalkParams {
         }
         if self_transition == 0.0 && steps % 2 == 0 {
             return Err(Error::Params(format!(
-                "a walk that never stays is at a query again after {steps} steps: take an odd number of steps \
-                 or a self_transition above 0"
+                "a walk with self_transition 0 ends at a query after {steps} steps, never at a document; use an \
+                 odd number of steps or a self_transition above 0"
             )));
         }
         Ok(())
@@ -145,7 +143,7 @@ impl RandomWalkParams {
     }
 }
 
-/// The edges of the nodes of one side, and C_j of each.
+/// Edges of the nodes of one side, and C_j of each node.
 #[derive(Debug, Clone, PartialEq)]
 struct Edges {
     offsets: Vec<usize>,
@@ -155,7 +153,8 @@ struct Edges {
 }
 
 impl Edges {
-    /// From (node, neighbour, response), given twice over; the order within a node is that of the triples.
+    /// Builds edges from (node, neighbour, response); the iterator is traversed twice. Edges of a node keep the order
+    /// of the triples.
     fn new(n_nodes: usize, triples: impl Iterator<Item = (u32, u32, f32)> + Clone) -> Self {
         let mut offsets = vec![0usize; n_nodes + 2];
         triples.clone().for_each(|(node, _, _)| offsets[node as usize + 2] += 1);
@@ -166,7 +165,7 @@ impl Edges {
         let (mut neighbours, mut responses) = (vec![0; n_edges], vec![0.0; n_edges]);
         let mut totals = vec![0.0; n_nodes];
         for (node, neighbour, response) in triples {
-            // offsets[node + 1] is where the next edge of the node goes, and ends as where the node ends.
+            // offsets[node + 1] is the place of the next edge of the node; at the end it is the end of the node.
             let at = offsets[node as usize + 1];
             offsets[node as usize + 1] += 1;
             (neighbours[at], responses[at]) = (neighbour, response);
@@ -190,14 +189,13 @@ pub struct RandomWalk {
     move_weights: Vec<f64>,
     queries: Edges,
     documents: Edges,
-    /// For each document d: the sum of M_qd over the queries.
+    /// Sum of M_qd over the queries, for each document d.
     column_sums: Vec<f64>,
 }
 
 impl RandomWalk {
-    /// The graph of responses (query, document, response). A pair that comes more than once has the sum of
-    /// its responses; a response of 0 is no edge. The triples are gone through three times, so an iterator
-    /// over rows that lie elsewhere needs no copy of them.
+    /// Builds the graph of responses (query, document, response). Responses of the same pair are summed; a response of
+    /// 0 is no edge. The triples are traversed three times, so an iterator over existing rows needs no copy of them.
     pub fn from_triples<I>(
         params: &RandomWalkParams,
         n_queries: usize,
@@ -212,7 +210,7 @@ impl RandomWalk {
         for (query, document, response) in responses.clone() {
             if query as usize >= n_queries || document as usize >= n_documents {
                 return Err(Error::Shape(format!(
-                    "a response of query {query} to document {document}, but there are {n_queries} queries \
+                    "query {query} has a response to document {document}, but there are {n_queries} queries \
                      and {n_documents} documents"
                 )));
             }
@@ -231,41 +229,42 @@ impl RandomWalk {
         Ok(Self { params: *params, move_weights: params.move_weights(), queries, documents, column_sums })
     }
 
-    /// The same graph with other parameters.
+    /// Returns a walk on the same graph with other parameters.
     pub fn with_params(self, params: &RandomWalkParams) -> Result<Self> {
         params.validate()?;
         Ok(Self { params: *params, move_weights: params.move_weights(), ..self })
     }
 
-    /// Self-transition and steps.
+    /// Parameters of the walk.
     pub fn params(&self) -> &RandomWalkParams {
         &self.params
     }
 
-    /// Queries of the graph.
+    /// Number of queries of the graph.
     pub fn n_queries(&self) -> usize {
         self.queries.totals.len()
     }
 
-    /// Documents of the graph.
+    /// Number of documents of the graph.
     pub fn n_documents(&self) -> usize {
         self.documents.totals.len()
     }
 
-    /// The documents that the query reaches, ascending, with their scores. A query without responses, or one
-    /// that the graph does not know, reaches none. For many queries take [`Self::walker`],
-    /// [`Self::map`] or [`Self::scores_of_all`], which do not allocate for the whole graph each time.
+    /// Returns the documents that the query reaches, ascending, with their scores. A query without responses, or one
+    /// that is not in the graph, reaches none. For many queries use [`Self::walker`], [`Self::map`] or
+    /// [`Self::scores_of_all`], which do not allocate for the whole graph each time.
     pub fn scores(&self, query: u32) -> Vec<(u32, f32)> {
         self.walker().scores(query)
     }
 
-    /// The scores of many queries, on all threads. All are held at once, 8 bytes for each document reached.
+    /// Returns the scores of many queries, on all threads. All scores are in memory at once, 8 bytes per document
+    /// reached.
     pub fn scores_of_all(&self, queries: &[u32]) -> Vec<Vec<(u32, f32)>> {
         self.map(queries, |walker, &query| walker.scores(query))
     }
 
-    /// What `walk` makes of each of many queries, in their order, on all threads. There are no more walkers
-    /// than threads: making one takes time and memory of the size of the graph.
+    /// Applies `walk` to many queries on all threads and returns the results in order. There are no more walkers than
+    /// threads: a walker takes time and memory proportional to the graph.
     pub fn map<Q: Sync, T: Send>(
         &self,
         queries: &[Q],
@@ -282,7 +281,7 @@ impl RandomWalk {
         queries.par_iter().map(one).collect()
     }
 
-    /// Working memory for one query at a time.
+    /// Allocates working memory for one query at a time.
     pub fn walker(&self) -> Walker<'_> {
         Walker {
             walk: self,
@@ -303,7 +302,7 @@ pub struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// The documents that the query reaches, ascending, with their scores.
+    /// Returns the documents that the query reaches, ascending, with their scores.
     pub fn scores(&mut self, query: u32) -> Vec<(u32, f32)> {
         self.probabilities(query).into_iter().map(|(document, p)| (document, p as f32)).collect()
     }
@@ -314,7 +313,7 @@ impl Walker<'_> {
             return Vec::new();
         }
         self.at_queries.add(query as usize, 1.0);
-        // The denominator: what all the nodes of A^t e_q sum to.
+        // The denominator: the sum of A^t e_q over all nodes.
         let mut total = move_weights[0];
         for (m, weight) in move_weights.iter().enumerate().skip(1) {
             let mass: f64 = if m % 2 == 1 {
@@ -340,7 +339,7 @@ impl Walker<'_> {
     }
 }
 
-/// `to = M from`, leaving `from` empty; returns the sum of `to`.
+/// Computes `to = M from` and clears `from`; returns the sum of `to`.
 fn push(from: &mut SparseSum, edges: &Edges, to: &mut SparseSum, others: &Edges) -> f64 {
     from.sort();
     for (node, value) in from.iter() {

@@ -1,11 +1,11 @@
 //! Supervised semantic indexing: f(q, d) = q' (U' V + I) d.
 //!
-//! Words that queries and documents share count as they do in the cosine (the identity), and U, V say which
-//! other words go together.
+//! Words that queries and documents share count as in the cosine (the identity), and U, V learn which other words
+//! match.
 //!
 //! **Objective**: the sum over tuples (q, d+, d-), d+ preferred to d- for q, of
 //! max(0, m - f(q, d+) + f(q, d-)), plus lambda / 2 times the squares of the rows of the features that occur
-//! in a batch. **Update**: gradient steps over batches of tuples (AdaGrad, as `descent` says, where the paper
+//! in a batch. **Update**: gradient steps over batches of tuples (AdaGrad, see `descent`, where the paper
 //! has a fixed rate).
 //!
 //! | symbol | here | shape |
@@ -14,8 +14,8 @@
 //! | U, V | L_x', L_y' of the [`Bilinear`] | d x features |
 //! | m, lambda | [`SsiParams::margin`], [`SsiParams::l2`] | |
 //!
-//! **Cost** of a tuple: 6 d operations for every entry of q, d+ and d-. Memory: see
-//! [`SsiParams::d`]. All threads are used, and the outcome is the same for any number of them.
+//! **Cost** of a tuple: 6 d operations for every entry of q, d+ and d-. Memory: see [`SsiParams::d`]. All threads are
+//! used, and the result is the same for any number of threads.
 //!
 //! Reference: B. Bai, J. Weston, D. Grangier, R. Collobert, K. Sadamasa, Y. Qi, O. Chapelle, K. Weinberger,
 //! *Supervised Semantic Indexing*, CIKM 2009, equations (2) and (5).
@@ -54,20 +54,20 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SsiParams {
-    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter of that beside: d = 100
-    /// takes 480 bytes. Default: 100.
+    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter more: d = 100 takes 480 bytes.
+    /// Default: 100.
     pub d: usize,
-    /// A tuple is learned from where its documents are less than this apart. Default: 0.5 (the paper: 1).
+    /// A tuple is learned from if its documents are less than this apart. Default: 0.5 (the paper: 1).
     pub margin: f64,
     /// Length of the first step of a row. Default: 0.02.
     pub rate: f64,
-    /// lambda: how strongly rows are pulled towards 0. Default: 0.
+    /// lambda: strength of the pull of rows towards 0. Default: 0.
     pub l2: f64,
-    /// Rows start at random between this and its negative. Default: 0.05.
+    /// Rows are initialised uniformly between minus this and this value. Default: 0.05.
     pub spread: f64,
-    /// Tuples of a step. Default: 256.
+    /// Number of tuples per step. Default: 256.
     pub batch: usize,
-    /// Whether words that query and document share count by themselves (I). Default: yes.
+    /// If true, words that query and document share count by themselves (I). Default: true.
     pub identity: bool,
 }
 
@@ -78,7 +78,7 @@ impl Default for SsiParams {
 }
 
 impl SsiParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let Self { d, margin, rate, l2, spread, batch, .. } = *self;
         check_rows(d, rate, l2, spread, batch)?;
@@ -89,7 +89,7 @@ impl SsiParams {
     }
 }
 
-/// Checks the parameters of rows that are learned by steps.
+/// Checks the parameters of rows that are learned by gradient steps.
 pub(super) fn check_rows(d: usize, rate: f64, l2: f64, spread: f64, batch: usize) -> Result<()> {
     let wrong = |message: String| Err(Error::Params(message));
     if !(1..=1 << 16).contains(&d) {
@@ -109,18 +109,18 @@ pub(super) fn check_rows(d: usize, rate: f64, l2: f64, spread: f64, batch: usize
     Ok(())
 }
 
-/// What some tuples came to.
+/// Statistics of a call of [`Ssi::learn`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
-    /// Tuples.
+    /// Number of tuples.
     pub n: u64,
-    /// Those whose documents were less than the margin apart.
+    /// Number of tuples whose documents were less than the margin apart.
     pub violations: u64,
     /// Sum of the hinge loss.
     pub loss: f64,
 }
 
-/// A model that is being learned; see the [module](self).
+/// A model during training; see the [module](self).
 pub struct Ssi {
     params: SsiParams,
     n_shared: usize,
@@ -128,8 +128,8 @@ pub struct Ssi {
 }
 
 impl Ssi {
-    /// A model of the features that the queries and documents have; the first `n_shared` of them are the same on
-    /// both sides.
+    /// Creates a model of the features of the queries and documents; the first `n_shared` features are the same on both
+    /// sides.
     pub fn new(
         params: &SsiParams,
         queries: &Csr,
@@ -140,7 +140,7 @@ impl Ssi {
         params.validate()?;
         if n_shared > queries.n_columns().min(documents.n_columns()) {
             return Err(Error::Shape(format!(
-                "{n_shared} features in common, but not as many on both sides"
+                "{n_shared} features cannot be shared: one side has fewer features"
             )));
         }
         let rule = Rule { rate: params.rate as f32, l2: params.l2 as f32 };
@@ -148,7 +148,7 @@ impl Ssi {
         Ok(Self { params: *params, n_shared: if params.identity { n_shared } else { 0 }, descent })
     }
 
-    /// Learns from tuples, in their order; `queries` and `documents` are those of [`Ssi::new`].
+    /// Learns from tuples in order; `queries` and `documents` are those of [`Ssi::new`].
     pub fn learn(
         &mut self,
         queries: &Csr,
@@ -158,7 +158,7 @@ impl Ssi {
     ) -> Result<Lesson> {
         let (n_queries, n_documents) = (queries.n_rows() as u32, documents.n_rows() as u32);
         if tuples.iter().any(|t| t.query >= n_queries || t.more.max(t.less) >= n_documents) {
-            return Err(Error::Shape("a tuple names a query or a document that does not exist".into()));
+            return Err(Error::Shape("a tuple refers to a query or a document that does not exist".into()));
         }
         let Self { params, n_shared, descent } = self;
         let (n_shared, size, margin) = (*n_shared, params.batch, params.margin as f32);
@@ -185,12 +185,12 @@ impl Ssi {
         Ok(lesson)
     }
 
-    /// The model as it is now, to be measured without a copy of its rows.
+    /// Returns the current model for evaluation, without copying its rows.
     pub fn mapping(&self) -> Result<impl Mapping + '_> {
         self.descent.mapping(self.n_shared, 0.0)
     }
 
-    /// A copy of the model as it is now.
+    /// Returns a copy of the current model.
     pub fn model(&self) -> Result<Bilinear> {
         self.descent.bilinear()?.with_identity(self.n_shared)
     }

@@ -3,12 +3,12 @@
 //! **Model** (3): r^ = mu + sum_u b_u x_u + sum_v c_v y_v + (sum_u x_u p_u)' (sum_v y_v q_v), where x are the
 //! features of a query and y those of a document.
 //!
-//! **Objective**: half the sum of (r^ - r)^2 over pairs, plus lambda / 2 times the squares of the rows and
-//! biases of the features that occur in a batch. The pairs are those with a response, each together with some
-//! documents, drawn anew every time, that the query has no response to, for which r = 0: where only clicks are
-//! known, a model that never sees a pair without one has nothing to tell them apart by. r is the logarithm of
-//! 1 + response, or the response itself. mu is the mean of r. **Update**: gradient steps over batches
-//! (AdaGrad, as `descent` says, where the paper's program has a fixed rate).
+//! **Objective**: half the sum of (r^ - r)^2 over pairs, plus lambda / 2 times the squares of the rows and biases of
+//! the features that occur in a batch. The pairs are those with a response. For each, some documents to which the query
+//! has no response are drawn anew every time, with r = 0: if only clicks are known, a model that never sees a pair
+//! without a click cannot learn to tell them apart. r is the logarithm of 1 + response, or the response itself. mu is
+//! the mean of r. **Update**: gradient steps over batches (AdaGrad, as described in `descent`, where the paper's
+//! program has a fixed rate).
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
@@ -16,8 +16,8 @@
 //! | b, c, mu | its [`Biases`] | features, features, 1 |
 //! | lambda | [`SvdFeatureParams::l2`] | |
 //!
-//! **Cost** of a pass: 6 d operations for every entry of the queries and documents of all pairs. Memory: that
-//! of the rows, and 12 bytes a pair. All threads are used, and the outcome is the same for any number of them.
+//! **Cost** of a pass: 6 d operations for every entry of the queries and documents of all pairs. Memory: that of the
+//! rows, and 12 bytes per pair. All threads are used, and the result is the same for any number of threads.
 //!
 //! Reference: T. Chen, W. Zhang, Q. Lu, K. Chen, Z. Zheng, Y. Yu, *SVDFeature: A Toolkit for Feature-based
 //! Collaborative Filtering*, JMLR 2012.
@@ -49,7 +49,7 @@ use crate::matching::{Biases, Bilinear, ClickGraph, Mapping};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// What is to be predicted.
+/// Target of the prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
@@ -64,20 +64,20 @@ pub enum Target {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SvdFeatureParams {
-    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter of that beside: d = 100
-    /// takes 480 bytes. Default: 100.
+    /// d: latent dimensions. A feature that occurs takes 4 d bytes, and up to a quarter more: d = 100 takes 480 bytes.
+    /// Default: 100.
     pub d: usize,
     /// Length of the first step of a row. Default: 0.02.
     pub rate: f64,
-    /// lambda: how strongly rows and biases are pulled towards 0. Default: 0.0001.
+    /// lambda: strength of the pull of rows and biases towards 0. Default: 0.0001.
     pub l2: f64,
-    /// Rows start at random between this and its negative. Default: 0.05.
+    /// Rows are initialised uniformly between minus this and this value. Default: 0.05.
     pub spread: f64,
-    /// Pairs with a response of a step. Default: 256.
+    /// Number of pairs with a response per step. Default: 256.
     pub batch: usize,
-    /// Documents without a response that are drawn for every pair with one. Default: 3.
+    /// Number of documents without a response that are drawn for every pair with one. Default: 3.
     pub negatives: usize,
-    /// What is predicted. Default: `log`.
+    /// Target of the prediction. Default: `log`.
     pub target: Target,
 }
 
@@ -88,7 +88,7 @@ impl Default for SvdFeatureParams {
 }
 
 impl SvdFeatureParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let Self { d, rate, l2, spread, batch, negatives, .. } = *self;
         check_rows(d, rate, l2, spread, batch)?;
@@ -99,14 +99,14 @@ impl SvdFeatureParams {
     }
 }
 
-/// A model that is being learned; see the [module](self).
+/// A model during training; see the [module](self).
 pub struct SvdFeature<'a> {
     params: SvdFeatureParams,
     graph: &'a ClickGraph,
     seed: u64,
-    /// Passes over all pairs that are over.
+    /// Number of finished passes over all pairs.
     passes: u64,
-    /// Pairs of the pass that goes on which were learned from: whole batches.
+    /// Number of pairs of the current pass that were learned from: whole batches.
     done: usize,
     /// Query, document and r of every pair with a response.
     pairs: Vec<(u32, u32, f32)>,
@@ -115,7 +115,7 @@ pub struct SvdFeature<'a> {
 }
 
 impl<'a> SvdFeature<'a> {
-    /// A model of the features of a click graph.
+    /// Creates a model of the features of a click graph.
     pub fn new(params: &SvdFeatureParams, graph: &'a ClickGraph, seed: u64) -> Result<Self> {
         params.validate()?;
         let target = |response: f32| match params.target {
@@ -140,14 +140,14 @@ impl<'a> SvdFeature<'a> {
         Ok(Self { params: *params, graph, seed, passes: 0, done: 0, pairs, mu, descent })
     }
 
-    /// Pairs with a response.
+    /// Number of pairs with a response.
     pub fn n_pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Learns from the next `most` pairs with a response, whole batches of them, or from those that are left of a
-    /// pass over all pairs; every pass has a new order. Returns the mean of (r^ - r)^2, each before the step that
-    /// learns from it.
+    /// Learns from the next `most` pairs with a response in whole batches, or from the rest of the current pass over
+    /// all pairs. Every pass has a new order. Returns the mean of (r^ - r)^2, each computed before the step that learns
+    /// from it.
     pub fn learn(&mut self, most: usize, progress: &dyn Progress) -> f64 {
         let pass_seed = mix(self.seed ^ mix(self.passes));
         if self.done == 0 {
@@ -181,7 +181,7 @@ impl<'a> SvdFeature<'a> {
         };
         let (mut squares, mut n) = (0f64, 0u64);
         descent.learn(n_batches, fill, |number, errors| {
-            // The constant of a link has -r in it, so that its score is r^ - r, the derivative of the loss.
+            // The constant of a link includes -r, so that its score is r^ - r, the derivative of the loss.
             squares += errors.iter().map(|&error| f64::from(error).powi(2)).sum::<f64>();
             n += errors.len() as u64;
             progress.advance(size.min(pairs.len() - (first + number) * size) as u64);
@@ -189,12 +189,12 @@ impl<'a> SvdFeature<'a> {
         squares / n.max(1) as f64
     }
 
-    /// The model as it is now, to be measured without a copy of its rows.
+    /// Returns the current model for evaluation, without copying its rows.
     pub fn mapping(&self) -> Result<impl Mapping + '_> {
         self.descent.mapping(0, self.mu)
     }
 
-    /// A copy of the model as it is now.
+    /// Returns a copy of the current model.
     pub fn model(&self) -> Result<Bilinear> {
         let [x, y] = self.descent.biases().expect("SVDFeature has biases");
         self.descent.bilinear()?.with_biases(Biases { global: self.mu, x, y })
@@ -246,7 +246,7 @@ mod tests {
         agree("scores", pairs.map(|(x, y)| model.score(x, y)), entries(&case.scores));
     }
 
-    /// A pass in parts ends where a whole pass does, whatever the parts, and so does the pass after it.
+    /// A pass in parts gives the same result as a whole pass, for any split, and so does the following pass.
     #[test]
     fn parts_of_a_pass_make_the_pass() {
         let n = 23;
@@ -272,7 +272,7 @@ mod tests {
         let none = Csr::from_triples(1, 1, []).unwrap();
         let params = SvdFeatureParams { d: 2, ..Default::default() };
         assert!(SvdFeature::new(&params, &ClickGraph::new(one(), one(), none).unwrap(), 1).is_err());
-        // Every document has a response: there is none to draw.
+        // Every document has a response: there is no negative to draw.
         let graph = ClickGraph::new(one(), one(), one()).unwrap();
         assert!(SvdFeature::new(&params, &graph, 1).unwrap().learn(usize::MAX, &Silent).is_finite());
         assert!(SvdFeatureParams { negatives: 1001, ..params }.validate().is_err());

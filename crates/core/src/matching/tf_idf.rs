@@ -1,4 +1,4 @@
-//! tf-idf: counts of terms into weights, the frequent terms of the collection held back.
+//! tf-idf: converts term counts to weights that discount the frequent terms of the collection.
 //!
 //! The weight of a term in a row is `tf idf`, then the row is scaled:
 //!
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What the count of a term becomes.
+/// Transformation of the count of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tf {
@@ -43,11 +43,11 @@ pub enum Tf {
     Binary,
 }
 
-/// How the frequency of a term in the collection holds it back.
+/// Discount of a term by its frequency in the collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Idf {
-    /// Not at all.
+    /// No discount.
     None,
     /// ln((1 + N) / (1 + df)) + 1.
     #[default]
@@ -58,26 +58,26 @@ pub enum Idf {
     Bm25,
 }
 
-/// How a row is scaled.
+/// Scaling of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Norm {
-    /// To Euclidean length 1; a row of zeros stays.
+    /// To Euclidean length 1; a row of zeros is unchanged.
     #[default]
     L2,
-    /// Not at all.
+    /// No scaling.
     None,
 }
 
-/// Which tf-idf. The defaults are those of scikit-learn: `count`, `smooth`, `l2`.
+/// Parameters of tf-idf. The defaults are those of scikit-learn: `count`, `smooth`, `l2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TfIdfParams {
-    /// What the count of a term becomes.
+    /// Transformation of the count of a term.
     pub tf: Tf,
-    /// How the frequency of a term in the collection holds it back.
+    /// Discount of a term by its frequency in the collection.
     pub idf: Idf,
-    /// How a row is scaled.
+    /// Scaling of a row.
     pub norm: Norm,
 }
 
@@ -89,11 +89,11 @@ pub struct TfIdf {
 }
 
 impl TfIdf {
-    /// Weights from the number of documents and the number of documents with each term.
+    /// Computes weights from the number of documents and the number of documents with each term.
     pub fn new(params: &TfIdfParams, n_documents: u64, document_frequencies: &[u32]) -> Result<Self> {
         if let Some(term) = document_frequencies.iter().position(|&df| u64::from(df) > n_documents) {
             return Err(Error::Params(format!(
-                "term {term} is in {} documents of a collection of {n_documents}",
+                "term {term} is in {} documents, but the collection has only {n_documents}",
                 document_frequencies[term]
             )));
         }
@@ -115,7 +115,7 @@ impl TfIdf {
         &self.idf
     }
 
-    /// Turns the counts of a row into weights, in place. Panics for a term beyond the known ones.
+    /// Converts the counts of a row to weights, in place. Panics if a term is out of range.
     pub fn weigh(&self, terms: &[u32], counts: &mut [f32]) {
         assert_eq!(terms.len(), counts.len(), "a count for every term");
         let mut squares = 0.0f64;
@@ -154,7 +154,7 @@ mod tests {
         rows: Vec<Vec<f64>>,
     }
 
-    /// Against scikit-learn, relative tolerance 1e-6: weights are stored as f32.
+    /// Compares with scikit-learn, relative tolerance 1e-6: weights are stored as f32.
     #[test]
     fn golden() {
         let golden = include_str!("../../../../tests/golden/tf_idf.json");

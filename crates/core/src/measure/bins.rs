@@ -1,6 +1,6 @@
-//! Means by kind of query: seen or unseen, short or long, many clicks or few.
+//! Means by kind of query: seen or unseen, short or long, with many clicks or few.
 //!
-//! A bin file has one query a line: its id, a tab, the label of its bin. Labels may contain spaces.
+//! A bin file has one query per line: its id, a tab, the label of its bin. Labels may contain spaces.
 
 use std::collections::HashMap;
 
@@ -18,19 +18,19 @@ pub struct Bins<'a> {
     bin_of: HashMap<&'a str, usize, FixedState>,
 }
 
-/// The means over the queries of one bin.
+/// Means over the queries of one bin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BinMeans {
-    /// The bin's label; none for the queries that are in no bin.
+    /// Label of the bin; `None` for the queries without a bin.
     pub label: Option<String>,
-    /// Queries of the bin that have a value.
+    /// Number of queries of the bin that have a value.
     pub n_queries: usize,
-    /// The mean of each measure over them.
+    /// Mean of each measure over these queries.
     pub means: Vec<f64>,
 }
 
 impl<'a> Bins<'a> {
-    /// Bins from (query id, label); they are reported in the order of their first query.
+    /// Builds bins from (query id, label). Bins are reported in the order of their first query.
     pub fn new(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
         let mut bins = Self::default();
         let mut known: HashMap<&str, usize, FixedState> = HashMap::default();
@@ -40,23 +40,23 @@ impl<'a> Bins<'a> {
                 bins.labels.push(label);
             }
             if bins.bin_of.insert(query, bin).is_some_and(|before| before != bin) {
-                return Err(Error::Params(format!("query {query} is in two bins; give it one")));
+                return Err(Error::Params(format!("query {query} is in two bins; assign it to one")));
             }
         }
         Ok(bins)
     }
 
-    /// The labels, in the order of their first query.
+    /// Labels, in the order of their first query.
     pub fn labels(&self) -> impl Iterator<Item = &'a str> {
         self.labels.iter().copied()
     }
 
-    /// The label of a query's bin, if it is in one.
+    /// Returns the label of a query's bin, if it has one.
     pub fn label(&self, query: &str) -> Option<&'a str> {
         self.bin_of.get(query).map(|&bin| self.labels[bin])
     }
 
-    /// The means of an evaluation, bin by bin; queries without a bin come last.
+    /// Returns the means of an evaluation, bin by bin; queries without a bin come last.
     pub fn means(&self, evaluation: &Evaluation) -> Vec<BinMeans> {
         let mut members = vec![Vec::new(); self.labels.len() + 1];
         for i in (0..evaluation.n_queries()).filter(|&i| evaluation.value(i, 0).is_some()) {
@@ -78,7 +78,7 @@ impl<'a> Bins<'a> {
     }
 }
 
-/// Parses a bin file. `file` names it in errors.
+/// Parses a bin file. `file` is its name in errors.
 pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Bins<'a>> {
     let whole = columns::Chunk { line: 1, bytes: columns::without_mark(bytes) };
     columns::check_text(file, whole)?;
@@ -97,7 +97,7 @@ pub fn parse<'a>(file: &str, bytes: &'a [u8]) -> Result<Bins<'a>> {
         let (before, other) = *first_line.entry(query).or_insert((line, label));
         if other != label {
             let message =
-                format!("query {query} is already in bin {other} on line {before}; give it one bin");
+                format!("query {query} is already in bin {other} on line {before}; assign it to one");
             return Err(Error::parse(file, line, message));
         }
         pairs.push((query, label));
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(error(b"a\tb\nq1 seen\n"), "x.tsv:2: expected a query id, a tab and the label of its bin");
         assert_eq!(
             error(b"a\tb\nb\tb\na\tc\n"),
-            "x.tsv:3: query a is already in bin b on line 1; give it one bin"
+            "x.tsv:3: query a is already in bin b on line 1; assign it to one"
         );
         assert_eq!(error(b"\n"), "x.tsv: the file holds no bin; expected lines of `query<TAB>label`");
     }

@@ -1,12 +1,11 @@
-//! Binary preference (Buckley and Voorhees, SIGIR 2004), for incomplete judgments: only judged documents
-//! count, and unjudged ones are passed over.
+//! Binary preference (Buckley and Voorhees, SIGIR 2004), for incomplete judgments: only judged documents count, and
+//! unjudged ones are skipped.
 //!
 //! ```text
 //! Bpref = 1/R sum over relevant ranked documents d of 1 - min(n_d, R) / min(N, R)
 //! ```
-//! R relevant and N judged, not relevant documents; n_d of the latter stand above d. The fraction is 0
-//! when n_d is 0. Documents of negative grade count as unjudged, as in trec_eval. Without a relevant
-//! document the value is 0.
+//! There are R relevant and N judged non-relevant documents, of which n_d are ranked above d. The fraction is 0 if n_d
+//! is 0. Documents of negative grade count as unjudged, as in trec_eval. Without a relevant document the value is 0.
 
 use super::ranking::{Ranking, is_relevant};
 

@@ -1,4 +1,4 @@
-//! What the known tools do differently, as values.
+//! Conventions in which the known tools differ, as values.
 //!
 //! | | matchrank | trec | ranx | lightgbm | sklearn |
 //! |---|---|---|---|---|---|
@@ -11,17 +11,17 @@
 //! | MAP@k divides by | relevant documents | relevant documents | relevant documents | min(k, relevant documents) | has no k |
 //! | RBP of grade r | relevant or not | relevant or not | r | relevant or not | undefined |
 //!
-//! Queries of the run without judgments are ignored by all, and counted. A measure that a tool lacks is
-//! computed under the tool's conventions all the same, except that averaged ties are defined for NDCG
-//! (McSherry and Najork 2008) and for scikit-learn's MAP only.
+//! All tools ignore queries of the run without judgments; the audit counts them. A measure that a tool lacks is
+//! computed under the tool's conventions anyway. The exception are averaged ties, which are defined only for NDCG
+//! (McSherry and Najork 2008) and for scikit-learn's MAP.
 //!
-//! Which versions: trec_eval 9 as wrapped by pytrec_eval-terrier 0.5 (its `-c` is [`Missing::Worst`]);
-//! ranx 0.3 with `make_comparable=True`; LightGBM 4.7; scikit-learn 1.9 (`ndcg_score`, and
-//! `average_precision_score` for MAP). The figures of the tools are kept in `tests/golden/dialects`.
+//! Versions: trec_eval 9 as wrapped by pytrec_eval-terrier 0.5 (its `-c` is [`Missing::Worst`]); ranx 0.3 with
+//! `make_comparable=True`; LightGBM 4.7; scikit-learn 1.9 (`ndcg_score`, and `average_precision_score` for MAP). The
+//! values of the tools are kept in `tests/golden/dialects`.
 //!
-//! ranx sorts with an unstable sort: tied documents keep the order of the file in lists of up to 15
-//! documents only, and beyond that stand in whatever order the sort left. File order is the rule here.
-//! Where ranx's Bpref is 0/0 (no judged document that is not relevant), the value of trec_eval is taken.
+//! ranx sorts with an unstable sort: tied documents keep the order of the file only in lists of up to 15 documents. In
+//! longer lists, the order of ties is arbitrary. File order is the rule here. Where ranx's Bpref is 0/0 (every judged
+//! document is relevant), the value of trec_eval is used.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,14 +31,14 @@ use serde::Serialize;
 use super::name::Measure;
 use crate::{Error, Result};
 
-/// Whose conventions hold.
+/// Tool whose conventions apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
-    /// Our own: nothing that the file's order, or the choice of document ids, can help.
+    /// Our own: neither the file order nor the choice of document ids can improve a result.
     #[default]
     Matchrank,
-    /// trec_eval and what wraps it.
+    /// trec_eval and its wrappers.
     Trec,
     /// ranx.
     Ranx,
@@ -52,7 +52,7 @@ impl Dialect {
     /// Every dialect.
     pub const ALL: [Self; 5] = [Self::Matchrank, Self::Trec, Self::Ranx, Self::LightGbm, Self::Sklearn];
 
-    /// The name on the command line and in results.
+    /// Name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Matchrank => "matchrank",
@@ -76,12 +76,12 @@ impl FromStr for Dialect {
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|d| d.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
-            Error::Params(format!("the dialect `{name}` is not known; known are {known}"))
+            Error::Params(format!("unknown dialect `{name}`; known dialects: {known}"))
         })
     }
 }
 
-/// What a document of grade r adds to DCG. Grades of 0 and below add nothing.
+/// Contribution of a document of grade r to DCG. Grades of 0 and below add nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Gain {
@@ -93,7 +93,7 @@ pub enum Gain {
 }
 
 impl Gain {
-    /// The gain of a grade.
+    /// Returns the gain of a grade.
     #[inline]
     pub fn of(self, grade: f32) -> f64 {
         let grade = f64::from(grade.max(0.0));
@@ -120,66 +120,66 @@ impl FromStr for Gain {
         match name {
             "exp" | "exponential" => Ok(Self::Exponential),
             "linear" => Ok(Self::Linear),
-            _ => Err(Error::Params(format!("the gain `{name}` is not known; known are exp and linear"))),
+            _ => Err(Error::Params(format!("unknown gain `{name}`; known gains: exp, linear"))),
         }
     }
 }
 
-/// In which order documents of equal score stand.
+/// Order of documents with equal scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
-    /// By a fixed hash of (query id, document id), see [`Ties::hash`]: neither the order of the file nor
-    /// the naming of documents can help.
+    /// By a fixed hash of (query id, document id), see [`Ties::hash`]: neither the order of the file nor the names of
+    /// documents can improve a result.
     Hash,
     /// By document id, descending, compared as bytes.
     Document,
     /// As in the file.
     File,
-    /// The mean over all orders. For MAP, as scikit-learn does: tied documents share the precision at the
-    /// end of their tie.
+    /// The mean over all orders. For MAP as in scikit-learn: tied documents share the precision at the end of their
+    /// tie.
     Averaged,
-    /// The worst order: what ties could cost.
+    /// The worst order: the worst result that ties allow.
     Worst,
-    /// The best order: what ties could gain.
+    /// The best order: the best result that ties allow.
     Best,
 }
 
 impl Ties {
-    /// FNV-1a, 64 bits, of the query id, a byte 0 and the document id; the smaller hash stands first.
+    /// Computes FNV-1a, 64 bits, of the query id, a byte 0 and the document id; the smaller hash comes first.
     pub fn hash(query: &[u8], document: &[u8]) -> u64 {
         let step = |h: u64, &b: &u8| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = query.iter().chain(&[0]).chain(document).fold(0xcbf2_9ce4_8422_2325, step);
-        // FNV leaves similar ids similar in the high bits, which decide the order: mix them (splitmix64).
+        // FNV keeps the high bits of similar ids similar, and these decide the order: mix them (splitmix64).
         let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^ (hash >> 31)
     }
 }
 
-/// What a query is worth for which no document is relevant.
+/// Value of a query without a relevant document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoRelevant {
-    /// It is left out of the mean, and counted in the audit.
+    /// The query is left out of the mean, and counted in the audit.
     LeftOut,
-    /// 0; the errors are 0 too, as no pair can be wrong.
+    /// 0; the errors are 0 too, as no pair can be in the wrong order.
     Zero,
-    /// 1 for NDCG and MAP (nothing could have been done better), as under `Zero` for the others.
+    /// 1 for NDCG and MAP (no ranking could be better), as under `Zero` for the others.
     One,
 }
 
-/// What a query is worth that has judgments but is absent from the run.
+/// Value of a query that has judgments but is missing from the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// The worst: 0, or 1 for the errors.
+    /// The worst value: 0, or 1 for the errors.
     Worst,
-    /// It is left out of the mean, and counted in the audit.
+    /// The query is left out of the mean, and counted in the audit.
     LeftOut,
 }
 
-/// Which documents make the ideal order and the number of relevant documents.
+/// Documents that define the ideal order and the number of relevant documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ideal {
@@ -189,11 +189,11 @@ pub enum Ideal {
     Ranked,
 }
 
-/// Everything about which tools disagree. [`Conventions::of`] gives those of a dialect; any field can
-/// then be changed.
+/// All conventions in which tools differ. [`Conventions::of`] returns those of a dialect; any field can then be
+/// changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Conventions {
-    /// Whose conventions these are, up to fields that were changed.
+    /// Dialect of these conventions, apart from fields that were changed.
     pub dialect: Dialect,
     /// Gain of a grade in NDCG.
     pub gain: Gain,
@@ -201,7 +201,7 @@ pub struct Conventions {
     pub ties: Ties,
     /// Queries without a relevant document.
     pub no_relevant: NoRelevant,
-    /// Judged queries that the run lacks.
+    /// Judged queries that are missing from the run.
     pub missing: Missing,
     /// Documents of the ideal order.
     pub ideal: Ideal,
@@ -214,7 +214,7 @@ pub struct Conventions {
 }
 
 impl Conventions {
-    /// The conventions of a dialect.
+    /// Returns the conventions of a dialect.
     pub fn of(dialect: Dialect) -> Self {
         let own = Self {
             dialect,
@@ -260,10 +260,10 @@ impl Conventions {
         }
     }
 
-    /// Refuses measures that are not defined under these conventions.
+    /// Returns an error if a measure is not defined under these conventions.
     pub fn validate(&self, measures: &[Measure]) -> Result<()> {
         if measures.is_empty() {
-            return Err(Error::Params("no measure is asked for".into()));
+            return Err(Error::Params("no measure was requested; name at least one".into()));
         }
         let defined = |m: &Measure| {
             self.ties != Ties::Averaged
@@ -272,8 +272,8 @@ impl Conventions {
         match measures.iter().find(|m| !defined(m)) {
             None => Ok(()),
             Some(m) => Err(Error::Params(format!(
-                "`{m}` is not defined with averaged ties, which the dialect sklearn has; it knows ndcg, \
-                 ndcg@k and map. Choose another dialect, or another rule for ties"
+                "`{m}` is not defined with averaged ties, as in the dialect sklearn; defined are ndcg, \
+                 ndcg@k and map. Choose another dialect, or another order of ties"
             ))),
         }
     }
@@ -296,13 +296,13 @@ mod tests {
         }
         assert_eq!(
             "trek".parse::<Dialect>().unwrap_err().to_string(),
-            "the dialect `trek` is not known; known are matchrank, trec, ranx, lightgbm, sklearn"
+            "unknown dialect `trek`; known dialects: matchrank, trec, ranx, lightgbm, sklearn"
         );
     }
 
     #[test]
     fn the_tie_hash_never_changes() {
-        // figures of an independent implementation; a change would silently change everyone's results
+        // values of an independent implementation; a change would silently change everyone's results
         assert_eq!(Ties::hash(b"", b""), 0x25fc6dd36ce04b20);
         assert_eq!(Ties::hash(b"q1", b"d1"), 0x36676b9cf68c2104);
     }

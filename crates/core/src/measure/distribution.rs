@@ -1,4 +1,4 @@
-//! The two tail probabilities that the tests need.
+//! Tail probabilities of the significance tests.
 
 use libm::{erfc, lgamma};
 

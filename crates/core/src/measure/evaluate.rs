@@ -1,4 +1,4 @@
-//! Judgments and rankings in, values per query, means and an audit out.
+//! Evaluates rankings against judgments: values per query, means and an audit.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -11,81 +11,81 @@ use super::{bpref, err, inversions, ndcg, precision};
 use crate::data::qrels::Qrels;
 use crate::{Error, Result};
 
-/// What a run is worth under some conventions: a value per judged query and measure, and their means.
+/// Evaluation of a run under some conventions: a value per judged query and measure, and the means.
 #[derive(Clone, Debug)]
 pub struct Evaluation {
-    /// What was measured.
+    /// Measures.
     pub measures: Vec<Measure>,
-    /// Under which conventions.
+    /// Conventions.
     pub conventions: Conventions,
-    /// How often the conventions rather than the ranking decided.
+    /// Counts of how often the conventions, rather than the ranking, decided.
     pub audit: Audit,
-    /// Every judged query, in the order of the judgments.
+    /// All judged queries, in the order of the judgments.
     queries: Vec<String>,
     /// One row per judged query, one column per measure; a row of NaN is left out of the means.
     values: Vec<f64>,
 }
 
-/// How often something other than the ranking decided.
+/// Counts of how often something other than the ranking decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Audit {
-    /// Queries with at least one judgment.
+    /// Number of queries with at least one judgment.
     pub judged_queries: u64,
-    /// Judged queries that the means are over.
+    /// Number of judged queries that the means are computed over.
     pub queries_in_mean: u64,
-    /// Judged queries without a relevant document.
+    /// Number of judged queries without a relevant document.
     pub queries_without_relevant: u64,
-    /// Judged queries that the run lacks.
+    /// Number of judged queries that are missing from the run.
     pub queries_missing: u64,
-    /// Queries of the run without any judgment; they are ignored.
+    /// Number of queries of the run without any judgment; they are ignored.
     pub queries_unjudged: u64,
-    /// Groups of equal scores, within the depth that is measured, whose documents differ in gain.
+    /// Number of groups of equal scores, within the evaluated depth, whose documents differ in gain.
     pub deciding_ties: u64,
-    /// Queries with such a tie.
+    /// Number of queries with such a tie.
     pub queries_with_deciding_ties: u64,
-    /// Relevant documents that the run did not return.
+    /// Number of relevant documents that the run did not return.
     pub relevant_not_returned: u64,
-    /// Queries with such a document.
+    /// Number of queries with such a document.
     pub queries_with_relevant_not_returned: u64,
-    /// Queries for which every document that was ranked is relevant: no order of them puts a wrong one first.
+    /// Number of queries for which every ranked document is relevant: no order of them can be wrong.
     pub queries_all_relevant: u64,
 }
 
 impl Evaluation {
-    /// How many queries have judgments, whether or not they count in the means.
+    /// Number of queries with judgments, including those that are left out of the means.
     pub fn n_queries(&self) -> usize {
         self.queries.len()
     }
 
-    /// The ids of all judged queries, in the order of the judgments.
+    /// Ids of all judged queries, in the order of the judgments.
     pub fn queries(&self) -> impl Iterator<Item = &str> {
         self.queries.iter().map(String::as_str)
     }
 
-    /// The id of the `i`-th judged query.
+    /// Id of the `i`-th judged query.
     pub fn query(&self, i: usize) -> &str {
         &self.queries[i]
     }
 
-    /// The value of a measure for the `i`-th judged query; none if the query is left out.
+    /// Value of a measure for the `i`-th judged query; `None` if the query is left out.
     pub fn value(&self, i: usize, measure: usize) -> Option<f64> {
         let value = self.values[i * self.measures.len() + measure];
         (!value.is_nan()).then_some(value)
     }
 
-    /// The mean of a measure over the queries that count; 0 if there are none.
+    /// Mean of a measure over the queries that count; 0 if there are none.
     pub fn mean(&self, measure: usize) -> f64 {
         mean((0..self.n_queries()).filter_map(|i| self.value(i, measure)))
     }
 }
 
-/// The mean of some values, 0 of none. Summed in order, so that the result never depends on threads.
+/// Returns the mean of some values, 0 if there are none. Sums in order, so that the result never depends on threads.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0u64), |(sum, n), v| (sum + v, n + 1));
     if n == 0 { 0.0 } else { sum / n as f64 }
 }
 
-/// Measures rankings against judgments, on all threads. The result is the same for any number of them.
+/// Evaluates rankings against judgments on all threads. The result is the same for any number of threads.
 pub fn evaluate<R: Rankings + ?Sized>(
     qrels: &Qrels<'_>,
     rankings: &R,
@@ -134,7 +134,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
                 let position = row.position;
                 if found[position].replace(row).is_some() {
                     let query = qrels.query(position);
-                    return Err(Error::Params(format!("query {query} has two rankings; give it one")));
+                    return Err(Error::Params(format!("query {query} has two rankings; keep one")));
                 }
             }
         }
@@ -165,8 +165,8 @@ pub fn evaluate<R: Rankings + ?Sized>(
     })
 }
 
-/// Measures of one list: documents with scores and grades. Documents of equal score stand in the order given. For ndcg and
-/// err with grades up to 1000.
+/// Evaluates one list: documents with scores and grades. Documents of equal score keep the given order. With ndcg and
+/// err, grades may be at most 1000.
 pub fn evaluate_list(
     scores: &[f64],
     grades: &[f32],
@@ -188,16 +188,16 @@ pub fn evaluate_list(
     measures.iter().map(|measure| value(measure, &ranking, conventions)).collect()
 }
 
-/// With a higher grade r, sums of 2^r leave the range of numbers.
+/// Highest grade r for measures with 2^r; sums of larger powers would overflow.
 const HIGHEST_EXPONENT: f32 = 1000.0;
 
-/// Refuses grades that a measure cannot take.
+/// Returns an error if a grade is too high for a measure.
 fn check_grades(qrels: &Qrels<'_>, measures: &[Measure], conventions: &Conventions) -> Result<()> {
     let grades = qrels.iter().map(|judgment| (judgment.query, judgment.document, judgment.grade));
     too_high(grades, measures, conventions).map_or(Ok(()), |(_, message)| Err(Error::Params(message)))
 }
 
-/// Place of the first grade that a measure cannot take, among those of queries and documents, and the reason.
+/// Finds the first grade that is too high for a measure; returns its place and the message.
 pub(crate) fn too_high<'a>(
     grades: impl Iterator<Item = (&'a str, &'a str, f32)>,
     measures: &[Measure],
@@ -212,8 +212,8 @@ pub(crate) fn too_high<'a>(
     let (at, (query, document, grade)) =
         grades.enumerate().find(|(_, (_, _, grade))| *grade > HIGHEST_EXPONENT)?;
     let message = format!(
-        "the grade of document {document} for query {query} is {grade}, and `{measure}` computes 2 to the power of grades, \
-         up to {HIGHEST_EXPONENT}; use ndcg(gain=linear), or smaller grades"
+        "the grade of document {document} for query {query} is {grade}, but `{measure}` computes 2^grade and \
+         supports grades up to {HIGHEST_EXPONENT}; use ndcg(gain=linear), or smaller grades"
     );
     Some((at, message))
 }
@@ -226,7 +226,7 @@ struct Row {
     all_relevant: bool,
 }
 
-/// The value of a measure for one query. An empty sum is -0, which would print as such: adding 0 makes it 0.
+/// Computes a measure for one query. An empty sum is -0 and would print as such; adding 0 makes it 0.
 fn value(measure: &Measure, ranking: &Ranking, conventions: &Conventions) -> f64 {
     raw_value(measure, ranking, conventions) + 0.0
 }

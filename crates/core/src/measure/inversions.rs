@@ -1,13 +1,12 @@
-//! Errors of order: how many pairs of documents stand the wrong way round.
+//! Errors of order: the number of document pairs in the wrong order.
 //!
 //! ```text
 //! inversions     = pairs of ranks i < j with r_i < r_j
 //! MRE            = inversions / (N (N - 1) / 2)                 mis-ranking error
 //! pairwise error = inversions / pairs of different grades
 //! ```
-//! N is the length of the list; unjudged documents, and those of negative grade, count as grade 0. Only
-//! documents in the list count. Both are 0 when there is no pair to count, hence for a query without a
-//! relevant document.
+//! N is the length of the list. Unjudged documents, and those of negative grade, count as grade 0. Only documents in
+//! the list count. Both errors are 0 if there is no pair to count, hence for a query without a relevant document.
 
 use super::ranking::Ranking;
 
@@ -18,7 +17,7 @@ pub(super) fn mis_ranking_error(ranking: &Ranking) -> f64 {
 pub(super) fn pairwise_error(ranking: &Ranking) -> f64 {
     let mut grades = grades(ranking);
     let wrong = count(&mut grades);
-    // counting left the grades sorted, so that equal ones follow each other
+    // counting has sorted the grades, so equal ones are adjacent
     let same: u64 = grades.chunk_by(|a, b| a == b).map(|equal| pairs(equal.len())).sum();
     fraction(wrong, pairs(ranking.n_ranked) - same)
 }

@@ -1,20 +1,20 @@
-//! What a ranking is worth, in several dialects, and whether a difference is real.
+//! Ranking measures in several dialects, and significance tests.
 //!
 //! | question | where |
 //! |---|---|
-//! | which measures there are, and how they are called | [`Measure`] |
+//! | measures and their names | [`Measure`] |
 //! | NDCG; precision, recall, MAP, MRR, RBP; ERR; Bpref; MRE and pairwise error | `ndcg.rs`, `precision.rs`, `err.rs`, `bpref.rs`, `inversions.rs` |
-//! | gain, ties, queries without a relevant document: what each known tool does | [`Dialect`], [`Conventions`] |
+//! | conventions of each known tool: gain, ties, queries without a relevant document | [`Dialect`], [`Conventions`] |
 //! | judgments + rankings -> values per query, means, audit | [`evaluate`] -> [`Evaluation`] |
-//! | rankings that are in memory, not in a file | [`Rankings`] |
-//! | one list alone | [`evaluate_list`] |
-//! | is a difference between two systems real | [`significance`] |
+//! | rankings in memory rather than in a file | [`Rankings`] |
+//! | a single list | [`evaluate_list`] |
+//! | significance of the difference between two systems | [`significance`] |
 //! | means by kind of query | [`bins`] |
 //!
-//! The same run scores differently in every known tool, because tools differ in the gain of a grade, in
-//! the order of tied documents and in what a query without a relevant document is worth. Here these are
-//! [`Conventions`], a value one can see and print, and every result carries an [`Audit`] that counts how
-//! often a convention rather than the ranking decided.
+//! The same run scores differently in every known tool, because tools differ in the gain of a grade, the order of tied
+//! documents and the value of a query without a relevant document. Here these are [`Conventions`], a value that can be
+//! inspected and printed. Every result carries an [`Audit`] that counts how often a convention, rather than the
+//! ranking, decided.
 //!
 //! ```
 //! use matchrank_core::data::qrels;

@@ -1,4 +1,4 @@
-//! A measure is a value: it parses the names people use and prints itself one way.
+//! Measures as values: parses the usual names, and prints one canonical name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,54 +8,53 @@ use serde::{Serialize, Serializer};
 use super::dialect::Gain;
 use crate::{Error, Result};
 
-/// What to measure. Prints as `ndcg@10`, `map`, `p(rel=2)@5`, `rbp(p=0.8)`.
+/// A ranking measure. Prints as `ndcg@10`, `map`, `p(rel=2)@5`, `rbp(p=0.8)`.
 ///
-/// Unless stated otherwise a measure lies in `[0, 1]`, 1 is best, a document counts as relevant when its
-/// grade is above 0 (or at least `rel`), unjudged documents count as not relevant, and ties are broken as
-/// the [`Conventions`](super::Conventions) say, which also say what becomes of a query without a relevant
-/// document.
+/// Unless stated otherwise, a measure lies in `[0, 1]` and 1 is best. A document is relevant if its grade is above 0
+/// (or at least `rel`); unjudged documents are not relevant. The [`Conventions`](super::Conventions) define how ties
+/// are broken, and the value of a query without a relevant document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
     /// `ndcg`, `ndcg@k`: DCG over the DCG of the ideal order, see `ndcg.rs`. `gain` overrides the
     /// dialect's: `ndcg(gain=linear)@10`, `ndcg(gain=exp)@10`.
     Ndcg {
-        /// Ranks that count; none means all.
+        /// Number of ranks that count; `None` means all.
         cutoff: Option<u32>,
-        /// Gain of a grade; none means the dialect's.
+        /// Gain of a grade; `None` means the dialect's.
         gain: Option<Gain>,
     },
     /// `map`, `map@k`: the mean over relevant documents of the precision at their ranks.
     Map {
-        /// Ranks that count; none means all.
+        /// Number of ranks that count; `None` means all.
         cutoff: Option<u32>,
-        /// The least grade that is relevant; none means any above 0.
+        /// Lowest relevant grade; `None` means any above 0.
         rel: Option<f32>,
     },
     /// `mrr`, `mrr@k`: one over the rank of the first relevant document.
     Mrr {
-        /// Ranks that count; none means all.
+        /// Number of ranks that count; `None` means all.
         cutoff: Option<u32>,
-        /// The least grade that is relevant; none means any above 0.
+        /// Lowest relevant grade; `None` means any above 0.
         rel: Option<f32>,
     },
     /// `p@k`: relevant documents among the first k, over k, even if the list is shorter.
     Precision {
-        /// Ranks that count.
+        /// Number of ranks that count.
         cutoff: u32,
-        /// The least grade that is relevant; none means any above 0.
+        /// Lowest relevant grade; `None` means any above 0.
         rel: Option<f32>,
     },
     /// `r@k`: relevant documents among the first k, over all relevant documents.
     Recall {
-        /// Ranks that count.
+        /// Number of ranks that count.
         cutoff: u32,
-        /// The least grade that is relevant; none means any above 0.
+        /// Lowest relevant grade; `None` means any above 0.
         rel: Option<f32>,
     },
     /// `err`, `err@k`: expected reciprocal rank, see `err.rs`. `err(max=4)@20` fixes the highest grade of
     /// the scale; without it the highest grade among the query's judgments is taken.
     Err {
-        /// Ranks that count; none means all.
+        /// Number of ranks that count; `None` means all.
         cutoff: Option<u32>,
         /// The highest grade of the scale.
         max: Option<f32>,
@@ -64,12 +63,12 @@ pub enum Measure {
     Rbp {
         /// The probability of looking at the next document.
         p: f32,
-        /// The least grade that is relevant; none means any above 0.
+        /// Lowest relevant grade; `None` means any above 0.
         rel: Option<f32>,
     },
     /// `bpref`: binary preference, over judged documents only.
     Bpref {
-        /// The least grade that is relevant; none means any above 0.
+        /// Lowest relevant grade; `None` means any above 0.
         rel: Option<f32>,
     },
     /// `mre`: pairs of ranked documents in the wrong order, over all pairs. 0 is best.
@@ -79,13 +78,12 @@ pub enum Measure {
     PairwiseError,
 }
 
-/// Every name that is understood, with what it means, for messages.
+/// Known names of measures, for messages.
 pub(super) const NAMES: &str =
     "ndcg@k, map, mrr, p@k, r@k, err@k, rbp(p=0.8), bpref, mre, pairwise (map, mrr and err may have @k)";
 
 impl Measure {
-    /// Parses a list separated by commas, such as `ndcg@10,map,p(rel=2)@5`. A measure that is named
-    /// twice stays once.
+    /// Parses a comma-separated list such as `ndcg@10,map,p(rel=2)@5`. Duplicates are removed.
     pub fn parse_list(list: &str) -> Result<Vec<Self>> {
         let mut depth = 0;
         let separated = |c: char| {
@@ -100,22 +98,22 @@ impl Measure {
             }
         }
         if measures.is_empty() {
-            return Err(Error::Params(format!("no measure is named; known are {NAMES}")));
+            return Err(Error::Params(format!("no measure was given; known measures: {NAMES}")));
         }
         Ok(measures)
     }
 
-    /// Whether more is better; false for the two errors.
+    /// Returns true if larger values are better; false for the two errors.
     pub fn higher_is_better(&self) -> bool {
         !matches!(self, Self::Mre | Self::PairwiseError)
     }
 
-    /// The value of a query for which nothing was returned.
+    /// Returns the value of a query for which nothing was returned.
     pub fn worst(&self) -> f64 {
         if self.higher_is_better() { 0.0 } else { 1.0 }
     }
 
-    /// The deepest rank that the measure looks at.
+    /// Returns the deepest rank that the measure uses.
     pub fn depth(&self) -> u32 {
         match *self {
             Self::Ndcg { cutoff, .. }
@@ -187,7 +185,7 @@ impl FromStr for Measure {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let unknown = || Error::Params(format!("the measure `{name}` is not known; known are {NAMES}"));
+        let unknown = || Error::Params(format!("unknown measure `{name}`; known measures: {NAMES}"));
         let lower = name.trim().to_ascii_lowercase();
         let (mut base, mut options, mut cutoff) = (lower.as_str(), "", None);
         if let Some((head, tail)) = base.split_once('(') {
@@ -199,7 +197,7 @@ impl FromStr for Measure {
         } else if let Some((head, k)) = base.split_once('@') {
             (base, cutoff) = (head, Some(k));
         } else if let Some((head, p)) = base.split_once("rbp.") {
-            // ranx writes the persistence as the digits after the point
+            // ranx writes the persistence as the digits after the decimal point
             let p: f32 = format!("0.{p}").parse().map_err(|_| unknown())?;
             return if head.is_empty() { persistent(p, None) } else { Err(unknown()) };
         } else if let Some((head, k)) = base.rsplit_once('_')
@@ -231,7 +229,9 @@ impl FromStr for Measure {
             "mre" if cutoff.is_none() => Self::Mre,
             "pairwise" | "pairwise_error" if cutoff.is_none() => Self::PairwiseError,
             "rbp" | "bpref" | "mre" | "pairwise" | "pairwise_error" => {
-                return Err(Error::Params(format!("`{base}` looks at the whole list and has no cut-off")));
+                return Err(Error::Params(format!(
+                    "`{base}` is computed over the whole list and has no cut-off"
+                )));
             }
             _ => return Err(unknown()),
         };
@@ -246,11 +246,11 @@ fn persistent(p: f32, rel: Option<f32>) -> Result<Measure> {
     if p > 0.0 && p < 1.0 {
         Ok(Measure::Rbp { p, rel })
     } else {
-        Err(Error::Params(format!("the persistence p of rbp must lie between 0 and 1, not at {p}")))
+        Err(Error::Params(format!("the persistence p of rbp must be between 0 and 1, not {p}")))
     }
 }
 
-/// What stands in parentheses; each measure takes what it knows.
+/// Options in parentheses; each measure takes those it supports.
 #[derive(Default)]
 struct Options {
     rel: Option<f32>,
@@ -263,7 +263,11 @@ impl Options {
     fn parse(name: &str, list: &str) -> Result<Self> {
         let mut options = Self::default();
         for option in list.split(',').map(str::trim).filter(|o| !o.is_empty()) {
-            let bad = || Error::Params(format!("`{option}` in `{name}` is not understood"));
+            let bad = || {
+                Error::Params(format!(
+                    "unknown option `{option}` in `{name}`; options are rel=, max=, p= and gain="
+                ))
+            };
             let (key, value) = option.split_once('=').ok_or_else(bad)?;
             let number = || match value.trim().parse::<f32>() {
                 Ok(v) if v > 0.0 && v.is_finite() => Ok(Some(v)),
@@ -280,7 +284,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The name of an option that no one took.
+    /// Returns the name of an option that was not used.
     fn left(&self) -> Option<&'static str> {
         let all = [
             (self.rel.is_some(), "rel"),
@@ -334,11 +338,11 @@ mod tests {
     #[test]
     fn errors_say_what_is_known() {
         let error = |name: &str| name.parse::<Measure>().unwrap_err().to_string();
-        assert!(error("foo@3").starts_with("the measure `foo@3` is not known; known are ndcg@k"));
+        assert!(error("foo@3").starts_with("unknown measure `foo@3`; known measures: ndcg@k"));
         assert_eq!(error("ndcg@0"), "the cut-off of `ndcg@0` must be a whole number above 0");
         assert_eq!(error("p"), "`p` needs a cut-off, for example `p@10`");
-        assert_eq!(error("rbp@5"), "`rbp` looks at the whole list and has no cut-off");
-        assert_eq!(error("rbp(p=2)"), "the persistence p of rbp must lie between 0 and 1, not at 2");
+        assert_eq!(error("rbp@5"), "`rbp` is computed over the whole list and has no cut-off");
+        assert_eq!(error("rbp(p=2)"), "the persistence p of rbp must be between 0 and 1, not 2");
         assert_eq!(error("map(max=3)"), "`map` has no option `max`");
         assert_eq!(error("map(rel=x)"), "`rel=x` in `map(rel=x)` must be a number above 0");
         assert!(Measure::parse_list(" , ").is_err());

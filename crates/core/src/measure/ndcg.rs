@@ -4,10 +4,10 @@
 //! DCG@k  = sum over ranks i <= k of gain(r_i) / log2(1 + i)
 //! NDCG@k = DCG@k / DCG@k of the ideal order
 //! ```
-//! - gain: 2^r - 1 or r, as the dialect or the measure says; grades of 0 and below, and unjudged
-//!   documents, gain 0;
-//! - ties: as the dialect says; averaged ties give every document of a tie the mean discount of its
-//!   places, which is the mean of DCG over all orders of the tied documents;
+//! - gain: 2^r - 1 or r, as set by the dialect or the measure; grades of 0 and below, and unjudged documents, have gain
+//!   0;
+//! - ties: as set by the dialect; averaged ties give every document of a tie the mean discount of its ranks, which is
+//!   the mean of DCG over all orders of the tied documents;
 //! - without a relevant document the ideal DCG is 0, and the dialect decides.
 
 use super::dialect::{Gain, Ties};
@@ -32,8 +32,8 @@ fn discount(rank: u32) -> f64 {
     (1.0 + f64::from(rank)).log2().recip()
 }
 
-/// DCG with the mean discount of the tie. Hits of the same tie follow each other, so that the mean is
-/// taken once per tie.
+/// Computes DCG with the mean discount of each tie. Hits of the same tie are adjacent, so the mean is computed once per
+/// tie.
 fn averaged(hits: &[Hit], deepest: u32, gain: Gain) -> f64 {
     hits.chunk_by(|a, b| a.tie == b.tie)
         .map(|tied| {

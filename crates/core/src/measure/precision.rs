@@ -1,5 +1,5 @@
-//! Measures of relevant-or-not: precision, recall, average precision, reciprocal rank, rank-biased
-//! precision. With rel(i) = 1 if the document at rank i is relevant, and R relevant documents:
+//! Binary measures: precision, recall, average precision, reciprocal rank, rank-biased precision. With rel(i) = 1 if
+//! the document at rank i is relevant, and R relevant documents:
 //!
 //! ```text
 //! P@k   = 1/k sum_{i<=k} rel(i)             k counts in full even if the list is shorter
@@ -8,8 +8,8 @@
 //! RR@k  = 1 / rank of the first relevant document, 0 if it is not among the first k
 //! RBP   = (1 - p) sum_i rel(i) p^(i-1)      ranx takes the grade in place of rel(i)
 //! ```
-//! All are 0 for a query without a relevant document, unless the dialect says otherwise. Reference for
-//! RBP: Moffat and Zobel, ACM TOIS 27(1), 2008.
+//! All are 0 for a query without a relevant document, unless the dialect says otherwise. Reference for RBP: Moffat and
+//! Zobel, ACM TOIS 27(1), 2008.
 
 use super::ranking::{Hit, Ranking, is_relevant};
 
@@ -37,7 +37,7 @@ pub(super) fn average_precision(
     if sum > 0.0 { sum / relevant as f64 } else { 0.0 }
 }
 
-/// scikit-learn's average precision: a tie is one step of the precision-recall curve, so that each of its
+/// Computes scikit-learn's average precision: a tie is one step of the precision-recall curve, so that each of its
 /// relevant documents has the precision at the end of the tie.
 pub(super) fn average_precision_of_ties(ranking: &Ranking, rel: Option<f32>) -> f64 {
     let mut found = 0;

@@ -1,9 +1,9 @@
-//! One query's ranking as the measures see it: where the judged documents stand.
+//! One query's ranking reduced to its judged documents and their ranks.
 //!
-//! A list of a thousand documents has a few dozen judged ones, and every measure is a sum over those. So
-//! the list is reduced to its judged documents and their ranks once, and each measure costs the number of
-//! judged documents, not the length of the list. Sorting is skipped when the list comes in order, as
-//! nearly every run does, and ties are resolved only where documents of different grade share a score.
+//! A list of a thousand documents has a few dozen judged ones, and every measure is a sum over those. So the list is
+//! reduced once to its judged documents and their ranks. Each measure then costs the number of judged documents, not
+//! the length of the list. Sorting is skipped if the list is in order, as in nearly every run, and ties are resolved
+//! only if documents of different grade share a score.
 
 use super::dialect::{Conventions, Ideal, Ties};
 use crate::data::documents::Documents;
@@ -13,14 +13,14 @@ use crate::data::run::Scored;
 /// A judged document in the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hit {
-    /// Its place, counted from 1.
+    /// Rank, counted from 1.
     pub(super) rank: u32,
-    /// The first and last place that documents of its score take.
+    /// First and last rank of the documents with the same score.
     pub(super) tie: (u32, u32),
     pub(super) grade: f32,
 }
 
-/// What a measure needs to know about one query.
+/// Input of the measures for one query.
 #[derive(Default)]
 pub(super) struct Ranking {
     /// Judged documents in the list, by rank.
@@ -31,7 +31,7 @@ pub(super) struct Ranking {
     pub(super) grades: Vec<f32>,
 }
 
-/// Whether a grade is relevant.
+/// Returns true if a grade is relevant.
 #[inline]
 pub(super) fn is_relevant(grade: f32, rel: Option<f32>) -> bool {
     match rel {
@@ -41,12 +41,12 @@ pub(super) fn is_relevant(grade: f32, rel: Option<f32>) -> bool {
 }
 
 impl Ranking {
-    /// How many documents of the ideal order are relevant.
+    /// Returns the number of relevant documents of the ideal order.
     pub(super) fn n_relevant(&self, rel: Option<f32>) -> usize {
         self.grades.partition_point(|&g| is_relevant(g, rel))
     }
 
-    /// The ranks of the relevant documents, up to a cut-off.
+    /// Iterates over the ranks of the relevant documents, up to a cut-off.
     pub(super) fn relevant_ranks(
         &self,
         cutoff: Option<u32>,
@@ -61,7 +61,7 @@ impl Ranking {
     }
 }
 
-/// A document of the list while it is being ordered. Unjudged documents have a NaN grade.
+/// A document of the list during sorting. Unjudged documents have a NaN grade.
 #[derive(Clone, Copy)]
 struct Entry {
     score: f64,
@@ -69,19 +69,19 @@ struct Entry {
     document: u32,
 }
 
-/// Turns scored documents into a [`Ranking`]; reused from query to query, so that nothing is allocated.
+/// Converts scored documents to a [`Ranking`]; reused from query to query, so that nothing is allocated.
 #[derive(Default)]
 pub(super) struct Ranker {
     documents: Documents,
     entries: Vec<Entry>,
     returned: Vec<bool>,
-    /// The result of the last [`Ranker::rank`].
+    /// Result of the last [`Ranker::rank`].
     pub(super) ranking: Ranking,
-    /// Ties of the last ranking, up to the depth asked for, between documents of different gain.
+    /// Number of ties of the last ranking, within the requested depth, between documents of different gain.
     pub(super) deciding_ties: u64,
 }
 
-/// The position of a document that is in the list for the second time.
+/// Position of the second occurrence of a document in the list.
 pub(super) struct Duplicate(pub(super) usize);
 
 impl Ranker {
@@ -109,7 +109,7 @@ impl Ranker {
         Ok(())
     }
 
-    /// Finds the grade of every document; says whether the scores already descend.
+    /// Looks up the grade of every document; returns true if the scores already descend.
     fn look_up(
         &mut self,
         judged: &[Judged<'_>],
@@ -177,10 +177,10 @@ impl Ranker {
     }
 }
 
-/// Orders documents of the same score; they come in file order.
+/// Orders documents of equal score, given in file order.
 fn order(tied: &mut [Entry], query: &str, scored: &[Scored<'_>], ties: Ties) {
     let id = |e: &Entry| scored[e.document as usize].document;
-    // NaN, an unjudged document, counts as 0; among equals the file order stays
+    // NaN, an unjudged document, counts as 0; equal grades keep the file order
     let grade = |e: &Entry| if e.grade.is_nan() { 0.0 } else { e.grade };
     match ties {
         Ties::File | Ties::Averaged => {}

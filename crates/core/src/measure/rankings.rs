@@ -1,4 +1,4 @@
-//! Where rankings come from: a parsed run file, or lists in memory.
+//! Sources of rankings: a parsed run file, or lists in memory.
 
 use crate::data::run::{Run, Scored};
 use crate::{Error, Result};
@@ -6,15 +6,15 @@ use crate::{Error, Result};
 /// Rankings of many queries. Implemented by [`Run`] and by slices of
 /// `(query id, list of (document id, score))`; lists need not be sorted.
 pub trait Rankings: Sync {
-    /// How many queries there are.
+    /// Number of queries.
     fn n_queries(&self) -> usize;
     /// The id of the `i`-th query.
     fn query(&self, i: usize) -> &str;
     /// Replaces the content of `ranking` by the documents of the `i`-th query, in any order.
     fn read<'s>(&'s self, i: usize, ranking: &mut Vec<Scored<'s>>) -> Result<()>;
-    /// The error of a document that is in the list of the `i`-th query twice.
+    /// Builds the error of a document that appears twice in the list of the `i`-th query.
     fn duplicate(&self, i: usize, document: &str) -> Error {
-        Error::Params(format!("document {document} is ranked twice for query {}", self.query(i)))
+        Error::Params(format!("document {document} is ranked twice for query {}; keep one", self.query(i)))
     }
 }
 

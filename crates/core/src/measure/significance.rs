@@ -1,8 +1,7 @@
-//! Is the difference between two systems real? Four paired tests, all two-sided, over the differences
-//! d_i of a measure on the n queries that both systems have a value for, and Holm's correction for
-//! comparing many systems.
+//! Significance of the difference between two systems: four paired two-sided tests, and Holm's correction for comparing
+//! many systems. The tests use the differences d_i of a measure on the n queries for which both systems have a value.
 //!
-//! | test | what it asks | how |
+//! | test | question | method |
 //! |---|---|---|
 //! | [`Test::T`] | is the mean difference 0 | t = mean / (s / sqrt(n)), Student with n - 1 degrees of freedom |
 //! | [`Test::Sign`] | do as many queries win as lose | binomial(1/2) over the queries with d_i != 0 |
@@ -42,7 +41,7 @@ impl Test {
     /// Every test.
     pub const ALL: [Self; 4] = [Self::T, Self::Sign, Self::Fisher, Self::Wilcoxon];
 
-    /// The name on the command line and in results.
+    /// Name on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::T => "t",
@@ -52,9 +51,8 @@ impl Test {
         }
     }
 
-    /// The two-sided p-value of differences between paired values. `seed` matters to
-    /// [`Test::Fisher`] only; the result is the same for any number of threads. Without a difference the
-    /// value is 1.
+    /// Returns the two-sided p-value of differences between paired values. `seed` affects only [`Test::Fisher`]; the
+    /// result is the same for any number of threads. If all differences are 0, the p-value is 1.
     ///
     /// ```
     /// use matchrank_core::measure::significance::Test;
@@ -88,7 +86,7 @@ impl FromStr for Test {
     fn from_str(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|t| t.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
-            Error::Params(format!("the test `{name}` is not known; known are {known}"))
+            Error::Params(format!("unknown test `{name}`; known tests: {known}"))
         })
     }
 }
@@ -109,7 +107,7 @@ fn sign(differences: &[f64]) -> f64 {
     (2.0 * fair_coins_at_most(wins.min(losses), wins + losses)).min(1.0)
 }
 
-/// Up to this many differences, all sign flips are tried.
+/// Largest number of differences for which all sign flips are enumerated.
 const EXACT: usize = 16;
 const BLOCKS: u64 = 100;
 const BLOCK: u64 = 1000;
@@ -117,7 +115,7 @@ const BLOCK: u64 = 1000;
 fn fisher(differences: &[f64], seed: u64) -> f64 {
     let d: Vec<f64> = differences.iter().copied().filter(|&d| d != 0.0).collect();
     let total: f64 = d.iter().sum();
-    // sums in another order differ in the last bits, and must still count as equal
+    // sums in another order differ in the last bits, but must count as equal
     let observed = total.abs() - 1e-12 * d.iter().map(|d| d.abs()).sum::<f64>();
     if d.len() <= EXACT {
         let flips = 1u64 << d.len();
@@ -127,7 +125,7 @@ fn fisher(differences: &[f64], seed: u64) -> f64 {
     let as_large: u64 = (0..BLOCKS)
         .into_par_iter()
         .map(|block| {
-            // each block draws from its own stretch of the sequence, 2^128 numbers after the last
+            // each block draws from its own part of the sequence, 2^128 numbers after the previous one
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             (0..block).for_each(|_| random.jump());
             (0..BLOCK).filter(|_| flipped(&d, total, || random.next_u64()).abs() >= observed).count() as u64
@@ -136,7 +134,7 @@ fn fisher(differences: &[f64], seed: u64) -> f64 {
     (as_large + 1) as f64 / (BLOCKS * BLOCK + 1) as f64
 }
 
-/// The sum of the differences, those flipped whose bit is set; each word of bits serves 64 of them.
+/// Returns the sum of the differences after flipping those whose bit is set; each word of bits serves 64 of them.
 fn flipped(differences: &[f64], total: f64, mut bits: impl FnMut() -> u64) -> f64 {
     let mut sum = 0.0;
     for chunk in differences.chunks(64) {
@@ -170,7 +168,7 @@ fn wilcoxon(differences: &[f64]) -> f64 {
     normal_two_sided((rank_sum - mean) / variance.sqrt())
 }
 
-/// Twice P(W <= w): the share of subsets of 1..=n whose sum is at most w.
+/// Returns twice P(W <= w): the share of subsets of 1..=n whose sum is at most w.
 fn exact_signed_rank(n: usize, w: usize) -> f64 {
     let mut share = vec![0.0; n * (n + 1) / 2 + 1];
     share[0] = 1.0;
@@ -183,7 +181,7 @@ fn exact_signed_rank(n: usize, w: usize) -> f64 {
     (2.0 * share[..=w].iter().sum::<f64>()).min(1.0)
 }
 
-/// Holm's step-down correction: p-values that keep the chance of any false claim among all comparisons
+/// Applies Holm's step-down correction: p-values that keep the probability of any false claim among all comparisons
 /// below the level. Sorted ascending, p_(i) becomes max over j <= i of (m - j + 1) p_(j), at most 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -204,18 +202,18 @@ pub struct Comparison {
     pub better: usize,
     /// Position of the worse system.
     pub worse: usize,
-    /// Queries that both have a value for.
+    /// Number of queries for which both systems have a value.
     pub n_queries: usize,
-    /// By how much the better one is better, in the mean over those queries; never negative.
+    /// Mean advantage of the better system over those queries; never negative.
     pub difference: f64,
-    /// p-value of the pair by itself.
+    /// Uncorrected p-value of the pair.
     pub p: f64,
     /// p-value after Holm's correction over all pairs.
     pub p_holm: f64,
 }
 
-/// Compares every pair of systems by one measure. All must be evaluated on the same judgments, with the
-/// same measures, under the same conventions; values of different dialects cannot be compared.
+/// Compares every pair of systems by one measure. All systems must be evaluated on the same judgments, with the same
+/// measures and conventions; values of different dialects cannot be compared.
 pub fn compare(evaluations: &[Evaluation], measure: usize, test: Test, seed: u64) -> Result<Vec<Comparison>> {
     let Some((first, others)) = evaluations.split_first() else { return Ok(Vec::new()) };
     for other in others {
@@ -227,7 +225,10 @@ pub fn compare(evaluations: &[Evaluation], measure: usize, test: Test, seed: u64
             )));
         }
         if first.measures != other.measures || !first.queries().eq(other.queries()) {
-            return Err(Error::Shape("runs to compare need the same measures and judgments".into()));
+            return Err(Error::Shape(
+                "runs can be compared only if they were evaluated with the same measures and judgments"
+                    .into(),
+            ));
         }
     }
     let values: Vec<Vec<Option<f64>>> =
@@ -236,7 +237,7 @@ pub fn compare(evaluations: &[Evaluation], measure: usize, test: Test, seed: u64
     Ok(compare_values(&values, first.measures[measure].higher_is_better(), test, seed))
 }
 
-/// The same from the values of the same queries by every system; none for a query that is left out.
+/// Compares systems by their values for the same queries; `None` marks a query that is left out.
 pub fn compare_values(
     systems: &[&[Option<f64>]],
     higher_is_better: bool,

@@ -1,4 +1,4 @@
-//! A weight per feature: what all rankers here learn.
+//! Linear rankers: a weight per feature.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub trait Ranker: Sync {
     /// Replaces `scores` by the score of every document.
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>);
 
-    /// The scores of the rows of all lists, on all threads.
+    /// Returns the scores of the rows of all lists, on all threads.
     fn score_all(&self, lists: &FeatureLists) -> Vec<f64> {
         let of_query = |query| {
             let mut scores = Vec::new();
@@ -58,31 +58,32 @@ forwarded!(Box<R>, Arc<R>);
 pub struct LinearRanker {
     /// w, one per feature.
     pub weights: Vec<f64>,
-    /// What features are multiplied by first.
+    /// Scaling that is applied to the features first.
     pub scaling: Scaling,
 }
 
-/// What one feature adds to the score of a document.
+/// Contribution of one feature to the score of a document.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contribution {
-    /// Column of the feature; files number it one higher.
+    /// Column of the feature; its number in files is one higher.
     pub feature: u32,
-    /// Its value as in the data.
+    /// Value of the feature in the data.
     pub value: f32,
-    /// Its value as scaled.
+    /// Scaled value of the feature.
     pub scaled: f64,
-    /// Its weight.
+    /// Weight of the feature.
     pub weight: f64,
     /// weight * scaled.
     pub adds: f64,
 }
 
-/// Why the score of a document differs from the mean score of others, its references: its Shapley values.
+/// Shapley values: contributions of the features to the difference between a document's score and the mean score of its
+/// references.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shapley {
-    /// The mean score of the references.
+    /// Mean score of the references.
     pub base: f64,
-    /// What each feature adds to it, by column; with `base` they sum to the score.
+    /// Contribution of each feature, by column; together with `base` they sum to the score.
     pub adds: Vec<f64>,
 }
 
@@ -95,8 +96,8 @@ impl LinearRanker {
         }
     }
 
-    /// What each feature adds to the score of the `i`-th document of a list, by column; features of value 0
-    /// or unknown to the model add nothing and are left out.
+    /// Returns the contribution of each feature to the score of the `i`-th document of a list, by column. Features that
+    /// are 0 or unknown to the model contribute nothing and are left out.
     pub fn explain(&self, list: &List<'_>, i: usize) -> Vec<Contribution> {
         self.contributions(self.scaling.of_list(list).as_deref(), list, i)
     }
@@ -111,8 +112,8 @@ impl LinearRanker {
         list.row(i).entries().filter_map(contribution).collect()
     }
 
-    /// What each feature adds to the score of the `i`-th document of a list over the mean score of the `references`: its
-    /// weight times what its value, as scaled, is above their mean value.
+    /// Returns the contribution of each feature to the difference between the score of the `i`-th document and the mean
+    /// score of the `references`: the weight times the difference of the scaled value from its mean.
     pub fn shapley(&self, list: &List<'_>, i: usize, references: &[usize]) -> Shapley {
         let factors = self.scaling.of_list(list);
         let parts = |i: usize| self.contributions(factors.as_deref(), list, i);
@@ -132,7 +133,7 @@ impl Ranker for LinearRanker {
     }
 
     fn score_all(&self, lists: &FeatureLists) -> Vec<f64> {
-        // Weights that are the same for all lists are made once.
+        // Weights that are the same for all lists are computed once.
         let common = (!self.scaling.kind().is_within_lists() && lists.n_queries() > 0)
             .then(|| self.effective_weights(&lists.list(0)));
         let of_query = |query| {
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
     use crate::ranking::ScalingKind;
 
-    /// Weights 2 and -1 of ranges 4 and 10, and a third feature that the ranker does not know.
+    /// Weights 2 and -1 for ranges 4 and 10, and a third feature that the ranker does not know.
     #[test]
     fn what_features_add_over_the_mean() {
         let cells = vec![4.0, 10.0, 7.0, 0.0, 0.0, 9.0, 2.0, 5.0, 8.0];

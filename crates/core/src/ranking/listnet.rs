@@ -1,12 +1,14 @@
-//! ListNet: the probability of each document to be the best, by scores, should be the one by grades.
+//! ListNet: fits each document's probability of being ranked first under the scores to that under the grades.
 //!
-//! J(w) = lambda/2 ||w||^2 + 1/n sum over lists of KL(P_R || P_s), P_R = softmax(R), P_s = softmax(Xw): the cross-entropy
-//! of top-one probabilities less the entropy of P_R, which does not depend on w, so that a perfect fit costs 0.
-//! Gradient X'(P_s - P_R), Hessian X'(diag(P_s) - P_s P_s')X; solved by a truncated Newton method. O(m) per list and
-//! step. A list with one grade wants all scores equal and says nothing about the order: it is left out.
+//! J(w) = lambda/2 ||w||^2 + 1/n sum over lists of KL(P_R || P_s), P_R = softmax(R), P_s = softmax(Xw). This is the
+//! cross-entropy of top-one probabilities less the entropy of P_R, which does not depend on w, so that a perfect fit
+//! costs 0. Gradient X'(P_s - P_R), Hessian X'(diag(P_s) - P_s P_s')X; solved by a truncated Newton method. O(m) per
+//! list and step. A list with a single grade would make all scores equal and carries no information about the order, so
+//! it is left out.
 //!
-//! Documents may have weights c (of a click by its propensity, say): the term of a document in the divergence counts c
-//! times. With q = c P_R and its sum Q the gradient is X'(Q P_s - q), the Hessian Q times the one above.
+//! Documents may have weights c (for example inverse propensities of clicks): the term of a document in the divergence
+//! counts c times. With q = c P_R and its sum Q, the gradient is X'(Q P_s - q) and the Hessian is Q times the one
+//! above.
 //!
 //! Reference: Cao, Qin, Liu, Tsai and Li, *Learning to rank: from pairwise approach to listwise approach*, 2007.
 
@@ -27,11 +29,11 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListNetParams {
-    /// lambda, or several to choose from by validation.
+    /// lambda, or several values from which validation chooses.
     pub lambda: LambdaPath,
-    /// Gradient, relative to the one at w = 0, at which to stop.
+    /// Norm of the gradient, relative to w = 0, at which to stop.
     pub tolerance: f64,
-    /// Iterations for each lambda, at most.
+    /// Maximum number of iterations per lambda.
     pub max_iterations: u32,
 }
 
@@ -42,7 +44,7 @@ impl Default for ListNetParams {
 }
 
 impl ListNetParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         self.lambda.validate()?;
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 {
@@ -54,7 +56,7 @@ impl ListNetParams {
     }
 }
 
-/// Trains on lists whose features are scaled already; the path of lambdas is that of
+/// Trains on lists whose features are already scaled. The path of lambdas works as in
 /// [`fit_ranksvm`](super::ranksvm::fit_ranksvm).
 pub fn fit_listnet(
     params: &ListNetParams,
@@ -71,7 +73,7 @@ pub fn fit_listnet(
 
 struct TopOneRisk<'s, 'a> {
     sample: &'s Sample<'a>,
-    /// Q and P_s of every list at the last w; P_s is empty for lists with one grade.
+    /// Q and P_s of every list at the last w; P_s is empty for lists with a single grade.
     at: Vec<Mutex<(f64, Vec<f64>)>>,
 }
 
@@ -111,7 +113,7 @@ impl Smooth for TopOneRisk<'_, '_> {
             let log_sum_of_grades = softmax(wanted);
             wanted.iter_mut().enumerate().for_each(|(i, p)| *p *= f64::from(list.weight(i)));
             *total = wanted.iter().sum();
-            // sum q (ln P_R - ln P_s), with ln P_R = R - ln sum exp R, and so for s.
+            // sum q (ln P_R - ln P_s), with ln P_R = R - ln sum exp R, and likewise for s.
             let difference: f64 =
                 wanted.iter().zip(labels).zip(&*at).map(|((q, label), s)| q * (f64::from(*label) - s)).sum();
             let loss = difference + *total * (softmax(at) - log_sum_of_grades);
@@ -158,7 +160,7 @@ mod tests {
         close(&w, &[1.0], 1e-6);
     }
 
-    /// A document of weight 2 counts as often as two copies of its term.
+    /// A document of weight 2 counts as much as two copies of its term.
     #[test]
     fn documents_count_by_their_weights() {
         let mut lists = lists(&[(vec![vec![1.0], vec![0.0]], vec![1.0, 0.0])]);

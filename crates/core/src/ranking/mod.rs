@@ -1,22 +1,22 @@
-//! Rankers: from the features of a query's documents to their order.
+//! Rankers: order the documents of a query by their features.
 //!
-//! | question | where |
+//! | topic | module or type |
 //! |---|---|
-//! | losses of whole lists that bound 1 - MAP and 1 - NDCG, in batch | [`slam`] |
-//! | the same online, one list at a time | [`perceptron`] |
-//! | pair by pair, without the pairs | [`ranksvm`] |
-//! | probabilities of being the best | [`listnet`] |
-//! | a function for each query, from the queries near to it | [`query_dependent`] |
+//! | listwise losses that bound 1 - MAP and 1 - NDCG, in batch | [`slam`] |
+//! | the same losses online, one list at a time | [`perceptron`] |
+//! | pairwise hinge losses without forming the pairs | [`ranksvm`] |
+//! | top-one probabilities | [`listnet`] |
+//! | a ranking function per query, learned from similar queries | [`query_dependent`] |
 //! | boosted trees, grown by LightGBM | [`trees`] |
-//! | what features of a document add to its score in trees | [`trees::shapley`] |
-//! | one weight per feature, what all of them learn | [`LinearRanker`] |
+//! | contributions of the features to a tree score | [`trees::shapley`] |
+//! | linear rankers: one weight per feature | [`LinearRanker`] |
 //! | features on comparable scales | [`Scaling`] |
 //! | lists with weights, and sums over them on all threads | [`Sample`] |
-//! | when to stop, which lambda | [`Validation`], [`LambdaPath`] |
+//! | early stopping, choice of lambda | [`Validation`], [`LambdaPath`] |
 //! | a smooth loss of your own, by a truncated Newton method | [`Smooth`], [`fit_smooth`] |
 //!
-//! All learn from [`FeatureLists`](crate::data::FeatureLists) whose features were scaled by [`Scaling::apply`], dense or
-//! sparse, and give the same weights for any number of threads. A feature that a row does not name is 0.
+//! All rankers learn from [`FeatureLists`](crate::data::FeatureLists) whose features were scaled by [`Scaling::apply`],
+//! dense or sparse. They give the same weights for any number of threads. A feature that a row does not name is 0.
 //!
 //! ```
 //! use matchrank_core::data::letor;

@@ -1,5 +1,5 @@
-//! Several lambdas, from the largest down, and the one that is best on validation. A path whose best lambda stands at an
-//! end grows beyond it.
+//! Tries several lambdas, from the largest down, and keeps the best on the validation set. If the best lambda is at an
+//! end of the path, the path is extended.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,28 +12,30 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum LambdaPath {
-    /// A single one.
+    /// A single value.
     One(f64),
-    /// Several; validation chooses, and the path goes on beyond an end at which the best stands.
+    /// Several values from which validation chooses; the path is extended if the best one is at an end.
     Path(Vec<f64>),
 }
 
 impl LambdaPath {
-    /// 10^first, 10^(first - 1), ..., 10^last.
+    /// Returns 10^first, 10^(first - 1), ..., 10^last.
     pub fn powers_of_ten(first: i32, last: i32) -> Self {
         Self::Path((last..=first).rev().map(|power| 10f64.powi(power)).collect())
     }
 
-    /// The smallest.
+    /// Returns the smallest lambda.
     pub(crate) fn smallest(&self) -> f64 {
         self.descending().last().copied().unwrap_or(f64::NAN)
     }
 
-    /// Returns an error if a lambda is not a number above 0, or if there is none.
+    /// Returns an error if a lambda is not a finite number above 0, or if there is none.
     pub fn validate(&self) -> Result<()> {
         let lambdas = self.descending();
         match lambdas.iter().find(|lambda| !(**lambda > 0.0 && lambda.is_finite())) {
-            Some(lambda) => Err(Error::Params(format!("lambda must be a number above 0, and is {lambda}"))),
+            Some(lambda) => {
+                Err(Error::Params(format!("lambda must be a finite number above 0, not {lambda}")))
+            }
             None if lambdas.is_empty() => {
                 Err(Error::Params("there is no lambda to try; give at least one".into()))
             }
@@ -41,7 +43,7 @@ impl LambdaPath {
         }
     }
 
-    /// From the largest to the smallest.
+    /// Returns the lambdas from the largest to the smallest.
     fn descending(&self) -> Vec<f64> {
         let mut all = match self {
             Self::One(lambda) => vec![*lambda],
@@ -52,36 +54,36 @@ impl LambdaPath {
     }
 }
 
-/// What came of one lambda.
+/// Result for one lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PathPoint {
-    /// The weight of 1/2 ||w||^2.
+    /// lambda, the weight of 1/2 ||w||^2.
     pub lambda: f64,
-    /// The objective that was reached.
+    /// Objective at the solution.
     pub objective: f64,
-    /// What no weights can go below, where the solver proves that.
+    /// Lower bound of the objective, if the solver proves one.
     pub lower_bound: Option<f64>,
-    /// Norm of the gradient relative to the one at w = 0, of smooth objectives.
+    /// Norm of the gradient relative to w = 0, for smooth objectives.
     pub relative_gradient: Option<f64>,
-    /// Iterations of the solver.
+    /// Number of iterations of the solver.
     pub iterations: u32,
-    /// The validation measure.
+    /// Validation measure.
     pub validation: Option<f64>,
 }
 
 pub(crate) struct Chosen {
     pub(crate) w: Vec<f64>,
     pub(crate) path: Vec<PathPoint>,
-    /// Where in `path` the weights are from.
+    /// Index in `path` of the lambda whose weights are kept.
     pub(crate) kept: usize,
 }
 
-/// Lambdas beyond an end of the path that are tried at most.
+/// Maximum number of lambdas beyond an end of the path.
 const MOST_BEYOND: usize = 6;
 
-/// Returns the lambda to try next where the best figure stands at an end of the path: as far beyond that end as the
-/// last two lambdas are apart. `path` holds lambdas from the largest down, each with a figure that is better when
-/// larger. None where a lambda inside is as good, or the path has one lambda.
+/// Returns the lambda to try next if the best value is at an end of the path: as far beyond that end as the last two
+/// lambdas are apart. `path` holds lambdas from the largest down, each with a value that is better when larger. Returns
+/// `None` if a lambda inside the path is as good, or the path has one lambda.
 pub fn beyond_the_end(path: &[(f64, f64)]) -> Option<f64> {
     let [first, second, ..] = path else { return None };
     let [.., before, last] = path else { return None };
@@ -96,9 +98,9 @@ pub fn beyond_the_end(path: &[(f64, f64)]) -> Option<f64> {
     (next.is_normal() && next != first.0 && next != last.0).then_some(next)
 }
 
-/// Solves for every lambda from the largest down, then beyond the end at which the best stands, until it stands inside
-/// or [`MOST_BEYOND`] more were tried. The best on validation is kept, of equals the one found first; without validation
-/// the smallest lambda.
+/// Solves for every lambda from the largest down, then beyond the end with the best lambda, until the best is inside
+/// the path or [`MOST_BEYOND`] more were tried. Keeps the best on validation, the first one found in case of equality.
+/// Without validation, keeps the smallest lambda.
 pub(crate) fn choose(
     lambdas: &LambdaPath,
     validation: Option<&Validation<'_>>,
@@ -113,11 +115,11 @@ pub(crate) fn choose(
         let (w, mut point) = solve(lambda);
         if w.iter().any(|w| !w.is_finite()) {
             return Err(Error::Diverged(format!(
-                "the weights are no finite numbers at lambda = {lambda}; scale the features, or use a larger lambda"
+                "the weights are not finite at lambda = {lambda}; scale the features, or use a larger lambda"
             )));
         }
         point.validation = validation.map(|validation| validation.of_weights(&w)).transpose()?;
-        // Without validation the later is the better.
+        // Without validation, a later lambda is better.
         let figure = point.validation.unwrap_or(path.len() as f64);
         let place = path.partition_point(|other| other.lambda >= lambda);
         path.insert(place, point);
@@ -137,7 +139,7 @@ pub(crate) fn choose(
         let Some(lambda) = beyond_the_end(&figures(&path)) else { break };
         consider(lambda, &mut path)?;
     }
-    let (_, kept, w) = best.expect("there is a lambda");
+    let (_, kept, w) = best.expect("there is at least one lambda");
     if beyond_the_end(&figures(&path)).is_some() {
         progress.note(&format!(
             "the best lambda, {}, is at the end of those that were tried; one beyond it may be better",
@@ -171,7 +173,7 @@ mod tests {
         PathPoint { lambda, objective, lower_bound, relative_gradient, iterations: 1, validation: None }
     }
 
-    /// One relevant document below nineteen others; a weight of b on feature 2 takes it above b of them.
+    /// One relevant document below nineteen others; a weight of b on feature 2 moves it above b of them.
     #[test]
     fn the_best_lambda_is_found_beyond_the_path_or_said_to_be_at_its_end() {
         let rows = (0u8..20).map(|i| vec![f32::from(i), f32::from(u8::from(i == 0))]).collect();
@@ -197,7 +199,7 @@ mod tests {
         let (chosen, tried) = run(&best_at(0.5), &[1.0, 0.5, 0.25], &notes);
         assert_eq!((tried.len(), chosen.kept), (3, 1));
         assert!(notes.0.lock().unwrap().is_empty(), "all inside");
-        // Ever better, the smaller lambda is.
+        // The smaller the lambda, the better.
         let (chosen, tried) = run(&|lambda| -lambda.log2(), &[1.0, 0.5, 0.25], &notes);
         assert_eq!((tried.len(), chosen.kept), (3 + MOST_BEYOND, 2 + MOST_BEYOND));
         assert!(notes.0.lock().unwrap()[0].contains("is at the end of those that were tried"));

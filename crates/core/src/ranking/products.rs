@@ -1,10 +1,10 @@
-//! Xw and X'g of one list, the two products that every linear ranker is made of.
+//! The products Xw and X'g of one list, on which every linear ranker is built.
 
 use crate::data::{FeatureRow, List};
 pub(crate) use crate::linalg::dot_f64 as dot;
 use crate::linalg::simd::vectorised;
 
-/// Replaces `scores` by Xw. Columns beyond the weights count nothing.
+/// Replaces `scores` by Xw. Columns beyond the weights are ignored.
 pub fn scores(list: &List<'_>, w: &[f64], scores: &mut Vec<f64>) {
     scores.clear();
     match list.dense() {
@@ -37,7 +37,7 @@ vectorised! {
     }
 }
 
-/// Adds X'g to `sum`, which has a place for every column of the list.
+/// Adds X'g to `sum`, which has an entry for every column of the list.
 pub fn add_rows(list: &List<'_>, g: &[f64], sum: &mut [f64]) {
     for (i, &factor) in g.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
         match list.row(i) {

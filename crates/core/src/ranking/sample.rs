@@ -1,4 +1,4 @@
-//! Lists to learn from, each with a weight, and sums over them on all threads.
+//! Weighted training lists, and sums over them on all threads.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use crate::data::{FeatureLists, List};
 use crate::{Error, Result};
 
-/// Parts that sums are computed in: fixed, so that a result never depends on the number of threads.
+/// Number of parts in which sums are computed: fixed, so that a result never depends on the number of threads.
 const PARTS: usize = 32;
 
-/// Feature lists and what each of them counts.
+/// Feature lists with their weights.
 #[derive(Debug, Clone)]
 pub struct Sample<'a> {
     lists: &'a FeatureLists,
@@ -19,9 +19,9 @@ pub struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// Lists that all count the same.
+    /// Creates a sample in which all lists have the same weight.
     pub fn new(lists: &'a FeatureLists) -> Self {
-        // Parts have about the same number of rows, since lists may differ by orders of magnitude.
+        // Parts have about the same number of rows, since lengths of lists may differ by orders of magnitude.
         let mut parts = Vec::with_capacity(PARTS);
         let (mut start, mut rows) = (0, 0);
         for (query, list) in lists.iter().enumerate() {
@@ -34,20 +34,22 @@ impl<'a> Sample<'a> {
         Self { lists, weights: None, parts }
     }
 
-    /// The same lists with weights, one per query, in proportion: 2 counts a list twice.
+    /// Creates a sample with a weight per query. Only ratios matter: a list of weight 2 counts twice.
     pub fn weighted(lists: &'a FeatureLists, weights: Vec<f64>) -> Result<Self> {
         if weights.len() != lists.n_queries() {
             let (given, needed) = (weights.len(), lists.n_queries());
-            return Err(Error::Shape(format!("{given} query weights were given for {needed} queries")));
+            return Err(Error::Shape(format!(
+                "{given} query weights were given for {needed} queries; one per query is expected"
+            )));
         }
         if let Some(query) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
             let (id, weight) = (lists.list(query).query(), weights[query]);
             return Err(Error::Params(format!(
-                "the weight of query {id} is {weight}; weights are numbers of at least 0"
+                "the weight of query {id} is {weight}; weights must be finite and at least 0"
             )));
         }
         if !weights.iter().any(|weight| *weight > 0.0) {
-            return Err(Error::Params("all query weights are 0; at least one must count".into()));
+            return Err(Error::Params("all query weights are 0; at least one must be above 0".into()));
         }
         Ok(Self { weights: Some(weights), ..Self::new(lists) })
     }
@@ -57,23 +59,23 @@ impl<'a> Sample<'a> {
         self.lists
     }
 
-    /// What a list counts.
+    /// Weight of a list.
     pub fn weight(&self, query: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[query])
     }
 
-    /// The sum of all weights: n, where all lists count the same.
+    /// Sum of all weights: n if all lists have the same weight.
     pub fn total_weight(&self) -> f64 {
         self.weights.as_ref().map_or(self.lists.n_queries() as f64, |weights| weights.iter().sum())
     }
 
-    /// Whether all lists count the same.
+    /// Returns true if all lists have the same weight.
     pub fn is_even(&self) -> bool {
         self.weights.as_ref().is_none_or(|weights| weights.iter().all(|weight| *weight == weights[0]))
     }
 
-    /// The means over lists of the values that `each` returns, and of the vector that it adds to. `each` gets
-    /// scratch space, the number of the list, the list, and its share of the mean.
+    /// Computes the means over lists of the values that `each` returns, and of the vector that it adds to. `each`
+    /// receives scratch space, the number of the list, the list, and its share of the mean.
     pub fn means<S: Default, const N: usize>(
         &self,
         each: impl Fn(&mut S, usize, &List<'a>, f64, &mut [f64]) -> [f64; N] + Sync,

@@ -1,25 +1,24 @@
-//! Features on comparable scales, whatever units they came in.
+//! Scales features to comparable ranges.
 //!
-//! Every ranker here depends on differences between documents of one list alone, so subtracting a mean or a
-//! minimum would change nothing: a feature is multiplied by a factor, and that is all. Zeros stay zeros, sparse
-//! rows stay sparse, and a feature that a row does not name is 0 before and after. Factors are
-//!
+//! Every ranker here depends only on differences between documents of one list, so subtracting a mean or a minimum
+//! would change nothing. A feature is therefore only multiplied by a factor. Zeros stay zeros, sparse rows stay sparse,
+//! and a feature that a row does not name is 0 before and after. The factors are
 //! - `z_score`: 1 / standard deviation, `min_max`: 1 / (largest - smallest value), over all training rows;
-//! - `query_z_score`, `query_min_max`: the same over the rows of each list, in training and in use alike; a
-//!   feature that is the same in a whole list has factor 0, which changes no difference either.
+//! - `query_z_score`, `query_min_max`: the same over the rows of each list, both in training and in scoring; a feature
+//!   that is constant within a list has factor 0, which changes no difference either.
 //!
-//! Factors over all rows are part of the model; those of a list are found again in each list.
+//! Factors over all rows are part of the model; factors within lists are recomputed for each list.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{FeatureLists, List};
 
-/// How features are scaled.
+/// Method of scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScalingKind {
-    /// Not at all.
+    /// No scaling.
     None,
     /// By the standard deviation over all training rows.
     ZScore,
@@ -33,22 +32,22 @@ pub enum ScalingKind {
 }
 
 impl ScalingKind {
-    /// Whether factors are those of each list alone.
+    /// Returns true if factors are computed within each list.
     pub fn is_within_lists(self) -> bool {
         matches!(self, Self::QueryZScore | Self::QueryMinMax)
     }
 }
 
-/// A way of scaling with the factors it learned.
+/// A method of scaling with its fitted factors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
     kind: ScalingKind,
-    /// Of every feature, for kinds over all training rows; empty for others.
+    /// Factor of every feature, for kinds over all training rows; empty for others.
     factors: Vec<f64>,
 }
 
 impl Scaling {
-    /// Learns the factors of training lists.
+    /// Fits the factors to training lists.
     pub fn fit(kind: ScalingKind, lists: &FeatureLists) -> Self {
         let factors = match kind {
             ScalingKind::ZScore | ScalingKind::MinMax => {
@@ -61,23 +60,23 @@ impl Scaling {
         Self { kind, factors }
     }
 
-    /// Scaling with known factors, as a model file holds them.
+    /// Creates a scaling with known factors, as stored in a model file.
     pub fn with_factors(kind: ScalingKind, factors: Vec<f64>) -> Self {
         Self { kind, factors }
     }
 
-    /// How features are scaled.
+    /// Method of scaling.
     pub fn kind(&self) -> ScalingKind {
         self.kind
     }
 
-    /// The factors over all training rows; empty for the kinds that have none.
+    /// Factors over all training rows; empty for kinds without such factors.
     pub fn factors(&self) -> &[f64] {
         &self.factors
     }
 
-    /// The factor of every feature in a list; none stands for all 1. Features beyond those of the training
-    /// have factor 0.
+    /// Returns the factor of every feature in a list; `None` means that all are 1. Features beyond those of the
+    /// training have factor 0.
     pub fn of_list(&self, list: &List<'_>) -> Option<Vec<f64>> {
         match self.kind {
             ScalingKind::None => None,
@@ -102,7 +101,7 @@ impl Scaling {
     }
 }
 
-/// The factor of every column, given its entries in a number of rows; it is 0 in rows without one.
+/// Computes the factor of every column from its entries and the number of rows; rows without an entry have 0.
 fn factors(
     kind: ScalingKind,
     n_rows: usize,
@@ -118,7 +117,7 @@ fn factors(
             ScalingKind::ZScore | ScalingKind::QueryZScore => (column.squares / n_rows).sqrt(),
             _ => column.most - column.least,
         };
-        // What is left of rounding is no spread.
+        // A spread within rounding errors counts as 0.
         let size = column.least.abs().max(column.most.abs());
         if width > 1e-12 * size { 1.0 / width } else { 0.0 }
     };
@@ -136,7 +135,7 @@ struct Column {
 }
 
 impl Column {
-    /// Welford's update: means of large numbers close together lose no digits.
+    /// Applies Welford's update: means of large numbers that are close together lose no digits.
     fn add(&mut self, value: f64) {
         if self.n == 0.0 {
             (self.least, self.most) = (value, value);
@@ -149,7 +148,7 @@ impl Column {
         self.most = self.most.max(value);
     }
 
-    /// The same with the rows that do not name the feature, which is 0 there.
+    /// Adds the rows that do not name the feature, in which it is 0.
     fn with_zeros(mut self, n_rows: f64) -> Self {
         let zeros = n_rows - self.n;
         if zeros > 0.0 {
@@ -183,7 +182,7 @@ mod tests {
     ];
     const FEATURES: usize = 40;
 
-    /// Lists of three documents with few features each, sparse, and the same with all zeros written out.
+    /// Builds lists of three documents with few features each, sparse, and the same with all zeros written out.
     fn both(rows: &[(u8, Vec<(usize, i8)>)]) -> (FeatureLists, FeatureLists) {
         let mut sparse = FeatureRows::default();
         let mut values = vec![0.0f32; rows.len() * FEATURES];
@@ -191,7 +190,7 @@ mod tests {
         for (i, (grade, entries)) in rows.iter().enumerate() {
             let row = &mut values[i * FEATURES..(i + 1) * FEATURES];
             entries.iter().for_each(|&(column, x)| row[column] = f32::from(x));
-            // The last column is named so that both have as many.
+            // The last column is named so that both have the same number of columns.
             row[FEATURES - 1] = 1.0;
             let mut entries: Vec<(u32, f32)> =
                 (0..).zip(row.iter().copied()).filter(|(_, x)| *x != 0.0).collect();
@@ -211,7 +210,7 @@ mod tests {
         close(&z.factors()[..2], &[(3.0f64 / 8.0).sqrt(), 1.0 / 6f64.sqrt()], 1e-12);
         let range = Scaling::fit(ScalingKind::MinMax, &sparse);
         close(&range.factors()[..3], &[0.25, 1.0 / 6.0, 0.0], 1e-12);
-        assert_eq!(range.factors()[FEATURES - 1], 0.0, "the same in all rows");
+        assert_eq!(range.factors()[FEATURES - 1], 0.0, "constant in all rows");
         for kind in [ScalingKind::QueryZScore, ScalingKind::QueryMinMax] {
             assert!(Scaling::fit(kind, &sparse).factors().is_empty());
         }
@@ -239,7 +238,7 @@ mod tests {
                 close(ours.scaling.factors(), expected.scaling.factors(), 1e-12);
                 close(&ours.weights, &expected.weights, 1e-6);
                 close(&ours.score_all(&dense), &ours.score_all(&sparse), 1e-9);
-                // Scores of scaled rows are scores of rows.
+                // Scores of scaled rows are equal to scores of the rows.
                 let mut scaled = sparse.clone();
                 ours.scaling.apply(&mut scaled);
                 let plain = LinearRanker {

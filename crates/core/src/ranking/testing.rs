@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::data::{FeatureLists, FeatureRows};
 
-/// Lists of (rows, grades).
+/// Builds lists from (rows, grades).
 pub(crate) fn lists(of: &[(Vec<Vec<f32>>, Vec<f32>)]) -> FeatureLists {
     let names: Vec<String> = (0..of.len()).map(|i| format!("q{i}")).collect();
     let mut rows = FeatureRows::default();
@@ -18,7 +18,7 @@ pub(crate) fn lists(of: &[(Vec<Vec<f32>>, Vec<f32>)]) -> FeatureLists {
     FeatureLists::from_rows(rows)
 }
 
-/// Golden lists, features times 1000: they have three decimals, so that no digit is lost in f32.
+/// Reads golden lists, with features times 1000: they have three decimals, so that no digit is lost in f32.
 pub(crate) fn thousandfold(data: &Value) -> FeatureLists {
     let lists_of = |list: &Value| {
         let row = |x: &Value| numbers(x).iter().map(|x| (1000.0 * x).round() as f32).collect();
@@ -44,7 +44,7 @@ pub(crate) fn close(ours: &[f64], expected: &[f64], tolerance: f64) {
     assert!(ours.iter().zip(expected).all(near), "ours {ours:?}, expected {expected:?}");
 }
 
-/// Some lists of a few documents with three features; equal grades and equal rows are frequent.
+/// Generates lists of a few documents with three features; equal grades and equal rows are frequent.
 pub(crate) fn some_lists() -> impl Strategy<Value = FeatureLists> {
     let document = (prop::collection::vec(-3i8..=3, 3), 0u8..4);
     let list = prop::collection::vec(document, 1..8);

@@ -1,4 +1,4 @@
-//! How good scores are on lists that were not trained on.
+//! Evaluation of scores on lists that were not trained on.
 
 use crate::data::qrels::Qrels;
 use crate::data::run::Scored;
@@ -21,12 +21,13 @@ impl<'a> JudgedLists<'a> {
         Ok(Self { lists, qrels: Qrels::of_lists(lists)? })
     }
 
-    /// Measures scores of all rows, by matchrank's own conventions. Ties stand in the order of a hash of the ids, so a
-    /// ranker that says nothing gains nothing by the order of the file.
+    /// Measures scores of all rows, by matchrank's own conventions. Ties are ordered by a hash of the ids, so a ranker with
+    /// constant scores gains nothing from the order of the file.
     pub fn evaluate(&self, scores: &[f64], measures: &[Measure]) -> Result<Evaluation> {
         let lists = self.lists;
         if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
-            let message = format!("the score of document {} is {}", lists.document(row), scores[row]);
+            let (document, score) = (lists.document(row), scores[row]);
+            let message = format!("the score of document {document} is {score}, not a finite number");
             return Err(Error::Diverged(message));
         }
         let conventions = Conventions::of(Dialect::Matchrank);
@@ -39,27 +40,30 @@ impl<'a> JudgedLists<'a> {
     }
 }
 
-/// Judged lists, and the measure that training is stopped and parameters are chosen by.
+/// A validation set and its measure, by which training is stopped and parameters are chosen.
 pub struct Validation<'a> {
     judged: JudgedLists<'a>,
     measure: Measure,
 }
 
 impl<'a> Validation<'a> {
-    /// Lists of which at least one has a relevant document; NDCG@10 is usual.
+    /// Creates a validation set, of which at least one document must be relevant; NDCG@10 is the usual measure.
     pub fn new(lists: &'a FeatureLists, measure: Measure) -> Result<Self> {
         if !lists.labels().iter().any(|&grade| grade > 0.0) {
-            return Err(Error::Params("no document of the validation lists has a grade above 0".into()));
+            return Err(Error::Params(
+                "no document of the validation lists has a grade above 0; use lists with relevant documents"
+                    .into(),
+            ));
         }
         Ok(Self { judged: JudgedLists::new(lists)?, measure })
     }
 
-    /// What is measured.
+    /// The validation measure.
     pub fn measure(&self) -> &Measure {
         &self.measure
     }
 
-    /// The mean of the measure for weights of the features as they stand in the lists.
+    /// Returns the mean of the measure for weights of the features as stored in the lists.
     pub fn of_weights(&self, w: &[f64]) -> Result<f64> {
         struct Weights<'w>(&'w [f64]);
         impl Ranker for Weights<'_> {
@@ -70,13 +74,13 @@ impl<'a> Validation<'a> {
         self.of_scores(&Weights(w).score_all(self.judged.lists))
     }
 
-    /// The mean of the measure for scores of all rows of the lists.
+    /// Returns the mean of the measure for scores of all rows of the lists.
     pub fn of_scores(&self, scores: &[f64]) -> Result<f64> {
         Ok(self.judged.evaluate(scores, std::slice::from_ref(&self.measure))?.mean(0))
     }
 }
 
-/// Measures of a ranker on judged lists, by matchrank's own conventions.
+/// Evaluates a ranker on judged lists, with matchrank's own conventions.
 pub fn evaluate_ranker(
     ranker: &dyn Ranker,
     lists: &FeatureLists,

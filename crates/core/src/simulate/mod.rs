@@ -1,6 +1,6 @@
-//! Data with the statistics of the papers.
+//! Simulated data with the statistics of the papers.
 //!
-//! | module | what it makes |
+//! | module | output |
 //! |---|---|
 //! | [`clicks`] | a search engine's click log with texts, positions and graded judgments |
 //! | [`query_dependent`] | feature lists that each query orders in its own way |

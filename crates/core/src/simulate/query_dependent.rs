@@ -1,18 +1,18 @@
-//! Lists whose documents are ordered by functions that differ from query to query: section 5.1 of Dai and Wang, 2019.
+//! Simulates lists whose order depends on the query: section 5.1 of Dai and Wang, 2019.
 //!
-//! Documents are x_ij ~ N(0, 0.1 I_b), or, dependent, x_ij = e_i + e_j of two such vectors. Query i orders its documents by
-//! s_i(x) = x . beta_i (Example 1: n = 40, N = 50, b = 40), or by sum_k beta_ik s_k(x_k) with four bent functions
-//! (Example 2: n = 40, N = 30, b = 4); grades are ranks, 1 for the lowest score. What is known of a query is
-//! q_i = beta_i + epsilon N(0, I).
+//! Documents are x_ij ~ N(0, 0.1 I_b), or, dependent, x_ij = e_i + e_j of two such vectors. Query i orders its
+//! documents by s_i(x) = x . beta_i (Example 1: n = 40, N = 50, b = 40), or by sum_k beta_ik s_k(x_k) with four
+//! nonlinear functions (Example 2: n = 40, N = 30, b = 4); grades are ranks, 1 for the lowest score. The features of a
+//! query are q_i = beta_i + epsilon N(0, I).
 //!
 //! | scenario | beta |
 //! |---|---|
 //! | I | one for all queries, 1 + noise |
-//! | II, III | one for each of two, four groups of queries: 1 in the group's part of the columns and 0 elsewhere, + noise |
+//! | II, III | one for each of two, four groups of queries: 1 in the group's part of the columns and 0 elsewhere, plus noise |
 //! | IV | N(0, I) for each query |
 //!
-//! The noise is N(0, 0.1 I), one draw for each group; the mean of 1 that is printed would make all groups alike, and
-//! nothing in the tables is as it would be then. Both are options.
+//! The noise is N(0, 0.1 I), one draw per group. The printed mean of 1 would make all groups alike, which contradicts
+//! the tables. Both are options.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,58 +22,58 @@ use crate::data::FeatureLists;
 use crate::ranking::query_dependent::QueryFeatures;
 use crate::{Error, Result};
 
-/// How documents are scored.
+/// Scoring function of the documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Example {
-    /// By a linear function.
+    /// A linear function.
     Linear,
-    /// By a sum of bent functions of four columns.
+    /// A sum of nonlinear functions of four columns.
     Additive,
 }
 
-/// Which queries are alike.
+/// Groups of queries with the same coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scenario {
-    /// All.
+    /// All queries.
     I,
-    /// Those of each half.
+    /// The queries of each half.
     II,
-    /// Those of each quarter.
+    /// The queries of each quarter.
     III,
-    /// None.
+    /// No two queries.
     IV,
 }
 
 impl Scenario {
-    /// All of them.
+    /// All scenarios.
     pub const ALL: [Self; 4] = [Self::I, Self::II, Self::III, Self::IV];
 }
 
-/// What is simulated.
+/// Parameters of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListsParams {
-    /// How documents are scored.
+    /// Scoring function of the documents.
     pub example: Example,
-    /// Which queries are alike.
+    /// Groups of queries with the same coefficients.
     pub scenario: Scenario,
-    /// n.
+    /// n: number of queries.
     pub n_queries: usize,
-    /// N.
+    /// N: number of documents per query.
     pub n_documents: usize,
-    /// epsilon, the noise of what is known of queries.
+    /// epsilon: noise of the query features.
     pub noise: f64,
-    /// Whether documents depend on each other.
+    /// True if documents depend on each other.
     pub dependent: bool,
-    /// Mean of what is added to beta.
+    /// Mean of the noise that is added to beta.
     pub mean: f64,
-    /// Whether all groups get the same draw.
+    /// True if all groups share one draw.
     pub shared_draw: bool,
 }
 
 impl ListsParams {
-    /// As in the paper.
+    /// Returns the parameters of the paper.
     pub fn of(example: Example, scenario: Scenario) -> Self {
         Self {
             example,
@@ -88,7 +88,7 @@ impl ListsParams {
     }
 }
 
-/// Lists and what is known of their queries.
+/// Simulated lists with the features of their queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimulatedLists {
     /// Documents in random order, with their ranks as grades.
@@ -97,7 +97,7 @@ pub struct SimulatedLists {
     pub queries: Vec<QueryFeatures>,
 }
 
-/// The four functions of Example 2.
+/// Evaluates the four nonlinear functions of Example 2.
 pub fn bent(column: usize, u: f64) -> f64 {
     let (sin, cos) = libm::sincos(std::f64::consts::PI * u);
     match column {
@@ -108,18 +108,18 @@ pub fn bent(column: usize, u: f64) -> f64 {
     }
 }
 
-/// A draw of the standard normal distribution.
+/// Draws from the standard normal distribution.
 fn normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
     let (a, b): (f64, f64) = (rng.random(), rng.random());
     libm::sqrt(-2.0 * libm::log(1.0 - a)) * libm::cos(2.0 * std::f64::consts::PI * b)
 }
 
-/// Makes lists; the same seed gives the same ones.
+/// Generates lists; the same seed gives the same lists.
 pub fn simulate(params: &ListsParams, seed: u64) -> Result<SimulatedLists> {
     let ListsParams { n_queries: n, n_documents: m, .. } = *params;
     if n == 0 || m < 2 || !(params.noise >= 0.0 && params.noise.is_finite() && params.mean.is_finite()) {
         return Err(Error::Params(
-            "at least one query, two documents and a noise of at least 0 are needed".into(),
+            "n_queries must be at least 1, n_documents at least 2, and noise at least 0".into(),
         ));
     }
     let b = if params.example == Example::Linear { 40 } else { 4 };
@@ -194,8 +194,8 @@ mod tests {
     }
 
     /// With noise of mean 1, as printed, the coefficients of two groups are at an angle of about 40 degrees, and one
-    /// function between them misorders a tenth of the pairs. Table 1 prints 0.27 for it in Scenario II, which is that of
-    /// groups at a right angle, noise of mean 0.
+    /// function between them misorders a tenth of the pairs. Table 1 prints 0.27 for it in Scenario II, the value for
+    /// groups at a right angle, with noise of mean 0.
     #[test]
     fn groups_are_told_apart_with_noise_of_mean_0_and_not_of_mean_1() {
         let cosine = |mean: f64| {
@@ -206,7 +206,7 @@ mod tests {
             let apart = made.queries[0].distance(&made.queries[39]).powi(2);
             (square(0) + square(39) - apart) / (2.0 * (square(0) * square(39)).sqrt())
         };
-        // The middle between two functions is half their angle from each.
+        // The function halfway between two others is at half their angle from each.
         let misordered = |cosine: f64| cosine.acos() / 2.0 / std::f64::consts::PI;
         let (zero, one) = (cosine(0.0), cosine(1.0));
         assert!(zero.abs() < 0.3 && one > 0.65, "{zero} {one}");
@@ -225,7 +225,7 @@ mod tests {
             ranks.sort_by(f32::total_cmp);
             assert!(ranks.iter().zip(1..).all(|(rank, i)| *rank == i as f32));
         }
-        // Queries of one group are 0.1 * sqrt(2 * 40) apart, those of two groups farther.
+        // Queries of one group are 0.1 * sqrt(2 * 40) apart, those of different groups farther.
         let distance = |a: usize, b: usize| made.queries[a].distance(&made.queries[b]);
         assert!((0.5..1.4).contains(&distance(0, 9)) && distance(0, 10) > 3.0, "{}", distance(0, 9));
         let cells = made.lists.list(0).dense().unwrap();

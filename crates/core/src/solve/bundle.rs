@@ -3,11 +3,12 @@
 //! Problem: minimise J(w) = lambda/2 ||w||^2 + R(w), R convex and at least 0, given R(w) and a subgradient at any w.
 //!
 //! Every subgradient a_i at w_i is a plane R(w) >= <a_i, w> + b_i, b_i = R(w_i) - <a_i, w_i>. The next w minimises
-//! lambda/2 ||w||^2 + max_i (<a_i, w> + b_i), by its dual: maximise b'alpha - 1/(2 lambda) ||sum alpha_i a_i||^2 over the
-//! simplex, with w = -1/lambda sum alpha_i a_i, by an active set as in Wolfe's method for the nearest point of a polytope:
-//! few planes have weight, and one joins or leaves in each step. The value of the dual for any alpha is a lower bound of min J, so the gap
-//! between the best J seen and the best bound proves how good the solution is, however well the dual was solved.
-//! Planes hold for every lambda: a path of lambdas starts from the planes it has.
+//! lambda/2 ||w||^2 + max_i (<a_i, w> + b_i). Its dual is to maximise b'alpha - 1/(2 lambda) ||sum alpha_i a_i||^2 over
+//! the simplex, with w = -1/lambda sum alpha_i a_i. The dual is solved by an active set as in Wolfe's method for the
+//! nearest point of a polytope: few planes have weight, and one joins or leaves in each step. The value of the dual for
+//! any alpha is a lower bound of min J. So the gap between the best J seen and the best bound proves the quality of the
+//! solution, however well the dual was solved. Planes are valid for every lambda: a path of lambdas reuses the existing
+//! planes.
 //!
 //! References: Teo, Vishwanathan, Smola and Le, *Bundle methods for regularized risk minimization*, 2010, Algorithm 2;
 //! Wolfe, *Finding the nearest point in a polytope*, 1976.
@@ -21,11 +22,11 @@ use crate::linalg::dot_f64;
 pub(crate) trait Convex {
     /// Number of weights.
     fn n_weights(&self) -> usize;
-    /// The value and a subgradient.
+    /// Returns the value and a subgradient.
     fn at(&self, w: &[f64]) -> (f64, Vec<f64>);
 }
 
-/// Planes that lie below the risk.
+/// Planes below the risk.
 #[derive(Default)]
 pub(crate) struct Bundle {
     planes: Vec<Vec<f64>>,
@@ -33,26 +34,26 @@ pub(crate) struct Bundle {
     /// <a_i, a_j>.
     products: Vec<Vec<f64>>,
     alpha: Vec<f64>,
-    /// Solutions of the dual in a row that a plane was not part of.
+    /// Number of consecutive solutions of the dual in which a plane had no weight.
     idle: Vec<u32>,
 }
 
-/// The best weights that were seen.
+/// The best weights seen.
 #[derive(Debug, Clone)]
 pub(crate) struct Minimum {
     pub(crate) w: Vec<f64>,
     /// J(w).
     pub(crate) objective: f64,
-    /// No weights have a smaller J than this.
+    /// Lower bound of J over all weights.
     pub(crate) lower_bound: f64,
     pub(crate) iterations: u32,
 }
 
-/// Planes that took no part for so long are given up.
+/// Number of idle solutions after which a plane is dropped.
 const IDLE: u32 = 20;
 
 impl Bundle {
-    /// Minimises J from `start`, until the gap is at most `tolerance` times J or iterations run out.
+    /// Minimises J from `start`, until the gap is at most `tolerance` times J or the iterations run out.
     pub(crate) fn minimise(
         &mut self,
         risk: &impl Convex,
@@ -97,9 +98,9 @@ impl Bundle {
         self.idle.push(0);
     }
 
-    /// Solves the dual to `tolerance` by an active set: the plane that is highest at w joins those that have weight, the
-    /// weights go to the best mixture of these, and a plane whose weight reaches 0 on the way leaves. Returns w and the
-    /// value of the dual.
+    /// Solves the dual to `tolerance` by an active set: the plane that is highest at w joins the planes with weight,
+    /// the weights move to the best mixture of these, and a plane whose weight reaches 0 on the way leaves. Returns w
+    /// and the value of the dual.
     fn solve_dual(&mut self, lambda: f64, tolerance: f64) -> (Vec<f64>, f64) {
         let n = self.alpha.len();
         for _ in 0..2 * n {
@@ -123,12 +124,13 @@ impl Bundle {
         (w, value)
     }
 
-    /// Weights of the best mixture of the planes that have weight and one that joins; whether it has got some.
+    /// Moves to the best mixture of the planes with weight and a joining plane. Returns true if the joining plane has
+    /// weight.
     fn mix(&mut self, joins: usize, lambda: f64) -> bool {
         let has_weight = |i: &usize| self.alpha[*i] > 0.0 || *i == joins;
         let mut active: Vec<usize> = (0..self.alpha.len()).filter(has_weight).collect();
         while let Some(wanted) = self.best_mixture(&active, lambda) {
-            // How far the way to what is wanted can be gone before a weight is 0.
+            // Share of the step towards the wanted weights at which a weight reaches 0.
             let reaches_zero = |(&i, &wanted): (&usize, &f64)| match wanted > 0.0 {
                 true => 1.0,
                 false => self.alpha[i] / (self.alpha[i] - wanted).max(f64::MIN_POSITIVE),
@@ -149,13 +151,13 @@ impl Bundle {
         self.alpha[joins] > 0.0
     }
 
-    /// The weights, of sum 1 and any sign, at which the dual of some planes alone is largest. Since they sum up to 1,
-    /// adding 1 to all products changes nothing but that the matrix has an inverse.
+    /// Returns the weights, of sum 1 and any sign, that maximise the dual of the given planes alone. Since they sum to
+    /// 1, adding 1 to all products changes nothing except that the matrix becomes invertible.
     fn best_mixture(&self, active: &[usize], lambda: f64) -> Option<Vec<f64>> {
         let n = active.len();
         let size = active.iter().map(|&i| self.products[i][i] / lambda).fold(f64::MIN_POSITIVE, f64::max);
         let product = |i: usize, j: usize| self.products[active[i]][active[j]] / (lambda * size) + 1.0;
-        // Planes that nearly depend on others need a little help.
+        // Nearly dependent planes need a small ridge.
         let solved = [1e-14, 1e-12, 1e-10].into_iter().find_map(|ridge| {
             let matrix = Mat::from_fn(n, n, |i, j| product(i, j) + if i == j { ridge } else { 0.0 });
             let cholesky = matrix.llt(faer::Side::Lower).ok()?;

@@ -1,4 +1,4 @@
-//! Solvers that several models share.
+//! Solvers shared by several models.
 
 pub(crate) mod bundle;
 pub(crate) mod newton;

@@ -3,41 +3,41 @@
 //! Problem: minimise J(w) = lambda/2 ||w||^2 + R(w), given R(w), its gradient, and products of its (generalized) Hessian
 //! with vectors.
 //!
-//! Each step p solves (H + lambda I) p = -gradient roughly, by conjugate gradients that stop at a residual of
-//! min(0.1, sqrt(relative gradient)) of the right-hand side, so that the work goes where it pays; then w moves along p
-//! by the first of 1, 1/2, 1/4, ... that decreases J enough (Armijo).
+//! Each step p solves (H + lambda I) p = -gradient approximately, by conjugate gradients that stop at a residual of
+//! min(0.1, sqrt(relative gradient)) of the right-hand side, so that early steps are cheap. Then w moves along p by the
+//! first of 1, 1/2, 1/4, ... that decreases J enough (Armijo).
 //!
 //! Reference: Nocedal and Wright, *Numerical optimization*, 2006, Algorithm 7.1.
 
 use crate::linalg::dot_f64;
 
-/// A smooth convex function of weights that remembers where it was evaluated last.
+/// A smooth convex function of weights that remembers its last argument.
 pub trait Smooth {
     /// Number of weights.
     fn n_weights(&self) -> usize;
-    /// The value and the gradient.
+    /// Returns the value and the gradient.
     fn at(&mut self, w: &[f64]) -> (f64, Vec<f64>);
-    /// The Hessian at the last w times a vector.
+    /// Returns the Hessian at the last w times a vector.
     fn curvature(&self, direction: &[f64]) -> Vec<f64>;
 }
 
-/// Where the method ended.
+/// Result of the method.
 #[derive(Debug, Clone)]
 pub(crate) struct Stationary {
     pub(crate) w: Vec<f64>,
     /// J(w).
     pub(crate) objective: f64,
-    /// Norm of the gradient of J, relative to the one at w = 0.
+    /// Norm of the gradient of J, relative to w = 0.
     pub(crate) relative_gradient: f64,
     pub(crate) iterations: u32,
 }
 
-/// Conjugate gradient steps, at most.
+/// Maximum number of conjugate gradient steps.
 const INNER_STEPS: usize = 100;
-/// Halvings of a step, at most.
+/// Maximum number of halvings of a step.
 const HALVINGS: usize = 40;
 
-/// Minimises J from `start`, until the gradient is at most `tolerance` times the one at w = 0, `reference`, or
+/// Minimises J from `start`, until the gradient is at most `tolerance` times `reference`, the gradient at w = 0, or the
 /// iterations run out.
 pub(crate) fn minimise(
     risk: &mut impl Smooth,
@@ -71,14 +71,14 @@ pub(crate) fn minimise(
             (enough && reached < objective).then_some((next, reached, gradient))
         });
         let Some(moved) = moved else {
-            // Rounding leaves nothing to gain.
+            // No progress is possible beyond rounding errors.
             return Stationary { w, objective, relative_gradient, iterations };
         };
         (w, objective, gradient) = moved;
     }
 }
 
-/// (H + lambda I) p = -gradient by conjugate gradients.
+/// Solves (H + lambda I) p = -gradient by conjugate gradients.
 fn newton_step(risk: &impl Smooth, lambda: f64, gradient: &[f64], relative_gradient: f64) -> Vec<f64> {
     let mut step = vec![0.0; gradient.len()];
     let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();

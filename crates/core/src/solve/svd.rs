@@ -1,13 +1,13 @@
 //! The largest singular vectors of W, by block Lanczos with thick restarts.
 //!
-//! C = W'W (or WW', whichever side has fewer rows) is applied to a block of columns at a time, and every
-//! new block is made orthogonal to all before it, twice: a randomized block Krylov space, which holds the
-//! wanted vectors far better than the powers of one block do. When the basis Q is full, the best vectors of
-//! it (those of the small matrix Q'CQ) and the newest block are kept and it grows again, until
-//! |W'u_i - s_i v_i| <= tolerance s_1 for all wanted i.
+//! C = W'W (or WW', for the side with fewer rows) is applied to a block of columns at a time, and every new block is
+//! orthogonalised against all previous ones, twice. The result is a randomised block Krylov space, which contains the
+//! wanted vectors far better than the powers of one block. When the basis Q is full, its best vectors (those of the
+//! small matrix Q'CQ) and the newest block are kept and the basis grows again, until |W'u_i - s_i v_i| <= tolerance s_1
+//! for all wanted i.
 //!
-//! Cost of a step with a block of b columns and a basis of m: one product with W and with W', and
-//! 8 n m b operations for orthogonality; memory 4 n m bytes. Small problems are solved densely instead.
+//! Cost of a step with a block of b columns and a basis of m: one product with W and with W', and 8 n m b operations
+//! for orthogonalisation; memory 4 n m bytes. Small problems are solved densely instead.
 //!
 //! References: C. Musco, C. Musco, *Randomized block Krylov methods* (2015); K. Wu, H. Simon,
 //! *Thick-restart Lanczos* (2000).
@@ -24,34 +24,34 @@ use crate::{Error, Result};
 
 /// W = U diag(s) V', truncated.
 pub(crate) struct Svd {
-    /// A row of numbers, one for each singular value, for every row of the X side.
+    /// For every row of the X side, one value per singular vector.
     pub(crate) u: Vec<f32>,
-    /// Singular values, descending: d, or as many as W has, but at least one.
+    /// Singular values, descending: d, or the rank of W if smaller, but at least one.
     pub(crate) s: Vec<f64>,
-    /// The same for every row of the Y side.
+    /// For every row of the Y side, one value per singular vector.
     pub(crate) v: Vec<f32>,
-    /// max_i max(|W'u_i - s_i v_i|, |W v_i - s_i u_i|) / s_1, computed anew from the result.
+    /// max_i max(|W'u_i - s_i v_i|, |W v_i - s_i u_i|) / s_1, recomputed from the result.
     pub(crate) residual: f64,
-    /// Blocks that W'W was applied to.
+    /// Number of blocks that W'W was applied to.
     pub(crate) steps: usize,
 }
 
-/// What is wanted.
+/// Parameters of the decomposition.
 pub(crate) struct SvdParams {
     pub(crate) d: usize,
     pub(crate) tolerance: f64,
-    /// Steps at most; the residual tells what they were worth.
+    /// Maximum number of steps; the residual shows the accuracy that was reached.
     pub(crate) max_steps: usize,
 }
 
-/// Rows of one piece of work.
+/// Number of rows of one piece of work.
 const PIECE: usize = 4096;
-/// Sides with at most this many rows are solved densely.
+/// Number of rows up to which a side is solved densely.
 const DENSE: usize = 400;
-/// Singular values below this share of the largest are taken for zero: f32 cannot tell them.
+/// Share of the largest singular value below which others count as zero: f32 cannot resolve them.
 const ZERO: f64 = 1e-5;
 
-/// The `d` largest singular values with their vectors, or all where W has fewer, which a note says.
+/// Computes the `d` largest singular values with their vectors; if the rank of W is smaller, all of them, with a note.
 pub(crate) fn svd(
     operator: &impl Operator,
     params: &SvdParams,
@@ -69,22 +69,22 @@ pub(crate) fn svd(
     } else {
         krylov(&mut products, base, params.d, params, seed, progress)?
     };
-    // Fewer, where the steps ended before there were as many.
+    // Fewer, if the steps ended before there were d.
     let d = params.d.min(mine.room());
-    // Rayleigh-Ritz: the eigenvectors of (W Q)'(W Q) are the best that the space of Q holds.
+    // Rayleigh-Ritz: the eigenvectors of (W Q)'(W Q) are the best vectors in the space of Q.
     let mut other = products.apply(base.other(), &mine);
     let (_, vectors) = eigen(&other.product(other.room(), &other, other.room()))?;
     let vectors = vectors.subcols(0, d).to_owned();
     mine.rotate(&vectors);
     other.rotate(&vectors);
     let (mut mine, mut other) = (mine.truncate(d), other.truncate(d));
-    // The lengths of the columns of W V, measured rather than taken from the eigenvalues, whose rounding
-    // errors would make directions out of nothing.
+    // Measure the norms of the columns of W V rather than taking them from the eigenvalues, whose rounding errors would
+    // create directions out of nothing.
     let gram = other.product(d, &other, d);
     let lengths: Vec<f64> = (0..d).map(|i| gram[(i, i)].sqrt()).collect();
     let longest = lengths.iter().copied().fold(0.0, f64::max);
     if !longest.is_finite() {
-        return Err(Error::Diverged("the numbers are too large for f32; scale the responses down".into()));
+        return Err(Error::Diverged("the responses are too large for f32; scale them down".into()));
     }
     let kept = independent(&gram, &lengths, longest);
     let rank = kept.len();
@@ -95,7 +95,7 @@ pub(crate) fn svd(
         mine.rotate(&pick(&|_| 1.0));
         other.rotate(&pick(&|i| 1.0 / lengths[i]));
     }
-    // What is now orthonormal up to rounding is made so: W V = U R diag(s).
+    // Orthonormalise what is orthonormal up to rounding: W V = U R diag(s).
     let (mut mine, mut other) = (mine.truncate(rank), other.truncate(rank));
     let mut s = Vec::new();
     if rank > 0 {
@@ -108,9 +108,9 @@ pub(crate) fn svd(
             faer::Par::Seq,
         );
         let middle = Mat::from_fn(rank, rank, |i, j| second[(i, j)] * lengths[kept[j]]);
-        let small = (&middle * &inverse)
-            .svd()
-            .map_err(|_| Error::Diverged("the small decomposition did not converge".into()))?;
+        let small = (&middle * &inverse).svd().map_err(|_| {
+            Error::Diverged("the decomposition of the projected matrix did not converge".into())
+        })?;
         other.rotate(&small.U().to_owned());
         mine.rotate(&small.V().to_owned());
         s = (0..rank).map(|i| small.S()[i]).collect();
@@ -120,11 +120,11 @@ pub(crate) fn svd(
         let why = if steps >= params.max_steps {
             format!("were found within max_steps = {}", params.max_steps)
         } else {
-            "are all that the data has".into()
+            "are all that the data supports".into()
         };
-        progress.note(&format!("d = {} was asked for, but {rank} latent dimensions {why}", params.d));
+        progress.note(&format!("d = {} was requested, but {rank} latent dimensions {why}", params.d));
     }
-    // A matrix of zeros has one direction as good as any other.
+    // For a matrix of zeros, any direction is as good as any other.
     s.resize(rank.max(1), 0.0);
     let [mine, other] =
         [mine, other].map(|side| if rank > 0 { side.into_data() } else { vec![0.0; side.n()] });
@@ -132,8 +132,8 @@ pub(crate) fn svd(
     Ok(Svd { u, s, v, residual, steps })
 }
 
-/// The columns that are long enough to have a direction, and whose directions f32 can tell apart: what is
-/// left of the smallest singular values is rounding errors.
+/// Returns the columns that are long enough to have a direction, and whose directions f32 can tell apart. The other
+/// small singular values are rounding errors.
 fn independent(gram: &Mat<f64>, lengths: &[f64], longest: f64) -> Vec<usize> {
     let mut zero = ZERO;
     loop {
@@ -148,7 +148,7 @@ fn independent(gram: &Mat<f64>, lengths: &[f64], longest: f64) -> Vec<usize> {
     }
 }
 
-/// An orthonormal basis of d columns that holds the wanted vectors of a side.
+/// Computes an orthonormal basis of d columns that contains the wanted vectors of a side.
 fn krylov(
     products: &mut Products<'_, impl Operator>,
     side: Side,
@@ -176,16 +176,14 @@ fn krylov(
     for step in 1.. {
         copy_columns(&block, &mut basis, m);
         m += b;
-        // The mean length of W q over the block, which is at most s_1.
+        // Mean norm of W q over the block, which is at most s_1.
         let length = products.square(side, &mut block);
         largest = largest.max(length);
         progress.advance(1);
         if !block.data().iter().all(|value| value.is_finite()) {
-            return Err(Error::Diverged(
-                "the numbers are too large for f32; scale the responses down".into(),
-            ));
+            return Err(Error::Diverged("the responses are too large for f32; scale them down".into()));
         }
-        // C Q_j = Q H + (what is new), made orthogonal twice.
+        // C Q_j = Q H + (the new part), orthogonalised twice.
         let mut h = basis.product(m, &block, b);
         block.subtract(&basis, &h);
         let again = basis.product(m, &block, b);
@@ -200,12 +198,12 @@ fn krylov(
         let left = block.product(b, &block, b);
         let left_over = (0..b).map(|i| left[(i, i)]).sum::<f64>().sqrt();
         let full = m + b > room;
-        // Directions that W makes nothing of: only such are left, or the block would hold others.
+        // W maps the block to nearly zero: only such directions are left, or the block would contain others.
         let exhausted = length <= ZERO * largest;
         let last = exhausted || step >= params.max_steps;
         if full || last {
             let (values, mut vectors) = eigen(&t.submatrix(0, 0, m, m).to_owned())?;
-            // C v - lambda v = (what is new) e, e the last rows of the eigenvector.
+            // C v - lambda v = (the new part) e, where e is the last rows of the eigenvector.
             let worst = (0..d.min(m))
                 .map(|i| {
                     let e = vectors.col(i).subrows(m - b, b).to_owned();
@@ -245,8 +243,8 @@ fn krylov(
         }
         block = attempt;
         if full || left_over < 1e-3 * h.norm_l2() {
-            // Rotating leaves rounding errors between the kept vectors and the block, and so does making
-            // long what was short.
+            // Rotation leaves rounding errors between the kept vectors and the block, and so does rescaling of short
+            // vectors.
             let h = basis.product(m, &block, b);
             block.subtract(&basis, &h);
             block.orthonormalise(b)?;
@@ -255,7 +253,7 @@ fn krylov(
     unreachable!("the last step returns")
 }
 
-/// Products with W, tall matrix by tall matrix.
+/// Products of W with tall matrices.
 struct Products<'a, O> {
     operator: &'a O,
     scratch: Scratch,
@@ -263,7 +261,7 @@ struct Products<'a, O> {
 }
 
 impl<O: Operator> Products<'_, O> {
-    /// W or W' times a tall matrix, block by block: `each` gets the first column of a block and its rows.
+    /// Multiplies W or W' by a tall matrix, block by block: `each` receives the first column of a block and its rows.
     fn blocks(&mut self, to: Side, from: &Tall, mut each: impl FnMut(usize, &[Lanes])) {
         let n = self.operator.n_rows(to);
         let scaled = self.operator.scaled(to, None);
@@ -277,14 +275,14 @@ impl<O: Operator> Products<'_, O> {
         }
     }
 
-    /// W or W' times a tall matrix.
+    /// Multiplies W or W' by a tall matrix.
     fn apply(&mut self, to: Side, from: &Tall) -> Tall {
         let mut out = Tall::zeros(self.operator.n_rows(to), from.room());
         self.blocks(to, from, |first, lanes| from_lanes(lanes, &mut out, first));
         out
     }
 
-    /// C = W'W or WW' on a block Q, in place; gives back |W Q| / sqrt(columns), with Frobenius' norm.
+    /// Applies C = W'W or WW' to a block Q in place; returns |W Q| / sqrt(columns), with the Frobenius norm.
     fn square(&mut self, side: Side, block: &mut Tall) -> f64 {
         let mut squares = 0.0;
         let there = self.operator.scaled(side.other(), None);
@@ -318,7 +316,7 @@ impl<O: Operator> Products<'_, O> {
     }
 }
 
-/// In chunks of fixed size, so that any number of threads finds the same.
+/// Computes a sum in chunks of fixed size, so that the result is the same for any number of threads.
 fn sum_of_squares(lanes: &[Lanes]) -> f64 {
     let square = |lanes: &Lanes| lanes.0.iter().map(|&value| f64::from(value * value)).sum::<f64>();
     let chunks: Vec<f64> = lanes.par_chunks(4096).map(|chunk| chunk.iter().map(square).sum()).collect();
@@ -353,9 +351,9 @@ fn copy_columns(from: &Tall, to: &mut Tall, first: usize) {
         .for_each(|(to, from)| to[first..first + columns].copy_from_slice(from));
 }
 
-/// Eigenvalues, descending, and vectors of a symmetric matrix.
+/// Computes the eigenvalues, descending, and eigenvectors of a symmetric matrix.
 fn eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>)> {
-    let failed = |_| Error::Diverged("the eigenvalues of a small matrix did not converge".into());
+    let failed = |_| Error::Diverged("the eigenvalues of the projected matrix did not converge".into());
     let decomposition = matrix.self_adjoint_eigen(faer::Side::Lower).map_err(failed)?;
     let m = matrix.nrows();
     let values = (0..m).rev().map(|i| decomposition.S()[i]).collect();
@@ -363,7 +361,7 @@ fn eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>)> {
     Ok((values, Mat::from_fn(m, m, |i, j| vectors[(i, m - 1 - j)])))
 }
 
-/// max_i max(|W m_i - s_i o_i|, |W' o_i - s_i m_i|) / s_1.
+/// Computes max_i max(|W m_i - s_i o_i|, |W' o_i - s_i m_i|) / s_1.
 fn residual(
     products: &mut Products<'_, impl Operator>,
     base: Side,

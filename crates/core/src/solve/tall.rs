@@ -1,7 +1,7 @@
 //! Tall matrices: millions of rows, hundreds of columns, row after row.
 //!
-//! Everything is done on pieces of rows that fit into a cache, all pieces at once; sums over the rows are
-//! added in the order of the pieces, so the result does not depend on the number of threads.
+//! All operations work on pieces of rows that fit into a cache, in parallel. Sums over the rows are added in the order
+//! of the pieces, so the result does not depend on the number of threads.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -17,9 +17,9 @@ pub(crate) struct Tall {
     data: Vec<f32>,
 }
 
-/// Rows of a piece.
+/// Number of rows of a piece.
 const PIECE: usize = 512;
-/// Sums over the rows are made in at most so many parts.
+/// Maximum number of parts in which sums over the rows are computed.
 const SUMS: usize = 32;
 
 impl Tall {
@@ -51,7 +51,7 @@ impl Tall {
         self.data.par_chunks(PIECE * self.room.max(1))
     }
 
-    /// A'B for the first `a` columns of this and the first `b` of another.
+    /// Computes A'B for the first `a` columns of this matrix and the first `b` of another.
     pub(crate) fn product(&self, a: usize, other: &Self, b: usize) -> Mat<f64> {
         assert_eq!(self.n, other.n);
         let together = self.n.div_ceil(PIECE * SUMS).max(1);
@@ -73,7 +73,7 @@ impl Tall {
         sums.into_iter().fold(Mat::zeros(a, b), |all, sum| all + sum)
     }
 
-    /// Subtracts B H, B the first columns of another, from the first columns of this.
+    /// Subtracts B H, B the first columns of another matrix, from the first columns of this one.
     pub(crate) fn subtract(&mut self, other: &Self, h: &Mat<f64>) {
         let h = single(h);
         let (room, columns) = (self.room, h.ncols());
@@ -98,8 +98,8 @@ impl Tall {
         });
     }
 
-    /// Makes the first `columns` orthonormal (Cholesky QR, twice) and returns R, with which the former
-    /// columns are the product. Fails where they depend on each other.
+    /// Orthonormalises the first `columns` (Cholesky QR, twice) and returns R; the former columns are the new ones
+    /// times R. Returns an error if they are linearly dependent.
     pub(crate) fn orthonormalise(&mut self, columns: usize) -> Result<Mat<f64>> {
         let first = self.cholesky_qr(columns)?;
         let second = self.cholesky_qr(columns)?;
@@ -108,7 +108,9 @@ impl Tall {
 
     fn cholesky_qr(&mut self, columns: usize) -> Result<Mat<f64>> {
         let gram = self.product(columns, self, columns);
-        let dependent = || Error::Diverged("columns that should be independent are not".into());
+        let dependent = || {
+            Error::Diverged("the columns are linearly dependent, so they cannot be orthonormalised".into())
+        };
         let cholesky = gram.llt(faer::Side::Lower).map_err(|_| dependent())?;
         let r = cholesky.L().transpose().to_owned();
         let largest = (0..columns).map(|i| r[(i, i)]).fold(0.0, f64::max);
@@ -125,7 +127,7 @@ impl Tall {
         Ok(r)
     }
 
-    /// Keeps the first `columns` only.
+    /// Keeps only the first `columns`.
     pub(crate) fn truncate(mut self, columns: usize) -> Self {
         for row in 0..self.n {
             self.data.copy_within(row * self.room..row * self.room + columns, row * columns);

@@ -1,4 +1,5 @@
-//! What all comparisons do: one model after the other, what is wrong with one left out, the table at the end.
+//! Steps that all comparisons share. Models run one after the other, models that fail are skipped and reported, and the
+//! table is written at the end.
 
 use std::path::Path;
 use std::time::Instant;
@@ -14,36 +15,36 @@ use crate::files;
 use crate::memory;
 use crate::validation::Ranked;
 
-/// The results so far, by the names of the models.
+/// Results so far, by the names of the models.
 pub(super) type Entries = IndexMap<String, Entry>;
 
-/// Where a comparison goes, and who may end it.
+/// Shared context of a comparison: output folder, seed, cancellation.
 #[derive(Clone, Copy)]
 pub(super) struct Course<'a> {
     pub(super) plan: &'a Plan,
     pub(super) folder: &'a Path,
     pub(super) seed: u64,
-    /// Asked between models and between trials of tuning.
+    /// Checked between models and between trials of tuning; true stops the comparison.
     pub(super) stop: &'a dyn Fn() -> bool,
     pub(super) progress: &'a dyn Progress,
 }
 
-/// What is compared on.
+/// Data and protocol of a comparison.
 pub(super) struct Ground {
     pub(super) data: DataSummary,
-    /// The dataset that everything was chosen on, where that is another one.
+    /// Dataset that the parameters were chosen on, if it is a different one.
     pub(super) chosen_on: Option<String>,
     pub(super) ranked: Ranked,
     pub(super) mean_over: MeanOver,
-    /// Whether rankers of feature lists learn from the validation lists once everything is chosen.
+    /// True if rankers of feature lists also learn from the validation lists once the parameters are chosen.
     pub(super) refit: bool,
     pub(super) validation_queries: usize,
     pub(super) test_queries: Vec<TestQuery>,
 }
 
 impl Course<'_> {
-    /// Makes the entries of models, by their names, and of them the table. `make` is told whether the comparison was
-    /// stopped: it then keeps entries that are there, and makes no other. None from `make` says that it was stopped.
+    /// Makes the entry of each model, and writes the table. The last argument of `make` is true once the comparison was
+    /// stopped: `make` then returns existing entries only. None from `make` means that it was stopped.
     pub(super) fn run<'m, M>(
         &self,
         ground: Ground,
@@ -69,7 +70,7 @@ impl Course<'_> {
                     entries.insert(name.to_owned(), entry);
                 }
                 Ok(None) => unfinished.push(name.to_owned()),
-                // What is wrong with one model says nothing about the others.
+                // A model that fails says nothing about the others.
                 Err(e @ (Error::Params(_) | Error::Shape(_) | Error::Diverged(_))) => {
                     progress.note(&format!("{name}: left out: {e}"));
                     left_out.insert(name.to_owned(), e.to_string());
@@ -80,7 +81,7 @@ impl Course<'_> {
         if !unfinished.is_empty() {
             let n_done = n_models - unfinished.len();
             progress.note(&format!(
-                "interrupted: {n_done} of {n_models} models are done; the same command goes on from here"
+                "interrupted: {n_done} of {n_models} models are done; run the same command again to continue"
             ));
         }
         let mut models: Vec<_> = entries.values().map(|entry| entry.row.clone()).collect();
@@ -109,10 +110,10 @@ impl Course<'_> {
     }
 }
 
-/// Seconds and peak memory of making something.
+/// Seconds and peak memory of a step.
 pub(super) struct Cost {
     pub(super) seconds: f64,
-    /// None where the system does not say.
+    /// None if the system does not report it.
     pub(super) peak_mib: Option<f64>,
 }
 
@@ -125,7 +126,7 @@ pub(super) fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
     Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
 }
 
-/// The hash of all that a result depends on.
+/// Returns the hash of everything that a result depends on.
 pub(super) fn hash(value: &Value) -> String {
     blake3::hash(value.to_string().as_bytes()).to_hex()[..32].to_owned()
 }

@@ -107,7 +107,7 @@ impl Run<'_> {
         let is_there = model_path.is_file()
             && (self.making.refit.is_none() || Comparison::chosen_model(folder, name).is_file());
         match Comparison::entry(folder, name).ok().filter(|_| is_there) {
-            Some(entry) if entry.key == key => {
+            Some(entry) if entry.key == key && entry.has(&plan.measure_names(), self.test.n_queries()) => {
                 progress.note(&format!("{name}: kept from before"));
                 Ok(Some(entry))
             }

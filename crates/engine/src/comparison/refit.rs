@@ -1,9 +1,9 @@
-//! Data for training again: the same collection and the same test, and none of the test's answers.
+//! Data for refitting: the same collection and the same test, without the answers of the test.
 //!
-//! Under a split by time the clicks between training and test are what there is more to learn from, and a pair that was
-//! clicked there may be clicked again in the test: its answer was known before the test began. Any other relevant test
-//! pair that has a response in the data for training again, and had none in the data that everything was chosen on, gives
-//! an answer of the test away.
+//! Under a split by time, refitting adds the clicks between training and test. A pair that was clicked there may be
+//! clicked again in the test: its answer was known before the test began. Any other relevant test pair must not be new
+//! to the training data. If it has a response in the data for refitting, and had none in the data that the parameters
+//! were chosen on, an answer of the test leaks.
 
 use foldhash::{HashMap, HashSet};
 use matchrank_core::message::counted;
@@ -13,20 +13,20 @@ use matchrank_core::{Error, Result};
 use super::measuring::TestSet;
 use crate::dataset::{DOCUMENTS, Dataset, HeldOut, Holdout, Manifest, Split};
 
-/// Refuses data for training again that would change what is measured, choose something else, or give answers away.
+/// Returns an error if data for refitting would change the test, has validation judgments, or leaks test answers.
 pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> Result<()> {
     let name = more.folder().display();
     if !more.judgments(Holdout::Validation)?.is_empty() {
         return Err(Error::Params(format!(
-            "{name}: has validation judgments; what was chosen is trained again on all but the test: ingest without \
-             them, as with --holdout 0,SHARE"
+            "{name}: has validation judgments, but refitting uses all data except the test; ingest it with a \
+             validation share of 0"
         )));
     }
     let (own, other) = (&more.manifest, &dataset.manifest);
     let documents = |manifest: &Manifest| manifest.tables.get(DOCUMENTS).map(|table| table.blake3.clone());
     let differs = |what: &str| {
         Err(Error::Params(format!(
-            "{name}: its {what} are not those of {}; ingest both from the same files, with the same test",
+            "{name}: its {what} differ from those of {}; ingest both from the same files, with the same test",
             dataset.folder().display()
         )))
     };
@@ -36,7 +36,7 @@ pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> 
     if own.analyser != other.analyser || own.fields != other.fields {
         return differs("text fields, their weights or their analysis");
     }
-    // What is held out for the test must not be among the clicks to learn from.
+    // Clicks that are held out for the test must not be training data.
     let is_same = match (&own.split, &other.split) {
         (Split::None, Split::None) => true,
         (Split::Query { test, seed, .. }, Split::Query { test: t, seed: s, .. }) => test == t && seed == s,
@@ -52,8 +52,8 @@ pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> 
     let leaked = answers.trained(more)?.difference(&known).count();
     if leaked > 0 {
         return Err(Error::Params(format!(
-            "{name}: training has a response to {leaked} of {}, and to none of these in {}; models would \
-             learn the answers that they are measured by: ingest it without them",
+            "{name}: {leaked} of {} have a training response here and none in {}; models would learn the answers \
+             that they are tested on: ingest it without these responses",
             counted(answers.relevant.len(), "relevant test pair"),
             dataset.folder().display()
         )));
@@ -61,23 +61,23 @@ pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> 
     Ok(())
 }
 
-/// Says how many answers of the test the models have learned from, if there are any.
+/// Prints a note with the number of test answers in the training data, if there are any.
 pub(super) fn note_known_answers(learned_from: &Dataset, progress: &dyn Progress) -> Result<()> {
     let answers = Answers::of(learned_from)?;
     let n_known = answers.trained(learned_from)?.len();
     if n_known > 0 {
         progress.note(&format!(
-            "there is a training response to {n_known} of {}; look at unseen queries apart",
+            "{n_known} of {} have a training response; look at unseen queries separately",
             counted(answers.relevant.len(), "relevant test pair")
         ));
     }
     Ok(())
 }
 
-/// A pair of a test query, as [`Answers`] numbers them by their text, and the row of a document.
+/// Number of a test query, which [`Answers`] assigns by text, and row of a document.
 type Pair = (u32, u32);
 
-/// The relevant test pairs. Queries of the same text are one, as in training.
+/// Relevant test pairs. Queries with the same text count as one, as in training.
 struct Answers {
     number_of: HashMap<String, u32>,
     relevant: HashSet<Pair>,
@@ -96,7 +96,7 @@ impl Answers {
         Ok(answers)
     }
 
-    /// Those among pairs of a query's row and a document's row in a dataset with the same documents.
+    /// Returns the relevant test pairs among (query row, document row) pairs of a dataset with the same documents.
     fn among(&self, dataset: &Dataset, pairs: impl Iterator<Item = Pair>) -> Result<HashSet<Pair>> {
         let queries = dataset.queries()?;
         let numbers: Vec<Option<u32>> =
@@ -105,15 +105,15 @@ impl Answers {
         Ok(pairs.filter(|pair| self.relevant.contains(pair)).collect())
     }
 
-    /// Those with a training response.
+    /// Returns the relevant test pairs with a training response.
     fn trained(&self, dataset: &Dataset) -> Result<HashSet<Pair>> {
         let responses = dataset.responses()?;
         let answered = responses.iter().filter(|response| response.response > 0.0);
         self.among(dataset, answered.map(|response| (response.query, response.document)))
     }
 
-    /// Those that may be learned from: with a training response where everything was chosen, and, under a split by
-    /// time, those clicked between training and test.
+    /// Returns the relevant test pairs that may be learned from: those with a training response in the dataset that the
+    /// parameters were chosen on and, under a split by time, those clicked between training and test.
     fn known_before_the_test(&self, dataset: &Dataset) -> Result<HashSet<Pair>> {
         let mut known = self.trained(dataset)?;
         if matches!(dataset.manifest.split, Split::Time { .. }) {

@@ -197,6 +197,14 @@ pub struct Entry {
     pub top: Vec<Vec<(String, f32)>>,
 }
 
+impl Entry {
+    /// Returns true if every test query has a value of every measure, also where a file is damaged.
+    pub(super) fn has(&self, measures: &[String], n_queries: usize) -> bool {
+        let values = |measure: &String| self.per_query.get(measure).map(Vec::len);
+        measures.iter().all(|measure| values(measure) == Some(n_queries))
+    }
+}
+
 impl DataSummary {
     pub(super) fn of(dataset: &Dataset) -> Self {
         Self {

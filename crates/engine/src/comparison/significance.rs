@@ -1,4 +1,4 @@
-//! Which models are better than which, beyond chance.
+//! Significance tests between the models of a comparison.
 
 use indexmap::IndexMap;
 use matchrank_core::measure::significance::{Comparison, compare_values};
@@ -6,7 +6,7 @@ use matchrank_core::measure::significance::{Comparison, compare_values};
 use super::plan::Plan;
 use super::results::{Compared, Entry};
 
-/// Says for every model which others it beats, by every measure; the first measure is the main one.
+/// Records which other models each model significantly beats, by every measure; the first measure is the main one.
 pub(super) fn mark(rows: &mut [Compared], entries: &IndexMap<String, Entry>, plan: &Plan, seed: u64) {
     for row in rows.iter_mut() {
         row.beats.clear();

@@ -189,6 +189,12 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     assert_eq!(whole.models[0].seconds, half.models[0].seconds, "kept");
     assert_eq!(run(&|| false, 1).models, whole.models, "all are kept");
     assert_eq!(run(&|| true, 1), whole, "also by a comparison that is stopped at once");
+    // A result without all its values is made anew.
+    let path = Comparison::entry_path(folder.path(), "listnet");
+    let mut entry = Comparison::entry(folder.path(), "listnet").unwrap();
+    entry.per_query.values_mut().for_each(|values| values.truncate(1));
+    std::fs::write(&path, serde_json::to_vec(&entry).unwrap()).unwrap();
+    assert_eq!(run(&|| false, 1).models[1].test, whole.models[1].test);
     // Tuning changes the key, and the trials of a fold are gone on with.
     let tuned = run(&|| false, 3);
     assert!(tuned.models.iter().all(|model| model.trials >= 9), "three of each fold at least");
@@ -225,7 +231,7 @@ fn a_value_that_a_ranker_cannot_take_leaves_it_out_and_a_repeated_document_is_sa
         assert!(missing.left_out["listnet"].contains("x:2: feature 1"), "{:?}", missing.left_out);
     }
     let twice = run("1 qid:8 1:1 #docid=a\n0 qid:8 1:2 #docid=a\n", "twice", 1).unwrap_err().to_string();
-    assert!(twice.contains("x:2: document a of this query stands at x:1 already"), "{twice}");
+    assert!(twice.contains("x:2: document a appears twice in this query (first at x:1)"), "{twice}");
     assert!(!folder.path().join("twice").exists(), "nothing was made");
 }
 
@@ -266,9 +272,9 @@ fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
     refit("validated", (0..45).collect()).unwrap();
     // Four clicks on relevant documents for each of fifteen test queries with ten relevant documents.
     let error = refit("all", (0..60).collect()).unwrap_err().to_string();
-    assert!(error.contains("all: training has a response to 60 of 150 relevant test pairs"), "{error}");
+    assert!(error.contains("all: 60 of 150 relevant test pairs have a training response here"), "{error}");
     let error = refit("one", (0..46).collect()).unwrap_err().to_string();
-    assert!(error.contains("one: training has a response to 4 of 150 relevant test pairs"), "{error}");
+    assert!(error.contains("one: 4 of 150 relevant test pairs have a training response here"), "{error}");
     // Pairs that are in the data everything was chosen on, too, are not new.
     let known = Made { clicked: (0..46).collect(), ..Made::default() }.dataset(folder.path(), "known");
     let more = Made { clicked: (0..46).collect(), validation: false, turned: false }

@@ -1,4 +1,4 @@
-//! BLAKE3 of files, and the list of them that seals a folder.
+//! BLAKE3 checksums of files, and the list of checksums that seals a folder.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,8 +21,7 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
-    /// Reads a file through. A map would be no faster, and a file that shrinks meanwhile would end the
-    /// process.
+    /// Hashes a file. A memory map would be no faster, and would end the process if the file shrinks meanwhile.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let io = |e| Error::io(files::name_of(path), e);
         let mut hasher = blake3::Hasher::new();
@@ -34,13 +33,13 @@ impl Checksum {
         Self { bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() }
     }
 
-    /// Compares with what a manifest says.
+    /// Returns true if size and hash are those that a manifest lists.
     pub(crate) fn is(&self, bytes: u64, blake3: &str) -> bool {
         self.bytes == bytes && self.blake3 == blake3
     }
 }
 
-/// Writes the list of all files of a folder, the last file to be written there.
+/// Writes the list of all files of a folder. Call it after the last file is written.
 pub(crate) fn seal(folder: &Path) -> Result<()> {
     let list = checksums(folder, &names(folder)?)?;
     files::write_atomically(&folder.join(LIST), |out| {
@@ -48,8 +47,8 @@ pub(crate) fn seal(folder: &Path) -> Result<()> {
     })
 }
 
-/// Reads the files of a sealed folder that are in its list. Returns an error unless they are as they were written; other
-/// files are of no concern.
+/// Reads the files of a sealed folder that are in its list. Returns an error if one of them was changed; other files
+/// are ignored.
 pub(crate) fn verified(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let damaged =
         |name: &str, what: &str| Err(Error::format(files::name_of(&folder.join(name)), what.to_owned()));
@@ -69,7 +68,7 @@ pub(crate) fn verified(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
         expected.par_iter().map(|(name, _)| name).map(read).collect::<Result<_>>()?;
     let differs = |(name, content): &(&String, &Vec<u8>)| Checksum::of_bytes(content) != expected[*name];
     match found.par_iter().find_first(differs) {
-        Some((name, _)) => damaged(name, "is not as it was written: its checksum differs"),
+        Some((name, _)) => damaged(name, "was changed after it was written: its checksum differs"),
         None => Ok(found),
     }
 }
@@ -101,7 +100,7 @@ mod tests {
         assert!(problem().contains("checksums.json: is missing"), "{}", problem());
         seal(folder.path()).unwrap();
         verified(folder.path()).unwrap();
-        for (name, content, expected) in [("a", "onE", "a: is not as"), ("b", "x", "b: is not as")] {
+        for (name, content, expected) in [("a", "onE", "a: was changed"), ("b", "x", "b: was changed")] {
             let before = std::fs::read(path(name)).unwrap();
             std::fs::write(path(name), content).unwrap();
             assert!(problem().contains(expected), "{}", problem());

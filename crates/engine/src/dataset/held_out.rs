@@ -1,4 +1,4 @@
-//! What is held out for validation or test: judged queries, their judgments, and bins of queries.
+//! Held-out data for validation or test: judged queries, their judgments, and bins of queries.
 
 use std::hash::BuildHasher;
 
@@ -15,7 +15,7 @@ use crate::text::Analyser;
 pub struct HeldOut {
     /// Judged queries, in the order of the dataset.
     pub queries: Vec<Query>,
-    /// Training clicks of each judged query; 0 where training never saw it.
+    /// Training clicks of each judged query; 0 if training never saw it.
     pub clicks: Vec<f64>,
     /// Words of each judged query.
     pub n_words: Vec<usize>,
@@ -23,14 +23,14 @@ pub struct HeldOut {
     pub judged: Vec<Vec<(String, f32)>>,
 }
 
-/// What divides queries into bins.
+/// Property that divides queries into bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinBy {
     /// Total training clicks: none, and the powers of ten of the papers' Tables 6 and 7.
     Clicks,
     /// Number of words.
     Length,
-    /// Whether training saw the query.
+    /// Seen or unseen in training.
     Seen,
 }
 
@@ -38,7 +38,7 @@ impl HeldOut {
     /// Reads the judgments of a holdout.
     pub fn of(dataset: &Dataset, holdout: Holdout) -> Result<Self> {
         let (queries, documents) = (dataset.queries()?, dataset.document_ids()?);
-        // By text: a query that training saw under another id is seen.
+        // By text: a query that training saw under another id counts as seen.
         let mut clicks: HashMap<&str, f64> = HashMap::default();
         for response in dataset.responses()? {
             *clicks.entry(&queries[response.query as usize].text).or_default() +=
@@ -61,7 +61,7 @@ impl HeldOut {
         Ok(held_out)
     }
 
-    /// At most so many of the queries, in their order; which, depends on the seed.
+    /// Returns a random sample of at most `most` queries, in their order; the seed decides which.
     pub fn sample(self, most: usize, seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
         let mut taken: Vec<usize> = (0..self.queries.len()).collect();
@@ -76,7 +76,7 @@ impl HeldOut {
         }
     }
 
-    /// The judgments, by ids.
+    /// Returns the judgments by query and document ids.
     pub fn qrels(&self) -> Result<Qrels<'_>> {
         let lists = self.queries.iter().zip(&self.judged);
         let judgments: Vec<Judgment<'_>> = lists
@@ -87,7 +87,7 @@ impl HeldOut {
         Qrels::new(&judgments)
     }
 
-    /// The bin of every query.
+    /// Returns the bin of every query.
     pub fn bins(&self, by: BinBy) -> Result<Bins<'_>> {
         let mut labelled: Vec<(usize, &str, &str)> = (0..self.queries.len())
             .map(|i| {

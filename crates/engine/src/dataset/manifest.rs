@@ -1,8 +1,8 @@
-//! What a dataset folder says about itself.
+//! Manifest of a dataset folder.
 //!
-//! `manifest.json` holds a [`Manifest`] and, as `manifest_hash`, BLAKE3 of the whole file with 64 zeros in
-//! this place. Fields that this program does not know are ignored, and hashed. Manifests of version 0.1.0
-//! have no such hash; `content_hash` covers their settings.
+//! `manifest.json` holds a [`Manifest`] and `manifest_hash`, the BLAKE3 hash of the whole file with 64 zeros in place
+//! of the hash. Unknown fields are ignored, but hashed. Manifests of version 0.1.0 have no such hash; `content_hash`
+//! covers their settings.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ pub struct Manifest {
     pub format_version: u32,
     /// Version of the program that wrote it.
     pub matchrank: String,
-    /// The files it was made from.
+    /// Files that the dataset was made from.
     pub sources: Vec<Source>,
-    /// How clicks were divided into training, validation and test.
+    /// Division of clicks into training, validation and test.
     pub split: Split,
     /// Pairs with fewer clicks than this were dropped from training.
     pub min_clicks: f64,
-    /// How text is analysed; every model trained on the dataset takes it over.
+    /// Analysis of text; every model trained on the dataset uses the same.
     pub analyser: AnalyserParams,
     /// Text fields of the documents and their weights.
     pub fields: FieldWeights,
-    /// Words of all documents together, repeated ones included, by field.
+    /// Number of words in all documents, repetitions included, by field.
     pub field_lengths: Vec<u64>,
     /// Table 1 of the papers.
     pub statistics: Statistics,
@@ -43,7 +43,7 @@ pub struct Manifest {
     pub content_hash: String,
 }
 
-/// Stands for the hash while the hash is computed.
+/// Placeholder for the hash while the hash is computed.
 const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 #[derive(Serialize)]
@@ -60,7 +60,7 @@ impl Manifest {
         seal(&serde_json::to_string_pretty(&sealed).expect("a manifest is plain data"))
     }
 
-    /// Reads the text of `manifest.json`; an error says what is wrong with it and what to do.
+    /// Parses the text of `manifest.json`; an error says what is wrong with it and what to do.
     pub(crate) fn from_json(json: &[u8]) -> Result<Self, String> {
         const CHANGED: &str =
             "was changed after it was written: its hash differs; ingest again, or restore the file";
@@ -71,7 +71,7 @@ impl Manifest {
             Some(version) if version <= u64::from(FORMAT_VERSION) && version > 0 => {}
             Some(version) => {
                 return Err(format!(
-                    "has format version {version}, and this program reads up to {FORMAT_VERSION}; use a newer one"
+                    "has format version {version}, but this program reads up to {FORMAT_VERSION}; use a newer one"
                 ));
             }
             None => return Err("has no format_version; is it a matchrank dataset?".into()),
@@ -82,7 +82,7 @@ impl Manifest {
             return Err(CHANGED.into());
         }
         let manifest = Self::deserialize(&value)
-            .map_err(|e| format!("does not say what is expected ({e}); ingest again"))?;
+            .map_err(|e| format!("has a missing or unexpected field ({e}); ingest again"))?;
         let settings = (&value["split"], &value["analyser"], &manifest.fields);
         if hash.is_null() && manifest.content_hash != content_hash(&manifest.tables, &settings) {
             return Err(CHANGED.into());
@@ -93,7 +93,7 @@ impl Manifest {
     }
 }
 
-/// Puts the hash of a text in its place, which is blank.
+/// Replaces the placeholder in a text with the hash of the text.
 fn seal(text: &str) -> String {
     text.replace(BLANK, blake3::hash(text.as_bytes()).to_hex().as_str())
 }
@@ -111,9 +111,9 @@ pub(crate) fn content_hash(tables: &BTreeMap<String, TableInfo>, settings: &impl
 /// A file that went into the dataset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Source {
-    /// What it was taken for: clicks, documents, queries, responses, judgments.
+    /// Role: clicks, documents, queries, responses, judgments.
     pub role: String,
-    /// Its name without the folder.
+    /// Name without the folder.
     pub file: String,
     /// Rows read.
     pub rows: u64,
@@ -130,7 +130,7 @@ pub struct TableInfo {
     pub blake3: String,
 }
 
-/// How clicks were divided into training, validation and test.
+/// Division of clicks into training, validation and test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Split {
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// A later program may say more, and hashes what it says.
+    /// A later program may add fields, and its hash covers them.
     #[test]
     fn fields_of_later_programs_are_ignored() {
         let sealed = Sealed { manifest: &manifest(), manifest_hash: BLANK };
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(Manifest::from_json(later.as_bytes()).unwrap(), manifest());
     }
 
-    /// With a right hash, so that nothing else would stop it.
+    /// The hash is valid, so that only the analyser is wrong.
     #[test]
     fn an_analyser_that_is_not_there_is_an_error() {
         let sealed = Sealed { manifest: &manifest(), manifest_hash: BLANK };

@@ -1,12 +1,12 @@
-//! Ids of queries and documents: a set of strings with numbers, and ids made from query texts.
+//! Ids of queries and documents: a set of numbered strings, and ids made from query texts.
 
 use hashbrown::HashTable;
 
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 
-/// Strings numbered in the order they were added, looked up by content. One arena, no allocation per
-/// string.
+/// Strings numbered in the order they were added, looked up by content. All strings are in one arena, without an
+/// allocation per string.
 #[derive(Default)]
 pub struct Names {
     bytes: String,
@@ -20,22 +20,22 @@ impl Names {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no strings.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The string with a number.
+    /// Returns the string with a number.
     pub fn get(&self, number: u32) -> &str {
         slice(&self.bytes, &self.ends, number)
     }
 
-    /// The number of a string.
+    /// Returns the number of a string.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.lookup.find(hash(name), |&n| self.get(n) == name).copied()
     }
 
-    /// Adds a string; `Err` holds the number it has already.
+    /// Adds a string; `Err` holds its number if it was already there.
     pub fn insert(&mut self, name: &str) -> Result<u32, u32> {
         if let Some(number) = self.find(name) {
             return Err(number);
@@ -48,7 +48,7 @@ impl Names {
         Ok(number)
     }
 
-    /// All strings in the order of their numbers.
+    /// Iterates over all strings in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len() as u32).map(|n| self.get(n))
     }
@@ -63,9 +63,9 @@ fn hash(name: &str) -> u64 {
     FixedState::with_seed(0).hash_one(name.as_bytes())
 }
 
-/// The id of a query known by its text only: the normalised text with `_` for blanks, so that run files
-/// stay readable. Different texts have different ids: `_`, `%`, `~` and control characters are written as
-/// `%5F`, `%25`, `%7E` and so on.
+/// Returns the id of a query known by its text only: the normalised text with `_` for blanks, so that run files stay
+/// readable. Different texts have different ids: `_`, `%`, `~` and control characters are written as `%5F`, `%25`,
+/// `%7E` and so on.
 pub(crate) fn id_of_text(text: &str) -> String {
     let mut id = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Opening a dataset folder: what must hold before anything is read from it.
+//! Opens a dataset folder, and checks it before anything is read from it.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::files;
 use crate::parquet_file::ParquetFile;
 
-/// Something wrong with a file of a dataset.
+/// Problem with a file of a dataset.
 pub(crate) struct Problem {
     /// Name of the file.
     pub(crate) file: String,
@@ -22,7 +22,7 @@ pub(crate) struct Problem {
     pub(crate) message: String,
 }
 
-/// A table of different ids has at least one byte for so many rows.
+/// Most rows per byte that a table of distinct ids can have.
 const MOST_ROWS_PER_BYTE: u64 = 256;
 
 impl Dataset {
@@ -37,8 +37,8 @@ impl Dataset {
         }
     }
 
-    /// Opens a dataset folder without looking at its tables. Nothing but [`problems`](Self::problems) may
-    /// be asked of it before there are none.
+    /// Opens a dataset folder without checking its tables. Callers may only use [`problems`](Self::problems) until it
+    /// returns none.
     pub(crate) fn open_unchecked(folder: &Path) -> Result<Self> {
         let path = folder.join(MANIFEST);
         if !path.is_file() {
@@ -53,7 +53,7 @@ impl Dataset {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// Tables that are missing or changed, else tables and manifest that contradict each other.
+    /// Returns tables that are missing or changed, or else contradictions between tables and manifest.
     pub(crate) fn problems(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
         let mut add = |file: &str, message: String| problems.push(Problem { file: file.into(), message });
@@ -69,7 +69,7 @@ impl Dataset {
             } else if !path.is_file() {
                 add(name, "is missing".into());
             } else if !Checksum::of(&path)?.is(table.bytes, &table.blake3) {
-                add(name, "is not as it was written: its checksum differs".into());
+                add(name, "was changed after it was written: its checksum differs".into());
             }
         }
         if problems.is_empty() {
@@ -82,7 +82,7 @@ impl Dataset {
         Ok(problems)
     }
 
-    /// Checks the columns of every known table, and its rows by its own footer.
+    /// Checks the columns of every known table, and the number of rows in its footer.
     fn tables_that_contradict(&self) -> Vec<Problem> {
         let known =
             self.manifest.tables.iter().filter_map(|(name, info)| Some((name, info, self.columns(name)?)));
@@ -94,7 +94,7 @@ impl Dataset {
             .collect()
     }
 
-    /// Columns that are read of a known table.
+    /// Returns the columns that are read from a known table.
     fn columns(&self, table: &str) -> Option<Vec<(String, DataType)>> {
         use DataType::{Float32, UInt8, UInt32, UInt64, Utf8};
         let columns: &[(&str, DataType)] = match table {
@@ -120,7 +120,7 @@ impl Dataset {
         Some(columns.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect())
     }
 
-    /// Checks the counts that decide how much memory is asked for, and that others index by.
+    /// Checks the counts that are used to allocate memory and to index.
     fn counts_that_contradict(&self) -> Option<String> {
         let Manifest { statistics: s, tables, fields, field_lengths, .. } = &self.manifest;
         let judgments = s.n_judgments[0].checked_add(s.n_judgments[1]);
@@ -133,7 +133,7 @@ impl Dataset {
         ] {
             let rows = tables[table].rows;
             if count != Some(rows) {
-                return Some(format!("contradicts {table}, which has {rows} rows, with its count {name}"));
+                return Some(format!("has a count {name} that contradicts {table}, which has {rows} rows"));
             }
         }
         let whole = [

@@ -1,4 +1,4 @@
-//! Files that belong to a dataset folder, and those that somebody else put there.
+//! Tells files of a dataset folder from files that somebody else put there.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use super::checksums::LIST;
 use super::{INDEX, MANIFEST};
 use crate::files;
 
-/// Name of the file beside the indexes that a process locks while it builds one.
+/// Name of the file next to the indexes that a process locks while it builds one.
 pub(crate) const LOCK: &str = "lock";
 /// Start of the names of unfinished files and folders.
 const TEMPORARY: &str = ".matchrank-";
 
-/// Finds a file in a dataset folder that this program did not write: one that the manifest does not list,
-/// and that is no part of an index. Where there is one, the folder may not be replaced.
+/// Finds a file in a dataset folder that this program did not write: one that the manifest does not list, and that is
+/// not part of an index. A folder with such a file must not be replaced.
 pub(crate) fn foreign_file(folder: &Path) -> Result<Option<PathBuf>> {
     let path = folder.join(MANIFEST);
     let unknown = |cause: String| {
@@ -47,7 +47,7 @@ pub(crate) fn foreign_file(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Tells the files of an index by their names: ours, and tantivy's.
+/// Recognises the files of an index by their names: those of matchrank and those of tantivy.
 fn is_of_index(name: &str) -> bool {
     let segment = name.split('.').next().unwrap_or_default();
     ["matchrank.json", LIST, "meta.json", ".managed.json"].contains(&name)

@@ -1,6 +1,6 @@
 //! Pairs of queries and documents: training responses, impressions, judgments.
 //!
-//! Row numbers and values are checked as they are read: whoever holds a pair may index by it.
+//! Row numbers and values are checked as they are read, so that callers may index by them.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Response {
     pub response: f32,
 }
 
-/// Where a document was shown for a query.
+/// Position at which a document was shown for a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Impression {
     /// Row of the query.
@@ -41,12 +41,12 @@ pub struct Judged {
     pub document: u32,
     /// Grade; 1 for a held-out click.
     pub grade: f32,
-    /// Held-out clicks behind it; 0 where a person judged.
+    /// Held-out clicks of the pair; 0 if a person judged it.
     pub clicks: f32,
 }
 
 impl Dataset {
-    /// The training pairs.
+    /// Returns the training pairs.
     pub fn responses(&self) -> Result<Vec<Response>> {
         let path = self.folder.join(RESPONSES);
         let mut responses = Vec::new();
@@ -64,13 +64,13 @@ impl Dataset {
         Ok(responses)
     }
 
-    /// Training pairs that were shown above a clicked document, or next below the last one, and not clicked; none
-    /// where the log has no positions.
+    /// Returns the training pairs that were not clicked, and were shown above a clicked document or right below the
+    /// last one. There are none if the log has no positions.
     pub fn skipped(&self) -> Result<Vec<Impression>> {
         if self.manifest.tables.contains_key(SKIPPED) { self.impressions(SKIPPED) } else { Ok(Vec::new()) }
     }
 
-    /// Training pairs with a click, where their positions are known.
+    /// Returns the training pairs with a click whose positions are known.
     pub fn clicked_positions(&self) -> Result<Vec<Impression>> {
         self.impressions(RESPONSES)
     }
@@ -94,7 +94,7 @@ impl Dataset {
         Ok(impressions)
     }
 
-    /// The judged pairs of one holdout, sorted by (query, document).
+    /// Returns the judged pairs of one holdout, sorted by (query, document).
     pub fn judgments(&self, holdout: Holdout) -> Result<Vec<Judged>> {
         let path = self.folder.join(JUDGMENTS);
         let mut judgments: Vec<Judged> = Vec::new();
@@ -131,7 +131,7 @@ impl Dataset {
         Ok(judgments)
     }
 
-    /// The columns `query` and `document`, whose numbers are rows of the tables of queries and documents.
+    /// Returns the columns `query` and `document`, checked to be rows of the tables of queries and documents.
     fn row_numbers<'b>(
         &self,
         path: &Path,

@@ -1,8 +1,8 @@
-//! A finished folder put in its place in one step.
+//! Puts a finished folder in its place in one step.
 //!
-//! Where a folder stands there, the two are exchanged: a process that is killed leaves one or the other,
-//! whole, at every moment. File systems that cannot exchange get three renames instead; killed between
-//! them, the former folder lies beside its place, with `.former` at the end of its name.
+//! An existing folder is exchanged with the new one: a process that is killed leaves one of the two, complete, at every
+//! moment. File systems that cannot exchange get three renames instead. If the process is killed between them, the
+//! former folder is next to its place, with `.former` at the end of its name.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::parent_of;
 
-/// Moves the folder `new` to `place`, on the same file system. A folder that stood at `place` is at `new`
-/// afterwards.
+/// Moves the folder `new` to `place`, on the same file system. An existing folder at `place` is at `new` afterwards.
 pub(crate) fn put_in_place(new: &Path, place: &Path) -> io::Result<()> {
     sync(new)?;
     if place.exists() {
@@ -37,7 +36,8 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     exchange_by_renames(a, b)
 }
 
-/// Free name for a folder that is kept beside its successor. It is no temporary name: those are cleaned up.
+/// Returns a free name for a folder that is kept next to its successor. Temporary names are not used: they are cleaned
+/// up.
 pub(crate) fn former_name(place: &Path) -> PathBuf {
     let named = |ending: String| {
         let mut former = OsString::from(place);
@@ -58,7 +58,7 @@ fn exchange_by_renames(new: &Path, place: &Path) -> io::Result<()> {
     std::fs::rename(&former, new)
 }
 
-/// Makes the names in a folder outlast a power failure, where the system lets folders be synced.
+/// Syncs a folder, if the system allows it, so that its names survive a power failure.
 fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { std::fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }

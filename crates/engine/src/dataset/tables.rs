@@ -16,7 +16,7 @@ use super::manifest::TableInfo;
 use crate::files;
 use crate::parquet_file::ParquetFile;
 
-/// Ends every message about a damaged table.
+/// Advice at the end of every message about a damaged table.
 pub(super) const ADVICE: &str = "ingest again, or restore the file";
 
 struct Hashing {
@@ -81,8 +81,8 @@ impl TableWriter {
     }
 }
 
-/// The batches of a table of `rows` rows, in order, read as they are drawn: all columns, or only those named. A table
-/// that turns out to have more rows or fewer ends with an error.
+/// Returns the batches of a table of `rows` rows, in order: all columns, or only those named. Batches are read lazily.
+/// A table with more rows or fewer ends with an error.
 pub(crate) fn batches(
     path: &Path,
     columns: Option<&[&str]>,
@@ -108,7 +108,7 @@ pub(crate) fn batches(
     }))
 }
 
-/// The column of a batch as the array type it must have, without nulls.
+/// Returns a column of a batch as the array type it must have, without nulls.
 pub(crate) fn column<'a, A: Array + 'static>(
     path: &Path,
     batch: &'a RecordBatch,
@@ -122,7 +122,7 @@ pub(crate) fn column<'a, A: Array + 'static>(
     Ok(column)
 }
 
-/// The column of a batch as the array type it must have.
+/// Returns a column of a batch as the array type it must have.
 pub(crate) fn nullable_column<'a, A: Array + 'static>(
     path: &Path,
     batch: &'a RecordBatch,
@@ -134,7 +134,7 @@ pub(crate) fn nullable_column<'a, A: Array + 'static>(
     })
 }
 
-/// The column of ids, which are words: runs and judgments put them between blanks.
+/// Returns the column of ids. Ids must not contain blanks, which separate the fields of runs and judgments.
 pub(crate) fn ids<'a>(path: &Path, batch: &'a RecordBatch) -> Result<&'a StringArray> {
     let ids: &StringArray = column(path, batch, "id")?;
     let is_word = |id: &str| !id.is_empty() && !id.contains(|c: char| c.is_whitespace() || c < ' ');

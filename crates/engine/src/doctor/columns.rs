@@ -1,4 +1,4 @@
-//! Features that say nothing, or nothing within a query.
+//! Features that are constant, or constant within every query.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use matchrank_core::message::{IS, counted, counted_with, thousands};
 
 use super::finding::{Finding, Severity, listed};
 
-/// What is known of a column that has a value other than zero somewhere.
+/// Statistics of a column that has a nonzero value.
 #[derive(Clone, Copy, Default)]
 struct Column {
     value: f32,
@@ -85,7 +85,7 @@ pub(super) fn findings(lists: &FeatureLists) -> Vec<Finding> {
     found
 }
 
-/// The columns that occur, by feature id.
+/// Collects statistics of the columns that occur, sorted by feature id.
 fn tally(lists: &FeatureLists) -> (Vec<u64>, Vec<Column>) {
     let mut ids: Vec<u64> = Vec::new();
     let mut number: HashMap<u32, usize, foldhash::fast::FixedState> = HashMap::default();

@@ -8,7 +8,7 @@ use matchrank_core::message::{IS, counted, counted_with};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why the bytes are no text that the other examinations could read.
+/// Returns a finding if the bytes are not text that the other checks can read.
 pub(super) fn not_text(bytes: &[u8]) -> Option<Finding> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Some(whole(
@@ -25,7 +25,7 @@ pub(super) fn not_text(bytes: &[u8]) -> Option<Finding> {
     })
 }
 
-/// Encoding and line ends.
+/// Checks encoding and line ends.
 pub(super) fn findings(bytes: &[u8]) -> Vec<Finding> {
     let (mut invalid, mut replaced, mut mojibake) = (Lines::default(), Lines::default(), Lines::default());
     let (mut crlf, mut n_lines) = (Lines::default(), 0);
@@ -95,8 +95,8 @@ pub(super) fn findings(bytes: &[u8]) -> Vec<Finding> {
     found
 }
 
-/// Whether a line has letters that appear when UTF-8 is read as Latin-1 or Windows-1252 and encoded
-/// again: `Ã` or `Â` before another letter beyond ASCII, or `â€`.
+/// Returns true if a line has letters that appear when UTF-8 is read as Latin-1 or Windows-1252 and encoded again: `Ã`
+/// or `Â` before another letter beyond ASCII, or `â€`.
 pub(super) fn is_mojibake(line: &[u8]) -> bool {
     memchr::memchr_iter(0xc3, line).any(|at| match line[at + 1..] {
         [0x83, next, ..] => next >= 0x80,

@@ -1,11 +1,11 @@
-//! What a finding is, and how it is worded.
+//! Findings and their wording.
 
 use serde::Serialize;
 
 use super::Kind;
 use matchrank_core::message::{counted, thousands};
 
-/// How bad a finding is, worst first.
+/// Severity of a finding, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -17,44 +17,44 @@ pub enum Severity {
     Info,
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// A name that stays the same, for scripts.
+    /// Stable name, for scripts.
     pub code: &'static str,
-    /// What was found, in a sentence.
+    /// Description of the finding, in a sentence.
     pub message: String,
-    /// How often: lines, queries or features, whichever the message speaks of.
+    /// Number of lines, queries or features, whichever the message is about.
     pub count: u64,
-    /// The first lines it was found on, counted from 1.
+    /// First lines with the finding, counted from 1.
     pub lines: Vec<u64>,
-    /// What to do about it; empty where there is nothing to do.
+    /// Advice; empty if there is nothing to do.
     pub fix: String,
 }
 
-/// What was found in one file.
+/// Findings in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The file, or the files that were looked at together.
+    /// The file, or the files that were examined together.
     pub file: String,
-    /// What kind of file it is.
+    /// Kind of the file.
     pub kind: Option<Kind>,
-    /// What the file holds, in a line.
+    /// Content of the file, in one line.
     pub summary: String,
-    /// Worst first.
+    /// Findings, worst first.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// Whether an error or a warning was found.
+    /// Returns true if there is an error or a warning.
     pub fn has_problems(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity < Severity::Info)
     }
 }
 
-/// Lines that share a finding: how many there are, and the first of them.
+/// Lines that share a finding: their number, and the first of them.
 #[derive(Default)]
 pub(super) struct Lines {
     pub(super) count: u64,
@@ -71,7 +71,7 @@ impl Lines {
         }
     }
 
-    /// The finding, unless there is no line.
+    /// Returns the finding, or None if there is no line.
     pub(super) fn finding(
         self,
         severity: Severity,
@@ -91,7 +91,7 @@ impl Lines {
     }
 }
 
-/// Lines that cannot be read: the first few by themselves, the rest in one.
+/// Lines that cannot be parsed: one finding for each of the first few, and one for the rest.
 #[derive(Default)]
 pub(super) struct Malformed {
     first: Vec<(u64, String)>,
@@ -123,12 +123,12 @@ impl Malformed {
     }
 }
 
-/// A finding about the file as a whole.
+/// Makes a finding about the file as a whole.
 pub(super) fn whole(severity: Severity, code: &'static str, message: String, fix: &str) -> Finding {
     Finding { severity, code, message, count: 1, lines: Vec::new(), fix: fix.to_owned() }
 }
 
-/// The first names of a list: `7, 8, 9 and 12 more`.
+/// Lists the first names: `7, 8, 9 and 12 more`.
 pub(super) fn listed<T: ToString>(names: &[T]) -> String {
     let shown: Vec<String> = names.iter().take(SHOWN).map(T::to_string).collect();
     match names.len().saturating_sub(SHOWN) {

@@ -1,11 +1,11 @@
-//! What labels say as a whole, in feature lists and judgments alike.
+//! Checks of all labels together, in feature lists and judgments alike.
 
 use matchrank_core::message::{IS, counted, counted_with, thousands};
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Severity, listed, whole};
 
-/// How often every label occurs, and which queries have nothing relevant.
+/// Number of occurrences of every label.
 #[derive(Default)]
 pub(super) struct Grades {
     counts: BTreeMap<i64, u64>,
@@ -21,7 +21,7 @@ impl Grades {
         }
     }
 
-    /// The labels with their counts, for the summary.
+    /// Returns the labels with their counts, for the summary.
     pub(super) fn summary(&self) -> String {
         let mut parts: Vec<String> =
             self.counts.iter().map(|(g, n)| format!("{g}: {}", thousands(*n))).collect();
@@ -72,7 +72,7 @@ impl Grades {
     }
 }
 
-/// Queries in which no document has a label above 0.
+/// Returns a finding if there are queries in which no document has a label above 0.
 pub(super) fn without_relevant(queries: &[&str], n_queries: usize) -> Option<Finding> {
     (!queries.is_empty()).then(|| Finding {
         severity: Severity::Warning,

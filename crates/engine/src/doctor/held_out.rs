@@ -1,17 +1,16 @@
-//! Judged queries of a dataset: what of the test is in training.
+//! Checks of the judged queries of a dataset: test data in training.
 //!
-//! A query is its text, as in training: a test query that training saw under another id is seen. Some relevant test pairs
-//! are in the training data of any honest log, because people click the same document again. How many decides how bad that
-//! is, as a share of the relevant pairs:
-//!
+//! A query is identified by its text, as in training: a test query that training saw under another id counts as seen.
+//! Some relevant test pairs are in the training data of any honest log, because people click the same document again.
+//! The share of the relevant pairs that are in training decides the severity:
 //! | split | worth knowing | a warning from | an error from |
 //! |---|---|---|---|
 //! | none: judged by people | below | a third | two thirds |
 //! | by time: clicked again | below | two thirds | |
 //! | by query: whole queries are held out | | | the first pair |
 //!
-//! (Shares that were measured: 0.19 on the simulated one-week log, 0.22 on the small one; 0.42 for the test and 0.53 for
-//! the validation of Best Buy's clicks, split by time.)
+//! Measured shares: 0.19 on the simulated one-week log, 0.22 on the small one; 0.42 for the test and 0.53 for the
+//! validation of Best Buy's clicks, split by time.
 
 use foldhash::{HashMap, HashSet};
 
@@ -49,19 +48,22 @@ pub(super) fn findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Findi
         findings.extend(some(&both, Severity::Warning, "query-in-both", |q| {
             let message =
                 format!("{} judged for validation and for test ({})", counted(q.len(), "query"), listed(q));
-            (message, "what is tuned on them is not measured honestly by them; give each to one")
+            (
+                message,
+                "models tuned on them cannot be measured fairly on them; give each query to one of the two",
+            )
         }));
     }
     Ok(findings)
 }
 
-/// The training pairs. Queries of the same text are one and have the row of the first of them.
+/// Training pairs. Queries with the same text count as one, under the row of the first of them.
 struct Training {
     first_of: Vec<u32>,
     /// Rows of queries that have a training response under their own id.
     rows: HashSet<u32>,
     pairs: HashSet<(u32, u32)>,
-    /// Rows of queries, first of their text, that have a training response under any id.
+    /// Rows of queries that have a training response under any id, each the first row of its text.
     answered: HashSet<u32>,
 }
 
@@ -81,7 +83,7 @@ impl Training {
         })
     }
 
-    /// Judged queries that training saw.
+    /// Returns a finding on judged queries that training saw.
     fn seen(
         &self,
         lists: &[&[Judged]],
@@ -100,7 +102,7 @@ impl Training {
             }
             _ => (
                 Severity::Info,
-                "report seen and unseen queries apart: models that remember clicks shine on seen ones",
+                "report seen and unseen queries separately: models that remember clicks shine on seen ones",
             ),
         };
         some(&seen, severity, "query-in-training", |q| {
@@ -119,7 +121,7 @@ impl Training {
         })
     }
 
-    /// Relevant judged pairs that are training pairs, too.
+    /// Returns a finding on relevant judged pairs that are training pairs as well.
     fn known(&self, relevant: &[&Judged], split: &Split, holdout: Holdout) -> Option<Finding> {
         let is_known =
             |judged: &&&Judged| self.pairs.contains(&(self.first_of[judged.query as usize], judged.document));
@@ -137,8 +139,8 @@ impl Training {
                     "a feature that counts clicks gives their answer away; compare with unseen queries"
                 }
                 Severity::Warning if matches!(split, Split::Time { .. }) => {
-                    "people click the same again, so remembering clicks is enough here; read the figures of seen and \
-                     unseen queries apart"
+                    "people click the same documents again, so remembering clicks is enough here; read the figures of \
+                     seen and unseen queries separately"
                 }
                 _ => "models have learned these answers, and their figures say little: train without them",
             };
@@ -147,7 +149,7 @@ impl Training {
     }
 }
 
-/// How bad it is that a share of the relevant judged pairs is in training; see the module.
+/// Returns the severity for a share of the relevant judged pairs that is in training; see the module.
 fn severity(split: &Split, share: f64) -> Severity {
     let (warning, error) = match split {
         Split::None => (1.0 / 3.0, 2.0 / 3.0),

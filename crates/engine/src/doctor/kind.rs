@@ -12,7 +12,7 @@ pub enum Kind {
     Qrels,
     /// A TREC run.
     Run,
-    /// A dataset folder; told from files by being a folder.
+    /// A dataset folder. Every folder is examined as one.
     Dataset,
 }
 
@@ -20,7 +20,7 @@ pub enum Kind {
 const VOTERS: usize = 100;
 
 impl Kind {
-    /// The kind that most of the first lines look like, at least a quarter of them.
+    /// Returns the kind that most of the first lines look like, if at least a quarter of them do.
     pub fn recognise(bytes: &[u8]) -> Option<Self> {
         let mut votes = [(Self::Letor, 0), (Self::Run, 0), (Self::Qrels, 0)];
         let full = lines(bytes).map(|(_, line)| line.trim_ascii()).filter(|l| !l.is_empty() && l[0] != b'#');

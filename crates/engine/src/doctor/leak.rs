@@ -1,17 +1,16 @@
-//! Whether the order of the rows gives the labels away.
+//! Detects labels that the order of the rows gives away.
 //!
-//! A file written in the order of relevance makes any ranker look good wherever ties keep the order of
-//! the file, most of all one that gives every document the same score. So that scorer is measured:
-//! NDCG@10 in file order, against what a random order of each list gets. With gains `g_i`, discounts
-//! `d_i` (0 beyond the cut), `n` documents and means `g`, `d`, a random order has
+//! A file written in the order of relevance makes any ranker look good if ties keep the order of the file, most of all
+//! a ranker that gives every document the same score. The check measures that scorer: NDCG@10 in file order, against
+//! the expectation over random orders of each list. With gains `g_i`, discounts `d_i` (0 beyond the cut), `n` documents
+//! and means `g`, `d`, a random order has
 //!
 //! ```text
 //! E[DCG] = n g d        Var[DCG] = sum (g_i - g)^2 sum (d_i - d)^2 / (n - 1)
 //! ```
 //!
-//! The mean difference over the queries is a finding when it is at least 0.05 and at least four
-//! standard deviations of what random orders give (on OHSUMED's folds it is 7 to 10, on those of MQ2008
-//! at most 2.3).
+//! The mean difference over the queries is a finding if it is at least 0.05 and at least four standard deviations of
+//! random orders (on OHSUMED's folds it is 7 to 10, on those of MQ2008 at most 2.3).
 
 use matchrank_core::data::FeatureLists;
 
@@ -36,13 +35,13 @@ pub(super) fn finding(lists: &FeatureLists) -> Option<Finding> {
                 "the order of the rows gives the labels away: equal scores for all documents get NDCG@10 {file:.3} \
                  where ties keep the order of the file, and {random:.3} in a random order"
             ),
-            "shuffle the rows within each query, or break ties by something else than the order (matchrank \
+            "shuffle the rows within each query, or break ties by something other than the order (matchrank \
              takes a hash of the ids)",
         )
     })
 }
 
-/// NDCG@10 of a list in its own order, and the mean and variance it has over random orders.
+/// NDCG@10 of a list in its own order, with its mean and variance over random orders.
 #[derive(Debug, PartialEq)]
 struct Order {
     ndcg: f64,
@@ -51,7 +50,7 @@ struct Order {
 }
 
 impl Order {
-    /// `None` when every order is as good.
+    /// Returns None if every order is equally good.
     fn of(labels: &[f32]) -> Option<Self> {
         let n = labels.len() as f64;
         let gains: Vec<f64> = labels.iter().map(|label| f64::from(*label).exp2() - 1.0).collect();

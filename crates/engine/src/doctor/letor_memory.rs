@@ -1,30 +1,30 @@
-//! Memory that training on feature lists takes.
+//! Estimates the memory that training on feature lists takes.
 //!
-//! Sums of what is in memory at the peak, with constants that were measured (`bench/letor/memory.py`); within 1.5 times
-//! of the peaks there.
+//! An estimate is the sum of everything in memory at the peak. Its constants were measured (`bench/letor/memory.py`),
+//! and it is within a factor of 1.5 of the peaks there.
 
 use matchrank_core::data::FeatureLists;
 
-/// Sizes of lists that memory follows from.
+/// Sizes of lists that decide the memory.
 pub(super) struct Sizes {
     n_rows: usize,
     n_features: usize,
     /// Bytes of the lists themselves.
     bytes: usize,
-    /// Values that are kept: all of dense lists, those other than 0 of sparse ones.
+    /// Stored values: all values of dense lists, the nonzero ones of sparse lists.
     n_values: usize,
     is_dense: bool,
     /// Bytes of the text.
     text: usize,
 }
 
-/// The program, its libraries and its threads.
+/// Bytes of the program, its libraries and its threads.
 const PROGRAM: usize = 40_000_000;
-/// Text in memory at a time, with its rows before they are put together.
+/// Bytes of text in memory at a time, and of its rows before they are joined.
 const BLOCK: usize = 120_000_000;
-/// Vectors of a weight for each feature: gradients of the parts of a sum, and those of the solver.
+/// Number of vectors with a weight per feature: gradients of partial sums, and vectors of the solver.
 const VECTORS: usize = 45;
-/// Rows of which LightGBM makes its bins, and what a value takes there.
+/// Rows that LightGBM samples to find its bins, and bytes per sampled value.
 const SAMPLE: usize = 200_000;
 const BYTES_OF_SAMPLE: usize = 12;
 
@@ -36,12 +36,12 @@ impl Sizes {
         Self { n_rows, n_features, bytes, n_values, is_dense, text }
     }
 
-    /// Bytes of the lists and of the program, and per row its id, its place and where it stands in the order.
+    /// Bytes of the lists and of the program, and per row its id, its place and its position in the order.
     fn lists(&self) -> usize {
         PROGRAM + self.bytes + 40 * self.n_rows
     }
 
-    /// Bytes at the peak of reading: the values are moved when their place becomes too small.
+    /// Bytes at the peak of reading: the values are copied when their buffer grows.
     fn reading(&self) -> usize {
         let moved = self.n_values * if self.is_dense { 4 } else { 8 };
         self.lists() + moved + (3 * self.text).min(BLOCK)
@@ -52,7 +52,7 @@ impl Sizes {
         self.reading().max(self.lists() + 8 * VECTORS * self.n_features)
     }
 
-    /// Bytes at the peak of growing trees: LightGBM looks at a sample, then keeps a byte for every value twice. Sparse
+    /// Bytes at the peak of growing trees: LightGBM reads a sample, then stores a byte for every value twice. Sparse
     /// values are copied for it.
     pub(super) fn trees(&self) -> usize {
         let sampled = self.n_values / self.n_rows.max(1) * self.n_rows.min(SAMPLE);

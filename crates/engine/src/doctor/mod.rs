@@ -1,21 +1,21 @@
-//! What is wrong or suspicious with a file, in plain words, with line numbers and a fix.
+//! Checks data files and reports problems in plain words, with line numbers and fixes.
 //!
-//! A strict parser stops at the first line it cannot read. The doctor goes on: a line that cannot be
-//! read is one of its findings. Each kind of file has its own examination, in its own file:
+//! A strict parser stops at the first line that it cannot read. The doctor continues: such a line is one of its
+//! findings. Each kind of file has its own checks, in its own module:
 //!
-//! | file | what it looks at |
+//! | module | checks |
 //! |---|---|
 //! | `encoding` | any text: UTF-8, mojibake, byte order mark, line ends |
 //! | `grades` | the labels of judged documents: gaps, nothing relevant |
 //! | `letor` | LETOR / SVMlight feature lists |
-//! | `leak` | whether the order of a LETOR file gives the labels away |
-//! | `columns` | features that say nothing, or nothing within a query |
+//! | `leak` | labels that the order of a LETOR file gives away |
+//! | `columns` | features that are constant, or constant within every query |
 //! | `qrels` | TREC judgments |
 //! | `run` | TREC runs |
 //! | `dataset` | a dataset folder: damage, empty texts |
 //! | `held_out` | judged queries of a dataset: test data in training |
-//! | `memory` | what training the matching models on a dataset takes |
-//! | `together` | files that were named together: shared queries, runs without judgments |
+//! | `memory` | memory that training the matching models on a dataset takes |
+//! | `together` | files given together: shared queries, runs without judgments |
 
 mod columns;
 mod dataset;
@@ -41,10 +41,10 @@ use matchrank_core::progress::Progress;
 
 use crate::{Error, Result, files};
 
-/// Examines files, each by itself and then together: one report per file, and a last one on what they
-/// are together when there is something to say. The kind is recognised by the content unless given.
+/// Examines files one by one, and then together. Returns one report per file, and a last one on all files together if
+/// there is a finding. The kind is recognised by the content unless given.
 ///
-/// Fails when a file cannot be read at all, or is of no known kind.
+/// Returns an error if a file cannot be read, or is of no known kind.
 pub fn examine(
     paths: &[impl AsRef<Path>],
     kind: Option<Kind>,
@@ -74,8 +74,8 @@ pub fn examine(
         let kind = kind.or_else(|| Kind::recognise(&bytes)).ok_or_else(|| {
             let message = "the first lines look neither like LETOR (`0 qid:7 1:0.5`) nor like qrels \
                            (`query 0 document grade`) nor like a run (`query Q0 document rank score tag`); \
-                           say what it is with --kind; tables of clicks, documents and queries are read by `ingest`, \
-                           and `doctor` looks at the dataset it makes";
+                           give the kind of the file explicitly; tables of clicks, documents and queries are read by \
+                           `ingest`, and `doctor` checks the dataset that it makes";
             Error::format(&file, message)
         })?;
         let (mut report, queries) = match kind {
@@ -96,7 +96,7 @@ pub fn examine(
     Ok(reports)
 }
 
-/// The lines of a file with their numbers, up to the line feed (a carriage return stays).
+/// Returns the lines of a file with their numbers, up to the line feed (a carriage return stays).
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let text = bytes.strip_prefix(encoding::BYTE_ORDER_MARK).unwrap_or(bytes);
     let text = text.strip_suffix(b"\n").unwrap_or(text);
@@ -115,7 +115,7 @@ mod tests {
         [letor::examine, qrels::examine, run::examine].map(|examine| examine("a".into(), bytes).0)
     }
 
-    /// Whether the examination found nothing that the strict parser would refuse.
+    /// Returns true if the examination found nothing that the strict parser would reject.
     fn sound(report: &Report) -> bool {
         report.findings.iter().all(|finding| finding.severity == Severity::Info)
     }

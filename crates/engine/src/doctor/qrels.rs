@@ -58,8 +58,8 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         |n| {
             let (query, document, earlier, line, now) = first_contradiction.unwrap_or_default();
             format!(
-                "{} a document that was judged otherwise before (the first: {document} of query {query} is {now} here \
-                 and {earlier} on line {line})",
+                "{} a document that was judged differently before (the first: {document} of query {query} is {now} \
+                 here and {earlier} on line {line})",
                 counted_with(n, "line", ["judges", "judge"])
             )
         },
@@ -98,7 +98,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     (Report { file, kind: Some(Kind::Qrels), summary, findings }, queries)
 }
 
-/// (query, document, grade) of a line; `None` when it is blank.
+/// Parses (query, document, grade) of a line; `None` if the line is blank.
 fn judgment(line: &[u8]) -> Result<Option<(&str, &str, f64)>, String> {
     let text = std::str::from_utf8(line).map_err(|_| "the line is not valid UTF-8".to_owned())?;
     let fields: Vec<&str> = text.split(|c| c <= ' ').filter(|field| !field.is_empty()).collect();

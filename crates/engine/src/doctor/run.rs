@@ -58,7 +58,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         |n| {
             let (query, document) = first_repeated.unwrap_or_default();
             format!(
-                "{} a document again that its query has already (the first: {document} of query {query})",
+                "{} a document that its query already has (the first: {document} of query {query})",
                 counted_with(n, "line", ["names", "name"])
             )
         },
@@ -84,7 +84,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     (Report { file, kind: Some(Kind::Run), summary, findings }, queries)
 }
 
-/// Ties, and ranks that contradict the scores.
+/// Finds ties, and ranks that contradict the scores.
 fn order_findings(queries: &[&str], places: &Map<&str, Vec<Place>>) -> impl Iterator<Item = Finding> {
     let (mut ties, mut disagreeing) = (Lines::default(), Lines::default());
     let (mut queries_with_ties, mut queries_disagreeing) = (0, 0);
@@ -138,7 +138,7 @@ fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
                 rank.parse().map_err(|_| format!("the rank (column 4) is not a whole number: `{rank}`"))?;
             match score.parse::<f64>() {
                 Ok(score) if score.is_finite() => Ok(Some(Row { query, document, rank, score, tag })),
-                Ok(score) => Err(format!("the score (column 5) is {score}: it has no place in an order")),
+                Ok(score) => Err(format!("the score (column 5) is {score}, which cannot be ordered")),
                 Err(_) => Err(format!("the score (column 5) is not a number: `{score}`")),
             }
         }

@@ -1,4 +1,4 @@
-//! Files that were named together.
+//! Checks of files that are given together.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::Kind;
 use super::finding::{Finding, Report, Severity, listed};
 use matchrank_core::message::{counted, thousands};
 
-/// Queries that two files of labels share, runs without judgments, judgments without a run.
+/// Finds queries that two files of labels share, runs without judgments, and judgments without a run.
 pub(super) fn examine(files: &[(Kind, String, BTreeSet<String>)]) -> Option<Report> {
     let mut findings = Vec::new();
     for (i, (kind, file, queries)) in files.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A dataset as a click graph: X, Y and R of every matching model.
+//! Converts a dataset into a click graph: X, Y and R of every matching model.
 
 use matchrank_core::Result;
 use matchrank_core::bounds::harmonic_mean;
@@ -29,15 +29,15 @@ pub struct FeatureStatistics {
     pub c_x: f64,
     /// Mean nonzero features of a document.
     pub c_y: f64,
-    /// Most features that one query with a response has.
+    /// Largest number of features of one query with a response.
     pub m_x: usize,
-    /// Most features that one document has.
+    /// Largest number of features of one document.
     pub m_y: usize,
     /// Pairs with a training response.
     pub n_pairs: usize,
-    /// Harmonic mean over the queries with a response of their numbers of documents.
+    /// Harmonic mean of the number of documents per query with a response.
     pub n_answers: f64,
-    /// The largest response.
+    /// Largest response.
     pub r_max: f32,
     /// Queries with a response, but without a feature.
     pub n_empty_x: usize,
@@ -45,14 +45,14 @@ pub struct FeatureStatistics {
     pub n_empty_y: usize,
 }
 
-/// Queries that one thread takes at a time, and that all threads together hold before they are stored.
+/// Queries that a thread processes at a time, and queries that all threads hold in memory before they are stored.
 const CHUNK: usize = 1 << 9;
 const BATCH: usize = 1 << 14;
 
-/// The click graph of a dataset with its [`Clicks`], which become its responses.
+/// Builds the click graph of a dataset. Its [`Clicks`] become the responses.
 ///
-/// Queries and documents keep their row numbers. A query without a training response has an empty row: it
-/// can teach nothing, and what is held out stays out.
+/// Queries and documents keep their row numbers. A query without a training response has an empty row: there is nothing
+/// to learn from it, and held-out data stays out.
 pub fn click_graph(
     features: &Features,
     dataset: &Dataset,
@@ -90,7 +90,7 @@ pub fn click_graph(
     Ok((ClickGraph::new(x, y, r)?, statistics))
 }
 
-/// Y: the features of all documents, or of those `wanted` (ascending row numbers), row by row.
+/// Computes Y: the features of all documents, or of those `wanted` (ascending row numbers), row by row.
 ///
 /// Without `clicks` the documents have words only.
 pub fn document_rows(
@@ -101,7 +101,7 @@ pub fn document_rows(
     progress: &dyn Progress,
 ) -> Result<Csr> {
     let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
-    progress.begin("features of documents", Some(n), "documents");
+    progress.begin("computing document features", Some(n), "documents");
     let mut builder = CsrBuilder::new(features.d_y());
     dataset.map_documents(
         &features.words().fields,
@@ -116,7 +116,7 @@ pub fn document_rows(
     builder.finish()
 }
 
-/// Counts of the words of all documents, or of those `wanted` (ascending row numbers), fields weighted.
+/// Counts the words of all documents, or of those `wanted` (ascending row numbers), with weighted fields.
 pub fn document_counts(
     words: &BagOfWords,
     dataset: &Dataset,
@@ -124,7 +124,7 @@ pub fn document_counts(
     progress: &dyn Progress,
 ) -> Result<Csr> {
     let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
-    progress.begin("words of documents", Some(n), "documents");
+    progress.begin("counting document words", Some(n), "documents");
     let mut builder = CsrBuilder::new(words.vocabulary.len());
     let bag = |_: u32, texts: &[&str]| {
         progress.advance(1);
@@ -134,9 +134,9 @@ pub fn document_counts(
     builder.finish()
 }
 
-/// X: the features of the queries with clicks.
+/// Computes X: the features of the queries with clicks.
 fn query_rows(features: &Features, clicks: &Clicks, progress: &dyn Progress) -> Result<Csr> {
-    progress.begin("features of queries", Some(clicks.queries().len() as u64), "queries");
+    progress.begin("computing query features", Some(clicks.queries().len() as u64), "queries");
     let mut builder = CsrBuilder::new(features.d_x());
     let mut next = 0u32;
     let queries: Vec<(u32, &str)> = clicks.queries().collect();

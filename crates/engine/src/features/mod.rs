@@ -1,18 +1,17 @@
-//! Queries and documents as sparse vectors of words and clicks: what bilinear models map.
+//! Queries and documents as sparse vectors of words and clicks, the input of bilinear models.
 //!
 //! ```text
 //! x = [ words of the query    | clicks of the query on documents   ]   d_x = words + documents
 //! y = [ words of the document | clicks on the document by queries  ]   d_y = words + queries
 //! ```
 //!
-//! The words are tf-idf of the analysed text and the clicks (logarithms of) counts; each block is scaled
-//! to length 1 by itself, the clicks are multiplied by [`FeatureParams::click_weight`], and the row is
-//! scaled to length 1. Features 0, 1, ... are the words, then come the documents (queries) by row number.
+//! Words are weighted by tf-idf of the analysed text, and clicks by (the logarithm of) their count. Each block is
+//! scaled to length 1 by itself, the clicks are multiplied by [`FeatureParams::click_weight`], and the row is scaled to
+//! length 1. Features 0, 1, ... are the words, followed by the documents (queries) by row number.
 //!
-//! A query or document that nobody clicked has words only, and so has every query and document where a
-//! model is used with another dataset than its own: a click feature stands for a row of that dataset.
-//! The clicks are those of training. A click that was held out is in no feature, or a model could look
-//! up what it is asked to predict.
+//! A query or document that nobody clicked has words only. So has every query and document if a model is used with a
+//! dataset other than its own, because a click feature stands for a row of the model's own dataset. Only training
+//! clicks are features. With held-out clicks among them, a model could look up what it is asked to predict.
 
 mod graph;
 mod params;
@@ -32,7 +31,7 @@ pub use row::FeatureRow;
 use crate::dataset::Dataset;
 use crate::text::{Analyser, Bag, BagOfWords};
 
-/// How queries and documents become vectors; travels in the model file. See the [module](self).
+/// Turns queries and documents into vectors; stored in the model file. See the [module](self).
 #[derive(Debug, Clone)]
 pub struct Features {
     params: FeatureParams,
@@ -44,16 +43,16 @@ pub struct Features {
 /// The dataset that click features stand for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Hash of its content.
+    /// Hash of the content.
     pub content_hash: String,
-    /// Its queries.
+    /// Number of queries.
     pub n_queries: u32,
-    /// Its documents.
+    /// Number of documents.
     pub n_documents: u32,
 }
 
 impl Source {
-    /// A dataset as the source of features.
+    /// Describes a dataset as the source of features.
     pub fn of(dataset: &Dataset) -> Self {
         let statistics = &dataset.manifest.statistics;
         // Rows are numbered by u32 in every table.
@@ -65,7 +64,7 @@ impl Source {
     }
 }
 
-/// What a feature stands for.
+/// Meaning of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature<'a> {
     /// A word.
@@ -75,7 +74,7 @@ pub enum Feature<'a> {
 }
 
 impl Features {
-    /// Features of a dataset's queries and documents.
+    /// Makes the features of a dataset's queries and documents.
     pub fn of_dataset(params: &FeatureParams, dataset: &Dataset) -> Result<Self> {
         let manifest = &dataset.manifest;
         let words = BagOfWords {
@@ -86,7 +85,7 @@ impl Features {
         Self::new(params, words, Source::of(dataset))
     }
 
-    /// Features from their parts, as a model file keeps them.
+    /// Makes features from their parts, as a model file stores them.
     pub fn new(params: &FeatureParams, words: BagOfWords, source: Source) -> Result<Self> {
         params.validate()?;
         let weights = TfIdfParams { tf: params.tf, idf: params.idf, norm: Norm::L2 };
@@ -94,17 +93,17 @@ impl Features {
         let tf_idf = TfIdf::new(&weights, vocabulary.n_documents(), vocabulary.document_frequencies())?;
         let most = vocabulary.len() as u64 + u64::from(source.n_queries.max(source.n_documents));
         if most > u64::from(u32::MAX) {
-            return Err(Error::Params(format!("{most} features are more than 4,294,967,295")));
+            return Err(Error::Params(format!("{most} features are too many; the limit is 4,294,967,295")));
         }
         Ok(Self { params: *params, words, tf_idf, source })
     }
 
-    /// Which features.
+    /// Returns the parameters.
     pub fn params(&self) -> &FeatureParams {
         &self.params
     }
 
-    /// How texts become counts of words.
+    /// Returns the conversion of texts into word counts.
     pub fn words(&self) -> &BagOfWords {
         &self.words
     }
@@ -114,12 +113,12 @@ impl Features {
         &self.source
     }
 
-    /// Whether there are click features at all.
+    /// Returns true if there are click features.
     pub fn use_clicks(&self) -> bool {
         self.params.click_weight > 0.0
     }
 
-    /// Word features, the same on both sides.
+    /// Number of word features, the same for queries and documents.
     pub fn n_words(&self) -> usize {
         self.words.vocabulary.len()
     }
@@ -134,18 +133,19 @@ impl Features {
         self.n_words() + if self.use_clicks() { self.source.n_queries as usize } else { 0 }
     }
 
-    /// x: a query by its text and, where it has any, its clicks on documents.
+    /// Computes x: the features of a query from its text and, if it has any, its clicks on documents.
     pub fn query(&self, text: &str, clicks: Option<SparseRow<'_>>) -> FeatureRow {
         self.row(self.words.query(text), clicks)
     }
 
-    /// y: a document by its text (one for each field) and, where it has any, the clicks of queries on it.
+    /// Computes y: the features of a document from its text (one per field) and, if it has any, the clicks of queries
+    /// on it.
     pub fn document(&self, texts: &[impl AsRef<str>], clicks: Option<SparseRow<'_>>) -> FeatureRow {
         self.row(self.words.document(texts), clicks)
     }
 
-    /// Words, as analysed, with weights of their own in place of tf-idf, scaled to length 1. Words that are not
-    /// known are left out.
+    /// Returns the features of analysed words that have their own weights in place of tf-idf, scaled to length 1.
+    /// Unknown words are left out.
     pub fn weighted(&self, words: &[(String, f32)]) -> FeatureRow {
         let mut entries: Vec<(u32, f32)> = words
             .iter()
@@ -160,7 +160,7 @@ impl Features {
         row
     }
 
-    /// What a feature of either side stands for.
+    /// Returns the meaning of a feature of a query or document.
     pub fn feature(&self, number: u32) -> Feature<'_> {
         match number.checked_sub(self.n_words() as u32) {
             None => Feature::Word(self.words.vocabulary.term(number)),

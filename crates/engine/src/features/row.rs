@@ -8,12 +8,12 @@ pub struct FeatureRow {
 }
 
 impl FeatureRow {
-    /// The vector as a row for the models of core.
+    /// Returns the vector as a row for the models of core.
     pub fn row(&self) -> SparseRow<'_> {
         SparseRow::new(&self.indices, &self.values).expect("features are sorted and finite")
     }
 
-    /// Whether it has no entry.
+    /// Returns true if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }

@@ -10,7 +10,7 @@ use crate::text::AnalyserParams;
 const DOCUMENTS: &str = "id,title\nd0,red shoe\nd1,blue shoe shoe\nd2,hat\nd3,!\n";
 const QUERIES: &str = "q0\tred sneaker\nq1\that\nq2\tRed  Sneaker\nq3\t?\nq4\tblue\n";
 
-/// A dataset in a temporary folder from a log of `query,document,clicks,time`.
+/// Creates a dataset in a temporary folder from a log of `query,document,clicks,time`.
 fn dataset(log: &str) -> (tempfile::TempDir, Dataset) {
     dataset_of(DOCUMENTS, QUERIES, log)
 }

@@ -1,4 +1,4 @@
-//! One process at a time in a folder.
+//! Locks a folder for one process at a time.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -7,14 +7,14 @@ use matchrank_core::{Error, Result};
 
 use super::name_of;
 
-/// A folder that no other process locks while this lives. The system releases it when the process ends, however it does;
-/// the file that stands for it, `.matchrank-lock`, stays.
+/// Exclusive lock on a folder, held until it is dropped. The system releases the lock when the process ends, however it
+/// ends; the lock file, `.matchrank-lock`, stays.
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Locks a folder, or says that another process has.
+    /// Locks a folder. Returns an error if another process has locked it.
     pub fn of(folder: &Path) -> Result<Self> {
         let path = folder.join(".matchrank-lock");
         let file = File::create(&path).map_err(|e| Error::io(name_of(&path), e))?;
@@ -23,7 +23,7 @@ impl Lock {
                 name_of(folder),
                 "another process is writing to this folder; wait until it ends, or choose another folder",
             )),
-            // A file system without locks is used as before there were any.
+            // On a file system without locks, the folder is used unlocked.
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { _file: file }),
         }
     }

@@ -1,4 +1,4 @@
-//! Reading plain, gzip and zstd files, and writing files that are either whole or absent.
+//! Reads plain, gzip and zstd files, and writes files that are either complete or absent.
 //!
 //! Compression is recognised by the first bytes of the content, not by the name; when writing, by the
 //! ending of the name (`.gz`, `.zst`).
@@ -18,12 +18,12 @@ pub(crate) use temporary::TemporaryFolder;
 pub use temporary::remove_own as remove_own_temporaries;
 pub use writing::{check_folder, check_writable, followed, make_folder, write_atomically};
 
-/// The name of a file in messages.
+/// Returns the name of a file for messages.
 pub fn name_of(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The folder a file is in.
+/// Returns the folder of a file.
 pub(crate) fn parent_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),

@@ -1,5 +1,5 @@
-//! Reading files, streamed or whole. Nothing is mapped: a file that another program truncates meanwhile gives an error,
-//! where a map would end the process by SIGBUS.
+//! Reads files, streamed or whole. Files are not memory-mapped: if another program truncates a file meanwhile, reading
+//! returns an error, where a map would end the process with SIGBUS.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -19,15 +19,16 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of a large file that a thread reads at a time.
 const PIECE: usize = 1 << 23;
 
-/// A compressed file that is read whole may expand to this many times its size. Logs, runs and lists come to 10 to 100.
+/// A compressed file that is read whole may expand to this many times its size. Logs, runs and lists expand 10 to 100
+/// times.
 const EXPANSION: u64 = 200;
 /// Any compressed file may expand to this many bytes.
 const ALWAYS: u64 = 256 << 20;
 
-/// Bytes that compressed files may expand to by request; 0 stands for the rule above.
+/// Limit of the user for the expansion of compressed files, in bytes; 0 stands for the rule above.
 static ALLOWED: AtomicU64 = AtomicU64::new(0);
 
-/// Allows compressed files that are read whole to expand to so many bytes, from now on and in the whole process.
+/// Allows compressed files that are read whole to expand to `bytes`, from now on and in the whole process.
 pub fn allow_expansion_to(bytes: u64) {
     ALLOWED.store(bytes.max(1), Ordering::Relaxed);
 }
@@ -39,7 +40,7 @@ pub struct ExpandsTooFar {
 }
 
 impl ExpandsTooFar {
-    /// The limit for a file of so many bytes.
+    /// Returns the limit for a file of `compressed` bytes.
     fn limit(compressed: u64) -> u64 {
         match ALLOWED.load(Ordering::Relaxed) {
             0 => ALWAYS.max(compressed.saturating_mul(EXPANSION)),
@@ -53,7 +54,7 @@ impl std::fmt::Display for ExpandsTooFar {
         write!(
             f,
             "expands to more than the limit of {} MiB (by default {EXPANSION} times the compressed size, and at least {} \
-             MiB), as no usual data does",
+             MiB); ordinary data stays below it",
             self.limit.div_ceil(1 << 20),
             ALWAYS >> 20
         )
@@ -66,7 +67,7 @@ impl std::error::Error for ExpandsTooFar {}
 struct Opened {
     reader: Box<dyn BufRead + Send>,
     is_compressed: bool,
-    /// Bytes that were taken from the file so far, compressed ones where it is.
+    /// Bytes read from the file so far, before decompression.
     taken: Arc<AtomicU64>,
 }
 
@@ -109,13 +110,13 @@ fn begin(path: &Path) -> Result<Opened> {
     Ok(Opened { reader, is_compressed: is_gzip || is_zstd, taken })
 }
 
-/// Opens a file for streaming, decompressing gzip and zstd on the way. `-` is standard input. What a stream expands to
-/// is not limited: it is never whole in memory.
+/// Opens a file for streaming, and decompresses gzip and zstd. `-` is standard input. The size of a stream is not
+/// limited, because it is never whole in memory.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     Ok(begin(path)?.reader)
 }
 
-/// Opens a file whose content will be kept in memory. A compressed file that expands further than any usual data is an
+/// Opens a file whose content will be kept in memory. A compressed file that expands further than ordinary data is an
 /// error ([`ExpandsTooFar`]).
 pub fn open_bounded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     let Opened { reader, is_compressed, taken } = begin(path)?;
@@ -126,10 +127,10 @@ pub fn open_bounded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
     Ok(Box::new(BufReader::with_capacity(BUFFER, Bounded { reader, length, taken, expanded: 0 })))
 }
 
-/// A compressed file that may expand to a limit.
+/// Reader of a compressed file that may expand up to a limit.
 struct Bounded {
     reader: Box<dyn BufRead + Send>,
-    /// Bytes of the file; none of a stream, whose bytes are counted as they come.
+    /// Bytes of the file; None for a stream, whose bytes are counted as they are read.
     length: Option<u64>,
     taken: Arc<AtomicU64>,
     expanded: u64,
@@ -144,12 +145,12 @@ impl Read for Bounded {
     }
 }
 
-/// Bytes of a file; none of standard input, pipes and devices.
+/// Returns the bytes of a file; None for standard input, pipes and devices.
 fn length_of(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-")).map(|m| m.len())
 }
 
-/// Reads a whole file, decompressing gzip and zstd as [`open_bounded`] does; `-` is standard input.
+/// Reads a whole file, and decompresses gzip and zstd as [`open_bounded`] does; `-` is standard input.
 pub fn read_all(path: &Path) -> Result<Vec<u8>> {
     if let Some(length) = length_of(path).filter(|&length| length > 2 * PIECE as u64)
         && !begin(path)?.is_compressed
@@ -166,7 +167,7 @@ pub fn read_all(path: &Path) -> Result<Vec<u8>> {
         if piece.is_empty() {
             return Ok(bytes);
         }
-        // `read_to_end` would end the process here.
+        // `read_to_end` would end the process if memory runs out.
         bytes.try_reserve(piece.len()).map_err(|_| too_large(path, bytes.len() as u64, " or more"))?;
         bytes.extend_from_slice(piece);
         let n = piece.len();
@@ -174,7 +175,7 @@ pub fn read_all(path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// An error for content that memory does not hold.
+/// Makes an error for content that does not fit into memory.
 fn too_large(path: &Path, bytes: u64, more: &str) -> Error {
     Error::format(name_of(path), format!("has {bytes} bytes{more}, too many for this machine's memory"))
 }
@@ -203,7 +204,7 @@ fn read_in_pieces(path: &Path, _length: u64) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| Error::io(name_of(path), e))
 }
 
-/// Explains an error met while reading, which for compressed files mostly means a truncated download.
+/// Explains a read error, which for compressed files mostly means a truncated download.
 pub fn damaged(path: &Path, error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof

@@ -30,7 +30,7 @@ fn large_files_are_read_whole_and_in_order() {
     assert!(read_all(&path).unwrap().is_empty());
 }
 
-/// With a map this would end the process by SIGBUS.
+/// A memory map would end the process with SIGBUS here.
 #[test]
 fn a_file_that_is_truncated_after_it_was_read_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,11 +95,11 @@ fn links_are_followed_and_dangling_ones_refused_first() {
     assert_eq!(std::fs::read_to_string(at("elsewhere/x")).unwrap(), "second");
     std::os::unix::fs::symlink("nowhere", at("dangling")).unwrap();
     let error = check_writable(&at("dangling")).unwrap_err().to_string();
-    assert!(error.contains("is a link to nowhere, which is not there"), "{error}");
+    assert!(error.contains("is a link to nowhere, which does not exist"), "{error}");
     assert_eq!(names(folder.path()), ["dangling", "elsewhere", "link"]);
 }
 
-/// The largest number that Linux gives to a process is 4,194,304.
+/// The largest process id on Linux is 4,194,304.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_dead_processes_left_is_removed_and_nothing_else() {
@@ -117,7 +117,7 @@ fn what_dead_processes_left_is_removed_and_nothing_else() {
     let other = std::fs::File::open(at(".matchrank-99999998-locked")).unwrap();
     other.lock().unwrap();
     std::fs::write(at(".matchrank-99999999-abc"), "").unwrap();
-    // In a container the next process often has the number of the one before it.
+    // In a container, a process often has the id of the one before it.
     std::fs::write(at(&format!(".matchrank-{}-abc", std::process::id())), "").unwrap();
     std::fs::create_dir(at(".matchrank-99999999-def")).unwrap();
     std::fs::write(at(".matchrank-99999999-def/table"), "").unwrap();

@@ -1,4 +1,4 @@
-//! Writing files that are either whole or absent.
+//! Writes files that are either complete or absent.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::{name_of, parent_of};
 
 const BUFFER: usize = 1 << 18;
 
-/// How a path is written to.
+/// Way of writing to a path.
 enum Target {
     StandardOutput,
     /// A device or a pipe, which cannot be replaced.
@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// The place that a path leads to once links are followed; a link that leads nowhere is an error.
+/// Returns the path of a file once links are followed; a dangling link is an error.
 pub fn followed(path: &Path) -> Result<PathBuf> {
     if !path.is_symlink() {
         return Ok(path.to_owned());
@@ -43,16 +43,16 @@ pub fn followed(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|_| {
         let to = std::fs::read_link(path).unwrap_or_default();
         let message =
-            format!("is a link to {}, which is not there; make that, or remove the link", to.display());
+            format!("is a link to {}, which does not exist; create it, or remove the link", to.display());
         Error::format(name_of(path), message)
     })
 }
 
-/// Writes a file under a temporary name in the same folder, syncs it and renames it, so that a reader
-/// (or a crash) never sees half of it. The ending of the name chooses gzip, zstd or plain.
+/// Writes a file under a temporary name in the same folder, syncs it and renames it, so that neither a reader nor a
+/// crash sees half of it. The ending of the name chooses gzip, zstd or plain.
 ///
-/// A link is followed. The permissions of a file that is replaced are kept; a new one has those that the umask leaves. A
-/// device or a pipe cannot be replaced and is written to directly; `-` is standard output.
+/// Links are followed. A replaced file keeps its permissions; a new one gets those that the umask leaves. A device or a
+/// pipe cannot be replaced and is written to directly; `-` is standard output.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let io = |e| Error::io(name_of(path), e);
     let place = match Target::of(path)? {
@@ -95,18 +95,19 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Resul
     temporary.file.as_file().sync_all().map_err(io)?;
     let TemporaryFile { file, .. } = temporary;
     file.persist(&place).map_err(|e| io(e.error))?;
-    // The name is on disk once its folder is; a file system that cannot do that has done its best.
+    // The name is on disk once its folder is synced; file systems that cannot sync folders return an error, which is
+    // ignored.
     let _ = std::fs::File::open(parent_of(&place)).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
-/// Makes a folder, and those it is in, where they are not there.
+/// Creates a folder and its missing parents.
 pub fn make_folder(path: &Path) -> Result<()> {
     check_is_no_file(path)?;
     std::fs::create_dir_all(path).map_err(|e| Error::io(name_of(path), e))
 }
 
-/// Returns an error if [`make_folder`] will find no place for a folder, or nothing can be written in it. Makes nothing.
+/// Returns an error if [`make_folder`] would fail or the folder would not be writable. Creates nothing.
 pub fn check_folder(path: &Path) -> Result<()> {
     let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     check_is_no_file(there)?;
@@ -115,13 +116,13 @@ pub fn check_folder(path: &Path) -> Result<()> {
 
 fn check_is_no_file(path: &Path) -> Result<()> {
     if path.exists() && !path.is_dir() {
-        let message = "is a file, and a folder is expected here; name another place, or move the file away";
+        let message = "is a file, but a folder is expected here; choose another path, or move the file";
         return Err(Error::format(name_of(path), message));
     }
     Ok(())
 }
 
-/// Whether [`write_atomically`] will find a place for the file: asked before long work, not found out after.
+/// Returns an error if [`write_atomically`] would fail. Call it before long work.
 pub fn check_writable(path: &Path) -> Result<()> {
     match Target::of(path)? {
         Target::StandardOutput | Target::Direct => Ok(()),

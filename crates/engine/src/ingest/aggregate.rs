@@ -1,10 +1,10 @@
-//! Clicks added up per (query, document, part of the split) in bounded memory.
+//! Sums clicks per (query, document, part of the split) in bounded memory.
 //!
-//! Rows go to one of [`PARTITIONS`] partitions by a hash of their query. A partition adds rows up in a
-//! hash table; when it outgrows its share of the memory it is written to a temporary file and emptied.
-//! At the end the partitions are put together from their tables and files a few at a time, so that the
-//! memory needed is that of a few partitions. Sums are integers, so the result does not depend on the order
-//! of the rows, on the number of threads, or on whether anything was written to disk.
+//! Rows go to one of [`PARTITIONS`] partitions by a hash of their query. A partition sums its rows in a hash table.
+//! When it outgrows its share of the memory, it is written to a temporary file and emptied. At the end the partitions
+//! are merged from their tables and files a few at a time, so only a few partitions are in memory. Sums are integers,
+//! so the result does not depend on the order of the rows, on the number of threads, or on whether anything was written
+//! to disk.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
@@ -17,16 +17,16 @@ use matchrank_core::{Error, Result};
 
 use crate::files;
 
-/// Number of partitions. Part of the result: queries are numbered partition by partition.
+/// Number of partitions. The result depends on it: queries are numbered partition by partition.
 pub(super) const PARTITIONS: usize = 64;
 
-/// Fractional responses are added up in units of 1/65536, so that sums do not depend on their order.
+/// Fractional responses are summed in units of 1/65536, so that sums do not depend on their order.
 const UNIT: f64 = 65_536.0;
 
-/// Documents are numbered in 30 bits, beside 2 bits for the part of the split.
+/// Documents are numbered in 30 bits, next to 2 bits for the part of the split.
 pub(super) const MOST_DOCUMENTS: usize = 1 << 30;
 
-/// Which part of the data a click belongs to.
+/// Part of the data that a click belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Share {
     Train = 0,
@@ -44,7 +44,7 @@ impl Share {
     }
 }
 
-/// What is added up for a pair.
+/// Sums of a pair.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub(super) struct Sums {
     clicks: i64,
@@ -95,7 +95,7 @@ impl Sums {
     }
 }
 
-/// Which query a row belongs to: one of the queries file, or one known by its text only.
+/// Query of a row: one of the queries file, or one known by its text only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum QueryKey<'a> {
     Listed(u32),
@@ -127,7 +127,7 @@ struct Entry {
 }
 
 impl Batch {
-    /// Adds a row; keys repeat freely.
+    /// Adds a row; keys may repeat.
     pub(super) fn push(&mut self, query: QueryKey<'_>, share: Share, document: u32, sums: Sums) {
         if self.rows.is_empty() {
             self.rows.resize_with(PARTITIONS, Vec::new);
@@ -153,8 +153,8 @@ impl Batch {
 const LISTED: u8 = 0;
 const TEXT: u8 = 1;
 
-/// FNV-1a with a final mix: short, and the same on every machine and in every version, which the
-/// numbering of queries rests on.
+/// FNV-1a with a final mix: short, and stable on all machines and in all versions, because the numbering of queries
+/// depends on it.
 fn fnv(bytes: &[u8]) -> u64 {
     let hash = bytes
         .iter()
@@ -163,7 +163,7 @@ fn fnv(bytes: &[u8]) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
-/// The hash inside a partition, where the highest bits are the same for all.
+/// Returns the hash to use inside a partition, where the highest bits of all hashes are equal.
 fn within(hash: u64) -> u64 {
     hash.rotate_left(29)
 }
@@ -225,7 +225,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Reads what was spilled back into the table.
+    /// Reads the spilled rows back into the table.
     fn unspill(&mut self) -> std::io::Result<()> {
         let Some(mut writer) = self.spilled.take() else { return Ok(()) };
         writer.flush()?;
@@ -246,7 +246,7 @@ impl Partition {
         }
     }
 
-    /// The queries in the order of (listed number, text), each with its pairs in order.
+    /// Returns the queries in the order of (listed number, text), each with its pairs in order.
     fn into_queries(self) -> Vec<QuerySums> {
         let mut queries: Vec<QuerySums> = (0..self.ends.len() as u32)
             .map(|q| match self.key(q) {
@@ -276,16 +276,16 @@ impl Partition {
     }
 }
 
-/// Adds up rows, in memory while they fit, through temporary files beyond.
+/// Sums rows, in memory while they fit, and through temporary files beyond.
 pub(super) struct Aggregator {
     partitions: Vec<Mutex<Partition>>,
-    /// Bytes a partition may hold before it is written out.
+    /// Bytes that a partition may hold before it is written out.
     most_bytes: usize,
     folder: PathBuf,
 }
 
 impl Aggregator {
-    /// `memory` bounds the bytes held in all tables; `folder` takes the temporary files.
+    /// Creates an aggregator. `memory` bounds the bytes held in all tables; `folder` takes the temporary files.
     pub(super) fn new(memory: usize, folder: &Path) -> Self {
         Self {
             partitions: std::iter::repeat_with(Mutex::default).take(PARTITIONS).collect(),
@@ -308,7 +308,7 @@ impl Aggregator {
         Ok(())
     }
 
-    /// The partitions, each put together only when it is drawn.
+    /// Returns the partitions, each merged only when it is requested.
     pub(super) fn finish(self) -> impl Iterator<Item = impl FnOnce() -> Result<Vec<QuerySums>> + Send> {
         let folder = self.folder;
         self.partitions.into_iter().map(move |partition| {

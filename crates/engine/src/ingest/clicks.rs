@@ -1,8 +1,8 @@
-//! Rows of click logs, whatever their format: named columns, "User Behavior Insights" (UBI) events, or
-//! Metarank events. Every row comes out in one shape and has passed the same checks.
+//! Reads rows of click logs in any format: named columns, "User Behavior Insights" (UBI) events, or Metarank events.
+//! All rows have the same shape and pass the same checks.
 //!
-//! Event formats name a search by an id and say elsewhere what was searched for, so their searches are
-//! collected first ([`Searches`]) and kept in memory while the events are read.
+//! Event formats name a search by an id and store its text elsewhere, so the searches are collected first
+//! ([`Searches`]) and kept in memory while the events are read.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::events::metarank_query;
 use super::table::{Row, Table};
 use crate::files;
 
-/// One thing that happened to a document under a query.
+/// Clicks on a document for a query, or its impressions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LogRow<'a> {
     pub(super) line: u64,
@@ -27,14 +27,14 @@ pub(super) struct LogRow<'a> {
     pub(super) time: Option<i64>,
 }
 
-/// How a row names its query.
+/// Name of the query in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum QueryName<'a> {
     Text(&'a str),
     Id(&'a str),
 }
 
-/// Why a row is left out.
+/// Reason for leaving out a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Skip {
     EmptyQuery,
@@ -46,7 +46,7 @@ pub(super) enum Skip {
 }
 
 impl Skip {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Skip::EmptyQuery => "rows without a query",
@@ -59,7 +59,7 @@ impl Skip {
     }
 }
 
-/// What was searched for under each search id of an event log.
+/// Text of each search of an event log, by search id.
 pub(super) type Searches = HashMap<String, String>;
 
 enum Layout {
@@ -105,7 +105,7 @@ impl ClickLog {
         &self.name
     }
 
-    /// What the user should know about how the file is read.
+    /// Returns a note for the user on how the file is read.
     pub(super) fn note(&self) -> Option<String> {
         match &self.layout {
             Layout::Columns(mapping) => mapping.guesses(&self.name),
@@ -117,7 +117,7 @@ impl ClickLog {
         }
     }
 
-    /// Whether every row has a time.
+    /// Returns true if every row has a time.
     pub(super) fn has_time(&self) -> bool {
         match &self.layout {
             Layout::Columns(mapping) => mapping.get(Role::Time).is_some(),
@@ -166,8 +166,8 @@ impl ClickLog {
         }
     }
 
-    /// Works on the rows chunk by chunk on all cores: for every chunk `start` makes a result, `each` adds a
-    /// row or the reason why it was left out, and `end` finishes it; `merge` receives them in file order.
+    /// Processes the rows chunk by chunk on all cores. For every chunk, `start` makes a result, `each` adds a row or
+    /// the reason for leaving it out, and `end` finishes the result. `merge` receives the results in file order.
     pub(super) fn read<Done: Send>(
         &self,
         searches: &Searches,
@@ -234,9 +234,9 @@ impl ClickLog {
         let shown = field(4).map(|text| self.count(row.line, "shown", text)).transpose()?;
         let (clicks, shown) = match (columns[3], columns[4]) {
             (Some(_), Some(_)) => (clicks.unwrap_or(0.0), shown.unwrap_or(0.0)),
-            // A click count without impressions: whatever was clicked was shown.
+            // Click counts without impressions: a clicked document was shown.
             (Some(_), None) => (clicks.unwrap_or(0.0), clicks.unwrap_or(0.0)),
-            // An impression flag alone: a row that is no impression is a click.
+            // Only an impression flag: a row that is not an impression is a click.
             (None, Some(_)) if shown.is_some_and(|s| s > 0.0) => (0.0, 1.0),
             _ => (1.0, 1.0),
         };
@@ -282,8 +282,8 @@ impl ClickLog {
     }
 }
 
-/// Milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds,
-/// told apart by their size.
+/// Returns the milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds.
+/// The size of the number decides its unit.
 fn parse_time(text: &str) -> Option<i64> {
     if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
         return parse_time(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]));

@@ -1,10 +1,10 @@
-//! Which column of a table plays which role: said by the user, or guessed from obvious names.
+//! Assigns roles to the columns of a table: as the user names them, or by common names.
 
 use std::collections::BTreeMap;
 
 use matchrank_core::{Error, Result};
 
-/// What a column of a click log, a judgment table or a collection means.
+/// Role of a column in a click log, a judgment table or a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Text of the query.
@@ -15,11 +15,11 @@ pub enum Role {
     Document,
     /// Number of clicks of the row (absent: one row is one click).
     Clicks,
-    /// When it happened.
+    /// Time of the event.
     Time,
     /// Position on the result page, from 1.
     Position,
-    /// How often the document was shown, or whether the row is an impression.
+    /// Number of times the document was shown, or a flag that the row is an impression.
     Shown,
     /// Graded judgment.
     Grade,
@@ -107,12 +107,12 @@ impl Role {
         ),
     ];
 
-    /// The role's name on the command line.
+    /// Returns the role's name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(role, ..)| *role == self).expect("every role is listed").1
     }
 
-    /// Reads a role's name.
+    /// Parses a role's name.
     pub fn from_name(name: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, known, _)| *known == name).map(|(role, ..)| *role).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.iter().map(|(_, name, _)| *name).collect();
@@ -125,23 +125,24 @@ impl Role {
     }
 }
 
-/// The columns the user named, by role.
+/// Columns that the user named, by role.
 pub type Named = BTreeMap<Role, String>;
 
-/// The columns of one table, by role, and whether any of them was guessed.
+/// Columns of one table by role, and the roles whose column was guessed.
 pub(super) struct Mapping {
     pub(super) columns: BTreeMap<Role, String>,
     pub(super) guessed: Vec<Role>,
 }
 
 impl Mapping {
-    /// Gives each of `roles` the column the user named, or else the column with the most usual name.
+    /// Gives each of `roles` the column that the user named, or else the column with the most common name.
     pub(super) fn of(file: &str, columns: &[String], roles: &[Role], named: &Named) -> Result<Self> {
         let mut mapping = Self { columns: BTreeMap::new(), guessed: Vec::new() };
         for &role in roles {
             if let Some(name) = named.get(&role) {
                 let found = columns.iter().find(|c| *c == name);
-                // A name may belong to another table of the same command: the log's, not the collection's.
+                // The name may belong to another table of the same command, for example to the log and not to the
+                // collection.
                 if let Some(column) = found {
                     mapping.columns.insert(role, column.clone());
                     continue;
@@ -162,7 +163,7 @@ impl Mapping {
         }
         for (role, name) in named.iter().filter(|(role, _)| roles.contains(role)) {
             if !columns.contains(name) && !mapping.columns.contains_key(role) {
-                return Err(missing(file, *role, columns, &format!("the column '{name}' is not there")));
+                return Err(missing(file, *role, columns, &format!("there is no column '{name}'")));
             }
         }
         Ok(mapping)
@@ -173,10 +174,10 @@ impl Mapping {
     }
 
     pub(super) fn require(&self, file: &str, role: Role, columns: &[String]) -> Result<&str> {
-        self.get(role).ok_or_else(|| missing(file, role, columns, "no column has a usual name for it"))
+        self.get(role).ok_or_else(|| missing(file, role, columns, "no column has a common name for it"))
     }
 
-    /// What was guessed, in words; `None` when nothing was.
+    /// Describes the guesses; `None` if there are none.
     pub(super) fn guesses(&self, file: &str) -> Option<String> {
         if self.guessed.is_empty() {
             return None;
@@ -184,7 +185,7 @@ impl Mapping {
         let pairs: Vec<_> =
             self.guessed.iter().map(|r| format!("{} = '{}'", r.name(), self.columns[r])).collect();
         Some(format!(
-            "{file}: columns taken by their names: {} (--column ROLE=NAME overrides)",
+            "{file}: columns recognised by their names: {} (--column ROLE=NAME overrides)",
             pairs.join(", ")
         ))
     }
@@ -203,7 +204,7 @@ fn missing(file: &str, role: Role, columns: &[String], why: &str) -> Error {
     )
 }
 
-/// Whether a column has a usual name for the id of a query or a document.
+/// Returns true if a column has a common name for the id of a query or a document.
 pub(super) fn is_usual_id(name: &str) -> bool {
     let name = plain(name);
     [Role::Query, Role::QueryId, Role::Document]
@@ -211,12 +212,12 @@ pub(super) fn is_usual_id(name: &str) -> bool {
         .any(|role| role.usual_names().contains(&name.as_str()))
 }
 
-/// Whether a column has a usual name for a grade.
+/// Returns true if a column has a common name for a grade.
 pub(super) fn is_usual_grade(name: &str) -> bool {
     Role::Grade.usual_names().contains(&plain(name).as_str())
 }
 
-/// A column name without its capitals, blanks and dashes.
+/// Returns a column name in lower case, with `_` for blanks and dashes.
 pub(super) fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '-'], "_")
 }
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(mapping.get(Role::Clicks), None);
         assert_eq!(
             mapping.guesses("log.csv").unwrap(),
-            "log.csv: columns taken by their names: document = 'sku', time = 'click_time' (--column ROLE=NAME overrides)"
+            "log.csv: columns recognised by their names: document = 'sku', time = 'click_time' (--column ROLE=NAME overrides)"
         );
     }
 
@@ -256,10 +257,7 @@ mod tests {
         let mapping = Mapping::of("log.csv", &columns("typed,query,doc"), &LOG, &named).unwrap();
         assert_eq!(mapping.get(Role::Query), Some("typed"));
         let error = Mapping::of("log.csv", &columns("a,doc"), &LOG, &named).err().unwrap().to_string();
-        assert!(
-            error.contains("log.csv:1: no column for the query (the column 'typed' is not there)"),
-            "{error}"
-        );
+        assert!(error.contains("log.csv:1: no column for the query (there is no column 'typed')"), "{error}");
         let mapping = Mapping::of("log.csv", &columns("a,b"), &LOG, &Named::new()).unwrap();
         let error = mapping.require("log.csv", Role::Document, &columns("a,b")).unwrap_err().to_string();
         assert!(error.contains("the columns are a, b; name one with --column document=NAME"), "{error}");

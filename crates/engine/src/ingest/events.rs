@@ -1,7 +1,7 @@
 //! Rows of event logs: "User Behavior Insights" (UBI) and Metarank.
 //!
-//! An action whose name contains `click` is a click, one that contains `impression` (or is `view` or
-//! `shown`) says that a document was shown; others are counted and left out.
+//! An action whose name contains `click` is a click. One that contains `impression` (or is `view` or `shown`) means
+//! that a document was shown. Others are counted and left out.
 
 use matchrank_core::Result;
 use serde_json::Value;
@@ -14,8 +14,8 @@ const UBI_OBJECT: [&str; 3] =
 const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
 
 impl ClickLog {
-    /// The columns to read. Events of one log differ, so JSON lines are asked for every place a field may
-    /// have, whether or not the first events had it.
+    /// Returns the columns to read. Events of one log differ, so JSON lines are searched for every place that a field
+    /// may have, whether or not the first events had it.
     pub(super) fn ubi_columns(&self) -> Vec<&str> {
         let all = ["action_name", "query_id", "timestamp", "user_query"]
             .iter()
@@ -106,7 +106,7 @@ impl ClickLog {
     }
 }
 
-/// Whether an action is a click (true), an impression (false) or neither.
+/// Returns true for a click, false for an impression, and None for other actions.
 fn action(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();
     if name.contains("click") {
@@ -118,7 +118,7 @@ fn action(name: &str) -> Option<bool> {
     }
 }
 
-/// What a Metarank ranking event searched for: its field `query` (or `search`, `q`).
+/// Returns the query of a Metarank ranking event: its field `query` (or `search`, `q`).
 pub(super) fn metarank_query(event: &Value) -> Option<&str> {
     let fields = event["fields"].as_array()?;
     let named = |name: &str| fields.iter().find(|f| f["name"] == name).and_then(|f| f["value"].as_str());

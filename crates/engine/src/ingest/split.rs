@@ -1,4 +1,4 @@
-//! Which clicks are held out for validation and test.
+//! Decides which clicks are held out for validation and test.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use super::aggregate::Share;
 use super::clicks::{ClickLog, Searches};
 use crate::dataset::Split;
 
-/// How the user wants clicks to be held out.
+/// Way of holding out clicks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplitBy {
-    /// Not at all.
+    /// Hold out nothing.
     None,
-    /// Whole queries, by a hash of their text.
+    /// Hold out whole queries, by a hash of their text.
     Query,
-    /// The last clicks.
+    /// Hold out the last clicks.
     Time,
 }
 
-/// Decides the split, reading the times of all clicks once when it is by time.
+/// Decides the split. A split by time reads the times of all clicks once.
 pub(super) fn decide(
     by: SplitBy,
     [validation, test]: [f64; 2],
@@ -30,7 +30,8 @@ pub(super) fn decide(
     let held_out = validation + test;
     if by != SplitBy::None && !(validation >= 0.0 && test >= 0.0 && held_out > 0.0 && held_out < 1.0) {
         return Err(Error::Params(format!(
-            "the held-out shares are {validation} and {test}; they must not be negative, and add up to more than 0 and less than 1"
+            "the held-out shares are {validation} and {test}; they must not be negative, and must add up to more than 0 \
+             and less than 1"
         )));
     }
     match by {
@@ -50,8 +51,8 @@ pub(super) fn decide(
                 || (validation > 0.0 && validation_from == test_from)
                 || validation_from <= first;
             if empty {
-                let message = "the clicks lie at too few moments to be split by time in these shares; change --holdout, \
-                               or split by query";
+                let message = "the clicks have too few different times to be split by time in these shares; change the \
+                               shares, or split by query";
                 let names: Vec<&str> = logs.iter().map(ClickLog::name).collect();
                 return Err(Error::format(names.join(", "), message));
             }
@@ -60,7 +61,7 @@ pub(super) fn decide(
     }
 }
 
-/// The part a click belongs to.
+/// Returns the part that a click belongs to.
 pub(super) fn share_of(split: &Split, time: Option<i64>) -> Share {
     match (split, time) {
         (Split::Time { test_from, .. }, Some(time)) if time >= *test_from => Share::Test,
@@ -69,7 +70,7 @@ pub(super) fn share_of(split: &Split, time: Option<i64>) -> Share {
     }
 }
 
-/// The part a whole query belongs to, when the split is by query.
+/// Returns the part that a whole query belongs to, if the split is by query.
 pub(super) fn share_of_query(split: &Split, text: &str) -> Option<Share> {
     let Split::Query { validation, test, seed } = split else { return None };
     let mut hasher = blake3::Hasher::new();
@@ -86,7 +87,7 @@ pub(super) fn share_of_query(split: &Split, text: &str) -> Option<Share> {
     })
 }
 
-/// Clicks in every second of the logs that has any: at most one entry per second of their span.
+/// Counts the clicks in every second of the logs that has any: at most one entry per second of their span.
 fn clicks_per_second(logs: &[ClickLog], searches: &Searches) -> Result<BTreeMap<i64, f64>> {
     let mut seconds: BTreeMap<i64, f64> = BTreeMap::new();
     for log in logs {
@@ -112,7 +113,7 @@ fn clicks_per_second(logs: &[ClickLog], searches: &Searches) -> Result<BTreeMap<
     Ok(seconds)
 }
 
-/// The moment (ms) that comes nearest to having `share` of all clicks before it; clicks of one second stay
+/// Returns the time (ms) for which the share of all clicks before it is nearest to `share`; clicks of one second stay
 /// together.
 fn cut_after(seconds: &BTreeMap<i64, f64>, share: f64) -> i64 {
     let wanted = share * seconds.values().sum::<f64>();

@@ -1,8 +1,8 @@
-//! One view of CSV, TSV, JSON lines and Parquet: rows of text fields, by column name, with line numbers.
+//! Common view of CSV, TSV, JSON lines and Parquet: rows of text fields, by column name, with line numbers.
 //!
-//! The format is told by the name (`.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.parquet`, each also with `.gz`
-//! or `.zst`) and otherwise by the first bytes. A TSV file of two columns whose first line does not look
-//! like a header is read as (id, text) without a header.
+//! The format is recognised by the name (`.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.parquet`, each also with `.gz` or
+//! `.zst`) and otherwise by the first bytes. A TSV file of two columns whose first line does not look like a header is
+//! read as (id, text) without a header.
 
 use std::path::{Path, PathBuf};
 
@@ -19,9 +19,9 @@ use crate::files;
 use crate::parquet_file::ParquetFile;
 use crate::unwind::caught;
 
-/// Ends the message about a damaged Parquet file.
+/// Advice at the end of the message about a damaged Parquet file.
 const ADVICE: &str = "write it again";
-/// Columns one read may want.
+/// Largest number of columns that one read may request.
 pub(super) const MOST_COLUMNS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +38,8 @@ pub(super) struct Table {
     columns: Vec<String>,
 }
 
-/// One row: its line (or row number in Parquet), and the wanted fields in the order they were asked for.
-/// A field that is absent, null or empty is `None`.
+/// One row: its line (or row number in Parquet), and the wanted fields in the order of the request. A field that is
+/// absent, null or empty is `None`.
 pub(super) struct Row<'a> {
     pub(super) line: u64,
     pub(super) fields: &'a [Option<&'a str>],
@@ -106,7 +106,7 @@ impl Table {
         if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             return Err(Error::format(
                 name,
-                "is a pipe, and this input is read more than once; save it to a file first",
+                "is a pipe, but this input is read more than once; save it to a file first",
             ));
         }
         let format = match ending(path).as_str() {
@@ -173,8 +173,8 @@ impl Table {
         self.format == Format::JsonLines
     }
 
-    /// Works on the wanted columns of all rows, chunk by chunk on all cores; `merge` receives the results in
-    /// the order of the file.
+    /// Processes the wanted columns of all rows, chunk by chunk on all cores; `merge` receives the results in the order
+    /// of the file.
     pub(super) fn read<Done: Send>(
         &self,
         wanted: &[&str],
@@ -184,7 +184,7 @@ impl Table {
         if wanted.len() > MOST_COLUMNS {
             return Err(Error::format(
                 self.name(),
-                format!("more than {MOST_COLUMNS} columns are wanted; name fewer"),
+                format!("more than {MOST_COLUMNS} columns are requested; name fewer"),
             ));
         }
         let work = |part: Part| work(&Rows { table: self, wanted, part });
@@ -248,7 +248,7 @@ impl Table {
             if std::mem::take(&mut skip) {
                 continue;
             }
-            // The reader takes up blank lines and the second half of CRLF with the record that follows.
+            // The reader attributes blank lines and the second half of CRLF to the record that follows.
             let mut start = record.position().map_or(0, csv::Position::byte) as usize;
             start += text[start..].bytes().take_while(|b| matches!(b, b'\r' | b'\n')).count();
             line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count() as u64;
@@ -305,12 +305,12 @@ impl Table {
     }
 }
 
-/// Whether the name of a file says that it is a table.
+/// Returns true if the ending of a file name is that of a table.
 pub(super) fn has_table_ending(path: &Path) -> bool {
     matches!(ending(path).as_str(), "csv" | "tsv" | "jsonl" | "ndjson" | "parquet" | "pq")
 }
 
-/// The ending of a name that tells the format, below a compression ending.
+/// Returns the ending of a name that tells the format, without a compression ending.
 fn ending(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
@@ -355,7 +355,7 @@ fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {
     }
 }
 
-/// Dotted paths of the leaves of a JSON object, each once, in order of appearance.
+/// Collects the dotted paths of the leaves of a JSON object, each once, in order of appearance.
 fn collect_paths(prefix: &str, value: &Value, paths: &mut Vec<String>, known: &mut HashSet<String>) {
     let Value::Object(map) = value else { return };
     for (key, inner) in map {
@@ -368,7 +368,7 @@ fn collect_paths(prefix: &str, value: &Value, paths: &mut Vec<String>, known: &m
     }
 }
 
-/// The value at a dotted path as text; lists of strings are joined by a blank.
+/// Returns the value at a dotted path as text; lists of strings are joined by a blank.
 fn json_text(value: &Value, path: &str) -> Option<String> {
     let found = value.get(path).or_else(|| path.split('.').try_fold(value, |v, key| v.get(key)))?;
     match found {

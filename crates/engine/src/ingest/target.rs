@@ -1,4 +1,4 @@
-//! Where `ingest` writes: a folder beside its place, which it takes when it is complete.
+//! Output folder of `ingest`, which is written next to its place and moved there when it is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +10,22 @@ use crate::dataset::{MANIFEST, foreign_file};
 use crate::files::{self, TemporaryFolder, parent_of};
 use crate::outputs::check_outside_datasets;
 
-/// Place of the dataset and the unfinished folder beside it.
+/// Place of the dataset, and the unfinished folder next to it.
 pub(super) struct Target {
-    /// Name of the place as the user gave it.
+    /// Path as the user gave it.
     out: PathBuf,
-    /// The same, with links followed.
+    /// Path with links followed.
     place: PathBuf,
     replace: bool,
     temporary: TemporaryFolder,
 }
 
 impl Target {
-    /// Checks the place and makes the unfinished folder. A dataset in the place is replaced only with
-    /// `replace`, and only where nothing else lies in its folder.
+    /// Checks the place and creates the unfinished folder. An existing dataset is replaced only with `replace`, and
+    /// only if there are no other files in its folder.
     pub(super) fn prepare(out: &Path, params: &IngestParams, replace: bool) -> Result<Self> {
         let name = files::name_of(out);
-        // A link stays, and the folder it names is replaced.
+        // A link stays, and the folder it leads to is replaced.
         let followed = files::followed(out)?;
         let place = followed.canonicalize().unwrap_or(followed);
         let absolute = std::path::absolute(&place).map_err(|e| Error::io(&name, e))?;
@@ -36,7 +36,7 @@ impl Target {
             if let Some(input) = params.files().find(inside) {
                 return Err(Error::format(
                     files::name_of(input),
-                    format!("lies in {name}, which is to be replaced; move it away first"),
+                    format!("is in {name}, which is to be replaced; move it elsewhere first"),
                 ));
             }
         }
@@ -45,7 +45,7 @@ impl Target {
         files::make_folder(&parent)?;
         let temporary = TemporaryFolder::beside(&place)?;
         let target = Self { out: out.to_owned(), place, replace, temporary };
-        // The dataset in it has the permissions of the former one, or of any new folder.
+        // The new dataset has the permissions of the former one, or those of any new folder.
         std::fs::create_dir(target.unfinished()).map_err(io)?;
         if let Ok(former) = target.place.metadata() {
             std::fs::set_permissions(target.unfinished(), former.permissions()).map_err(io)?;
@@ -53,26 +53,26 @@ impl Target {
         Ok(target)
     }
 
-    /// The folder to write the dataset to.
+    /// Returns the folder to write the dataset to.
     pub(super) fn unfinished(&self) -> PathBuf {
         self.temporary.path().join("dataset")
     }
 
-    /// A folder for files that are not part of the dataset.
+    /// Returns a folder for files that are not part of the dataset.
     pub(super) fn scratch(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// Puts the finished dataset in its place. A former one is whole until then, and removed afterwards.
+    /// Puts the finished dataset in its place. A former one stays complete until then, and is removed afterwards.
     pub(super) fn put_in_place(self) -> Result<()> {
         if self.place.exists() {
-            // Reading took a while, and somebody may have put a file or a dataset there.
+            // Somebody may have put a file or a dataset there meanwhile.
             check_place(&self.out, self.replace)?;
         }
         let name = files::name_of(&self.out);
         let unfinished = self.unfinished();
         put_in_place(&unfinished, &self.place).map_err(|e| Error::io(&name, e))?;
-        // Even a file of the last moment is not removed with the former dataset.
+        // A file that was added at the last moment is not removed with the former dataset.
         if unfinished.join(MANIFEST).is_file()
             && let Some(foreign) = foreign_file(&unfinished)?
         {
@@ -103,13 +103,13 @@ fn check_place(place: &Path, replace: bool) -> Result<()> {
     if !replace {
         return Err(Error::format(
             name,
-            "is a dataset already; choose another folder, or replace it with --force",
+            "is already a dataset; choose another folder, or replace it with --force",
         ));
     }
     match foreign_file(place)? {
         Some(foreign) => Err(Error::format(
             files::name_of(&foreign),
-            "is no part of the dataset, which is to be replaced; move it away first",
+            "is not part of the dataset, which is to be replaced; move it elsewhere first",
         )),
         None => Ok(()),
     }

@@ -1,13 +1,13 @@
-//! Reading, parallel work and ordered merging, overlapped and in bounded memory.
+//! Overlaps reading, parallel work and ordered merging, in bounded memory.
 
 use matchrank_core::Result;
 use rayon::prelude::*;
 
-/// Draws items from `next` until it gives `None`, works on them on all cores and merges the results in
-/// the order of the items.
+/// Takes items from `next` until it returns `None`, processes them on all cores and merges the results in the order of
+/// the items.
 ///
-/// While one wave of `size` items is worked on, the next is being read. At most two waves are in memory. The
-/// error that is returned is the first in the order of the items, whichever thread met it.
+/// While one wave of `size` items is processed, the next is being read. At most two waves are in memory. The returned
+/// error is the first in the order of the items, whichever thread met it.
 pub(super) fn in_waves<Item: Send, Done: Send>(
     size: usize,
     mut next: impl FnMut() -> Result<Option<Item>> + Send,

@@ -26,8 +26,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A file with the column `n` of three i32 in one page, whose header says that it has this CRC. The crate
-/// writes pages without one, so the header (Thrift's compact protocol) is put together here.
+/// Writes a file with the column `n` of three i32 in one page, whose header says that it has this CRC. The crate writes
+/// pages without one, so the header (Thrift's compact protocol) is built here.
 fn with_crc(folder: &Path, numbers: [i32; 3], crc: u32) -> PathBuf {
     let zigzag = |n: i32| ((n << 1) ^ (n >> 31)) as u32;
     let mut page = vec![0x15, 0x00, 0x15, 24, 0x15, 24, 0x15];
@@ -107,7 +107,7 @@ fn an_embedded_arrow_schema_is_not_trusted() {
     assert_eq!(batch.column(0).as_string::<i32>().value(1), "b");
 }
 
-/// Some of these changes make the parquet crate panic; all that comes out is an error or rows.
+/// Some of these changes make the parquet crate panic; the result must be an error or rows.
 #[test]
 fn no_change_of_a_byte_panics() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,26 +1,27 @@
-//! A comparison as one HTML page: which model is best on this data, by how much, is it real, and why.
+//! Renders a comparison as one HTML page: which model is best on this data, by how much, whether the lead is
+//! significant, and why.
 //!
 //! ```text
 //! comparison folder + dataset -> prepare -> Page -> html -> one file
 //! ```
 //!
 //! [`prepare`] reads everything and computes what `compare` did not: differences of every pair of models with their
-//! confidence intervals, the queries that tell models apart, explanations of their first results, what `doctor` says of
-//! the data. [`html`] is a pure function of the [`Page`]. The file needs no network and runs one small script of ours;
-//! without it the figures, tables and curves are all there, and only the queries cannot be opened.
+//! confidence intervals, the queries that tell models apart, explanations of their first results, and the findings of
+//! `doctor`. [`html`] is a pure function of the [`Page`]. The file needs no network, and runs one small script. Without
+//! JavaScript all figures, tables and curves are there, and only the queries cannot be opened.
 //!
-//! Texts of queries and documents are not ours: markup is made by [`maud`], which escapes whatever is not markup, data
-//! for the script is JSON without `<`, `>` and `&`, the script writes text as text, and the page tells the browser to
-//! run no script but its own and to fetch nothing.
+//! Texts of queries and documents are untrusted. [`maud`] escapes whatever is not markup. Data for the script is JSON
+//! without `<`, `>` and `&`, and the script writes text as text. The page tells the browser to run no script but its
+//! own and to fetch nothing.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `prepare` | reading the folder; [`Page`] |
 //! | `paired` | differences between models query by query, with intervals and p-values |
-//! | `openable` | which queries can be opened |
+//! | `openable` | the choice of queries that can be opened |
 //! | `shown` | the documents that are shown, shortened |
-//! | `explained` | which results are explained, and how |
-//! | `html/` | one section of the page a file; `page.css`, `page.js` |
+//! | `explained` | explanations of results |
+//! | `html/` | one file per section of the page; `page.css`, `page.js` |
 
 mod explained;
 mod html;
@@ -46,15 +47,15 @@ pub use shown::ShownDocument;
 use crate::dataset::Dataset;
 use crate::files;
 
-/// What goes into a report beside the figures.
+/// Content of a report beyond the figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportParams {
-    /// The model that others are measured against at first; the reader may pick another. By default the BM25 model,
-    /// and where there is none the worst.
+    /// Baseline that the page starts with; readers can pick another. By default the BM25 model, or the worst model if
+    /// there is none.
     pub baseline: Option<String>,
-    /// Most queries whose results can be opened.
+    /// Largest number of queries whose results can be opened.
     pub open: usize,
-    /// Most queries of these whose first results are explained.
+    /// Largest number of these queries whose first results are explained.
     pub explain: usize,
 }
 
@@ -64,8 +65,8 @@ impl Default for ReportParams {
     }
 }
 
-/// Writes the report of a comparison's folder; `dataset` must be what was compared on, and is none for rankers over folds
-/// of feature lists. Returns the size of the file.
+/// Writes the report of a comparison's folder. `dataset` must be the one of the comparison, or None for rankers over
+/// folds of feature lists. Returns the size of the file.
 pub fn write(
     folder: &Path,
     dataset: Option<&Dataset>,

@@ -1,29 +1,29 @@
-//! Which queries can be opened: those that tell the models apart.
+//! Chooses the queries that can be opened: those that tell the models apart.
 //!
-//! For every model against every other, first the query that it wins by most, then the next, and so on; so whichever
-//! two models the reader picks, what each is best at can be looked at. After these the queries on which the best and
-//! the worst model are farthest apart.
+//! For every model against every other, the query that it wins by most comes first, then the next, and so on. So
+//! whichever two models the reader picks, the queries that each is best at can be opened. After these come the queries
+//! on which the best and the worst model are farthest apart.
 
 use foldhash::HashSet;
 
 use crate::comparison::{Entry, TestQuery};
 
-/// Queries that each model wins by most against each other one.
+/// Number of queries that each model wins by most against each other model.
 const EACH: usize = 5;
 
 /// A query whose results can be opened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
-    /// Its number among the test queries.
+    /// Number of the query among the test queries.
     pub query: usize,
-    /// For every model its best documents, as numbers of [`Page::documents`](super::Page::documents), with their grades;
-    /// none where nobody judged them.
+    /// For every model its best documents, as numbers of [`Page::documents`](super::Page::documents), with their
+    /// grades; None for documents that nobody judged.
     pub top: Vec<Vec<(usize, Option<f32>)>>,
-    /// How many judged documents have which grade, the highest first.
+    /// Number of judged documents per grade, the highest first.
     pub judged: Vec<(f32, usize)>,
 }
 
-/// The numbers of the queries that every model has a value for, the most telling first.
+/// Returns the numbers of the queries for which every model has a value, the most telling first.
 pub(super) fn order(entries: &[Entry], measure: &str) -> Vec<usize> {
     let values: Vec<&[Option<f64>]> =
         entries.iter().filter_map(|entry| entry.per_query.get(measure)).map(Vec::as_slice).collect();
@@ -50,7 +50,7 @@ pub(super) fn order(entries: &[Entry], measure: &str) -> Vec<usize> {
     rounds.chain(rest.into_iter().map(|(q, _)| q)).filter(|q| known.insert(*q)).collect()
 }
 
-/// How many judged documents have which grade, the highest first.
+/// Returns the number of judged documents per grade, the highest first.
 pub(super) fn grades(query: &TestQuery) -> Vec<(f32, usize)> {
     let mut grades: Vec<f32> = query.judged.iter().map(|(_, grade)| *grade).collect();
     grades.sort_unstable_by(|a, b| b.total_cmp(a));

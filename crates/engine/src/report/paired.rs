@@ -20,17 +20,17 @@ const BLOCK: usize = 50;
 /// One model against another, by one measure. A difference above 0 is in favour of the first, also for errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Paired {
-    /// Queries that count.
+    /// Number of queries compared.
     pub queries: usize,
     /// Mean difference.
     pub difference: f64,
-    /// Its 95 % confidence interval.
+    /// 95 % confidence interval of the difference.
     pub interval: [f64; 2],
     /// p-value, corrected for the number of pairs.
     pub p: f64,
     /// Queries on which the first is better.
     pub won: usize,
-    /// Queries on which both are the same.
+    /// Queries on which both are equal.
     pub tied: usize,
     /// Queries on which the first is worse.
     pub lost: usize,
@@ -59,7 +59,7 @@ impl Pairs {
         Ok(Self { models: entries.len(), pairs })
     }
 
-    /// Model `a` against model `b`, by the measure of that number.
+    /// Returns model `a` against model `b`, by the measure with the number `measure`.
     pub fn get(&self, measure: usize, a: usize, b: usize) -> Paired {
         if a == b {
             let pair = self.pairs[measure].first();
@@ -98,7 +98,7 @@ impl Paired {
     }
 }
 
-/// The values of the queries that every model has one for: a row of models for each query.
+/// Returns the values of the queries for which every model has one: a row of models for each query.
 fn rows(entries: &[Entry], measure: &str, sign: f64) -> Result<Vec<f64>> {
     let mut columns = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -141,7 +141,7 @@ fn by_measure(rows: &[f64], models: usize, test: Test, seed: u64) -> Vec<Paired>
     pairs
 }
 
-/// Means of all models over queries drawn with replacement: a row of models for each draw.
+/// Computes the means of all models over queries drawn with replacement: a row of models for each draw.
 fn resampled_means(rows: &[f64], models: usize, seed: u64) -> Vec<f64> {
     let n = rows.len().checked_div(models).unwrap_or(0);
     if n == 0 {

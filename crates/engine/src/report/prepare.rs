@@ -1,4 +1,4 @@
-//! From a comparison's folder to what a page shows.
+//! Prepares the content of a page from a comparison's folder.
 
 use std::path::Path;
 
@@ -17,35 +17,35 @@ use crate::dataset::{Dataset, Split};
 use crate::doctor;
 use crate::files;
 
-/// Most documents whose texts are in a page: about 1.3 MB.
+/// Largest number of documents whose texts are in a page: about 1.3 MB.
 const DOCUMENTS: usize = 4000;
 
 /// Everything that a page shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// The comparison, its models by the first measure on the test queries, the best first.
+    /// The comparison. Its models are sorted by the first measure on the test queries, the best first.
     pub comparison: Comparison,
     /// Values of every model by measure and query, in the order of the models.
     pub values: Vec<IndexMap<String, Vec<Option<f64>>>>,
-    /// Number of the model that others are measured against at first.
+    /// Number of the model that the page starts with as the baseline.
     pub baseline: usize,
     /// Every model against every other.
     pub pairs: Pairs,
     /// The test queries.
     pub queries: Vec<TestQuery>,
-    /// Those that can be opened.
+    /// Queries that can be opened.
     pub opened: Vec<Opened>,
-    /// The documents of their results.
+    /// Documents in the results of the opened queries.
     pub documents: Vec<ShownDocument>,
-    /// Why the first results of some of them have their scores.
+    /// Explanations of the first results of some of these queries.
     pub explained: Vec<Explained>,
-    /// How the data was divided; none for folds of feature lists.
+    /// Division of the data; None for folds of feature lists.
     pub split: Option<Split>,
-    /// What `doctor` says of the data.
+    /// Findings of `doctor` on the data.
     pub findings: Vec<doctor::Report>,
 }
 
-/// Reads a comparison's folder and computes what its page needs; `dataset` must be what was compared on, and is none
+/// Reads a comparison's folder and computes what its page needs. `dataset` must be the one of the comparison, or None
 /// for rankers over folds of feature lists, whose results cannot be opened.
 pub fn prepare(
     folder: &Path,
@@ -88,18 +88,18 @@ pub fn prepare(
 }
 
 impl Page {
-    /// Test queries that have a value by the first measure; those without a relevant document have none.
+    /// Number of test queries with a value by the first measure; those without a relevant document have none.
     pub fn n_measured(&self) -> usize {
         let first = self.values.first().and_then(|values| values.get(&self.comparison.split.measures[0]));
         first.map_or(0, |values| values.iter().flatten().count())
     }
 }
 
-/// Refuses a dataset that is not what was compared on, and a comparison without a model or a measure.
+/// Returns an error for a dataset other than that of the comparison, and for a comparison without a model or a measure.
 fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> Result<()> {
     let name = files::name_of(&folder.join("comparison.json"));
     if comparison.models.is_empty() && !comparison.unfinished.is_empty() {
-        let message = "has no result yet: `compare` was interrupted; the same command goes on from there";
+        let message = "has no results yet: `compare` was interrupted; run the same command again to continue";
         return Err(Error::format(name, message));
     }
     if comparison.models.is_empty() || comparison.split.measures.is_empty() {
@@ -111,13 +111,13 @@ fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> R
         (None, true) => {
             return Err(Error::format(
                 name,
-                "was made on a dataset, which the report needs: name it with --data",
+                "was made on a dataset, which the report needs; give the dataset too",
             ));
         }
         (Some(_), false) => {
             return Err(Error::format(
                 name,
-                "was made on folds of feature lists, not on a dataset; leave --data away",
+                "was made on folds of feature lists, not on a dataset; omit the dataset",
             ));
         }
     };
@@ -126,8 +126,8 @@ fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> R
         return Err(Error::format(
             files::name_of(dataset.folder()),
             format!(
-                "is not the dataset of this comparison: its content is {}, and the models were compared on {} ({}); \
-                 name that one with --data, or compare again",
+                "is not the dataset of this comparison: its content hash is {}, but the models were compared on {} ({}); \
+                 give that dataset, or compare again",
                 short(&dataset.manifest.content_hash),
                 comparison.data.name,
                 short(&comparison.data.content_hash)
@@ -137,7 +137,7 @@ fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> R
     Ok(())
 }
 
-/// The best model by the first measure first; equally good ones stay in their order.
+/// Sorts the models by the first measure, the best first; equally good ones stay in their order.
 fn sort(comparison: &mut Comparison) -> Result<()> {
     let measure = &comparison.split.measures[0];
     let sign = if measure.parse::<Measure>()?.higher_is_better() { -1.0 } else { 1.0 };
@@ -146,17 +146,14 @@ fn sort(comparison: &mut Comparison) -> Result<()> {
     Ok(())
 }
 
-/// Every test query must have a value (or none, said so) and, where documents were ranked, a ranking.
+/// Checks that every test query has a value (or an explicit none) and, if documents were ranked, a ranking.
 fn complete(entry: &Entry, queries: &[TestQuery], ranked: bool, folder: &Path) -> Result<()> {
     let counts = entry.per_query.values().map(Vec::len);
     for count in counts.chain(ranked.then_some(entry.top.len())) {
         if count != queries.len() {
             return Err(Error::format(
                 files::name_of(&folder.join("results").join(format!("{}.json", entry.row.name))),
-                format!(
-                    "is about {count} queries, and queries.json has {}; run `compare` again",
-                    queries.len()
-                ),
+                format!("has {count} queries, but queries.json has {}; run `compare` again", queries.len()),
             ));
         }
     }
@@ -177,7 +174,7 @@ fn baseline(comparison: &Comparison, named: Option<&str>) -> Result<usize> {
     })
 }
 
-/// The queries that can be opened: the most telling, as long as their documents fit into the page.
+/// Chooses the queries that can be opened: the most telling, as long as their documents fit into the page.
 fn open(
     entries: &[Entry],
     page: &Page,

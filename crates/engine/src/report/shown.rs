@@ -1,28 +1,28 @@
-//! The documents that a report shows: a title and the beginning of the text, whatever fields there are.
+//! Documents as a report shows them: a title and the beginning of the text, whatever fields there are.
 
 use foldhash::HashMap;
 use matchrank_core::Result;
 
 use crate::dataset::Dataset;
 
-/// Characters of a title, and of the text below it.
+/// Largest number of characters of a title, and of the text below it.
 const TITLE: usize = 110;
 const TEXT: usize = 220;
 
 /// A document as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownDocument {
-    /// Its row in the dataset.
+    /// Row in the dataset.
     pub row: u32,
-    /// Its id, shortened.
+    /// Id, shortened.
     pub id: String,
-    /// What it is called: its title or name, else the beginning of its first field.
+    /// Title or name, else the beginning of the first field.
     pub title: String,
-    /// The beginning of the rest.
+    /// Beginning of the rest.
     pub text: String,
 }
 
-/// Documents by number, in the order in which they were first asked for.
+/// Documents by number, in the order in which they were first requested.
 #[derive(Default)]
 pub(super) struct Numbers<'a> {
     numbers: HashMap<&'a str, usize>,
@@ -41,7 +41,7 @@ impl<'a> Numbers<'a> {
         self.ids.len()
     }
 
-    /// The documents with their texts; one that is not in the dataset has none.
+    /// Reads the documents with their texts; one that is not in the dataset has none.
     pub(super) fn read(&self, dataset: &Dataset) -> Result<Vec<ShownDocument>> {
         let nothing = |id: &&str| {
             let id = shortened(id, TITLE);
@@ -67,7 +67,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The title and the beginning of the other fields. A long title goes on below.
+/// Returns the title and the beginning of the other fields. A long title continues in the text.
 fn shorten(fields: &[&str], title: usize) -> (String, String) {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let name = squeezed(fields.get(title).copied().unwrap_or_default());
@@ -78,7 +78,7 @@ fn shorten(fields: &[&str], title: usize) -> (String, String) {
     (shortened(&name, TITLE), shortened(if more.is_empty() { &rest } else { more }, TEXT))
 }
 
-/// At most so many characters, with a mark where something is missing.
+/// Shortens a text to at most `most` characters, with a mark if something is missing.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     match cut(text, most) {
         (all, "") => all.to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// At most so many characters, cut at a blank where there is one near the end, and what is left.
+/// Splits a text after at most `most` characters, at a blank if there is one near the end.
 fn cut(text: &str, most: usize) -> (&str, &str) {
     let Some((end, _)) = text.char_indices().nth(most) else { return (text, "") };
     let blank = text[..end].rfind(' ').filter(|blank| 2 * blank > end).unwrap_or(end);

@@ -1,6 +1,6 @@
-//! Tables and figures of the papers, made anew from the data they were made from.
+//! Reproduces the papers' tables and figures from the same data.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`errata`] | corrections to the papers, each with a counterexample |
 //! | [`labelled`] | rows with a class: folders of classes, idx files, SVMlight files |

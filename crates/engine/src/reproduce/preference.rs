@@ -6,8 +6,8 @@
 //! is an error. Training draws its tuples from training rows alone.
 //!
 //! The protocol is the paper's: T = 100, and Sparse-R refits on exactly the tuples that Sparse learned from.
-//! [`Settings::refit_passes`] above 1 adds a row for refitting on newly drawn tuples after that, which the paper
-//! has not. The paper leaves two things open: refitting starts from the sparse W here, and Diagonal takes the fixed
+//! [`Settings::refit_passes`] above 1 adds a row for refitting on newly drawn tuples after that, which the paper does
+//! not have. The paper leaves two things open: refitting starts from the sparse W here, and Diagonal takes the fixed
 //! steps of SGD FLR, which gain over Identity what the paper's Diagonal gains (decaying ones gain ten times as much).
 
 use std::ops::Range;
@@ -24,17 +24,17 @@ use serde::Serialize;
 
 use super::labelled::{Labelled, Split};
 
-/// What is varied between data sets.
+/// Settings that differ between data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Settings {
-    /// Parameters of the sparse model; the other methods take what they share with it.
+    /// Parameters of the sparse model; the other methods use those they share with it.
     pub params: PreferenceParams,
     /// Tuples to learn from.
     pub n_tuples: usize,
-    /// Test tuples that the error is taken over.
+    /// Test tuples for the error.
     pub n_test_tuples: usize,
-    /// Passes of refitting. The first is the paper's, over the same tuples; further ones are over as many new
-    /// tuples each, and their outcome is a row of its own.
+    /// Passes of refitting. The first is the paper's, over the same tuples. Further ones are over as many new tuples
+    /// each, and their result is a separate row.
     pub refit_passes: usize,
     /// Points of the learning curves; 0 for none.
     pub n_points: usize,
@@ -43,8 +43,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For texts of 10,000 words: the paper's C and T, and a lambda that leaves 5 to 10 % of the entries. lambda was
-    /// chosen on a fifth of the training rows of 20 Newsgroups.
+    /// Settings for texts of 10,000 words: the paper's C and T, and a lambda that leaves 5 to 10 % of the entries.
+    /// lambda was chosen on a fifth of the training rows of 20 Newsgroups.
     pub fn texts(seed: u64) -> Self {
         Self {
             params: PreferenceParams { lambda: 7e-6, shrink_every: 100, ..Default::default() },
@@ -56,7 +56,7 @@ impl Settings {
         }
     }
 
-    /// For images of 784 pixels: about half of the entries.
+    /// Settings for images of 784 pixels: about half of the entries remain.
     pub fn images(seed: u64) -> Self {
         let texts = Self::texts(seed);
         Self { params: PreferenceParams { lambda: 1e-6, ..texts.params }, ..texts }
@@ -66,9 +66,9 @@ impl Settings {
 /// A row of Table II.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Method {
-    /// Its name in the paper, or [`MORE_PASSES`].
+    /// Name in the paper, or [`MORE_PASSES`].
     pub name: &'static str,
-    /// Tuples it learned from, each as often as it was learned from.
+    /// Tuples that the method learned from, repetitions included.
     pub tuples: usize,
     /// Mean average precision.
     pub map: f64,
@@ -76,7 +76,7 @@ pub struct Method {
     pub error: f64,
     /// Share of the entries of W that are not 0.
     pub density: f64,
-    /// Entries that are not 0.
+    /// Number of nonzero entries.
     pub nnz: usize,
     /// Seconds of learning.
     pub seconds: f64,
@@ -104,7 +104,7 @@ pub struct Related {
     pub related: Vec<String>,
 }
 
-/// What was measured.
+/// Results of a reproduction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reproduction {
     /// Rows for training.
@@ -113,17 +113,17 @@ pub struct Reproduction {
     pub n_test: usize,
     /// Features of a row.
     pub n_features: usize,
-    /// How it was done.
+    /// Settings of the reproduction.
     pub settings: Settings,
     /// Table II.
     pub methods: Vec<Method>,
     /// Table III, for texts.
     pub related: Vec<Related>,
-    /// Figure 1, where points were asked for.
+    /// Figure 1, if points were requested.
     pub curves: Vec<Point>,
 }
 
-/// Name of the method that refits on more tuples than the paper's.
+/// Name of the method that refits on more tuples than the paper does.
 pub const MORE_PASSES: &str = "Sparse-R (more passes)";
 
 /// Query words of the paper's Table III.
@@ -180,7 +180,7 @@ pub fn reproduce(split: &Split, settings: &Settings, progress: &dyn Progress) ->
     })
 }
 
-/// Tuples (q, d+, d-) of labelled rows, drawn at random.
+/// Draws tuples (q, d+, d-) of labelled rows at random.
 pub fn tuples(labels: &[u32], n: usize, seed: u64) -> Vec<Tuple> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let n_classes = labels.iter().max().map_or(0, |&last| last as usize + 1);
@@ -223,8 +223,8 @@ impl Run<'_> {
         Learner::new(params, n, n, (0..n as u32).map(|word| (word, word)))
     }
 
-    /// Makes passes over the tuples: pass 0 over those of the run, each further one over newly drawn ones. Stops for
-    /// the points of a curve; returns the seconds without those stops.
+    /// Makes passes over the tuples: pass 0 over those of the run, each further one over newly drawn ones. Pauses for
+    /// the points of a curve, and returns the seconds without the pauses.
     fn learn(&mut self, method: &'static str, learner: &mut Learner, passes: Range<usize>) -> Result<f64> {
         let n = self.tuples.len();
         self.progress.begin(method, Some((passes.len() * n) as u64), "tuples");
@@ -267,7 +267,7 @@ impl Run<'_> {
     }
 }
 
-/// W' q.
+/// Computes W' q.
 fn image(w: &Csr, q: SparseRow<'_>) -> Vec<f32> {
     let mut image = vec![0f32; w.n_columns()];
     for (i, x) in q.iter() {
@@ -280,7 +280,7 @@ fn score(image: &[f32], d: SparseRow<'_>) -> f64 {
     d.iter().map(|(j, x)| f64::from(image[j as usize] * x)).sum()
 }
 
-/// Over every `step`-th row as a query, each against all others.
+/// Computes MAP with every `step`-th row as a query, each against all other rows.
 pub fn mean_average_precision(w: &Csr, data: &Labelled, step: usize, progress: &dyn Progress) -> f64 {
     let n = data.labels.len();
     let precision = |query: usize| {
@@ -305,7 +305,7 @@ pub fn mean_average_precision(w: &Csr, data: &Labelled, step: usize, progress: &
     all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
-/// The share of the tuples whose preferred row does not score higher.
+/// Returns the share of the tuples whose preferred row does not score higher.
 pub fn error(w: &Csr, data: &Labelled, tuples: &[Tuple]) -> f64 {
     let mut order: Vec<Tuple> = tuples.to_vec();
     order.sort_unstable_by_key(|tuple| tuple.query);
@@ -319,7 +319,7 @@ pub fn error(w: &Csr, data: &Labelled, tuples: &[Tuple]) -> f64 {
     wrong as f64 / tuples.len() as f64
 }
 
-/// The largest entries of the rows of the paper's words, as far as they are there.
+/// Returns the largest entries in the rows of the paper's words, for the words that exist.
 fn related(w: &Csr, words: &[String]) -> Vec<Related> {
     let of = |word: &&str| {
         let row = words.iter().position(|known| known == word)?;
@@ -337,7 +337,7 @@ mod tests {
 
     use super::*;
 
-    /// Rows of four classes: two features of the class, two that any class has.
+    /// Makes rows of four classes: two features of the class, two that any class has.
     fn split() -> Split {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut part = |n: usize| {
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(refitted.map, mean_average_precision(&w, &split.test, 1, &Silent));
     }
 
-    /// More passes are a row of their own and leave the others as they are.
+    /// More passes add a separate row, and do not change the others.
     #[test]
     fn more_passes_are_a_row_of_their_own() {
         let split = split();

@@ -1,4 +1,4 @@
-//! The files inside a tar archive: names and contents, nothing else.
+//! Reads the files inside a tar archive: names and contents, nothing else.
 
 use matchrank_core::{Error, Result};
 
@@ -21,7 +21,7 @@ pub(super) fn for_each_file(name: &str, archive: &[u8], mut each: impl FnMut(&st
         let octal = |field: String| u64::from_str_radix(field.trim(), 8).ok();
         let (Some(size), Some(true)) = (octal(text(124, 12)), octal(text(148, 8)).map(|found| found == sum))
         else {
-            return Err(Error::format(name, format!("is no tar archive, or broken at byte {at}")));
+            return Err(Error::format(name, format!("is not a tar archive, or damaged at byte {at}")));
         };
         let start = at + BLOCK;
         let content =
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!(found, [("a/1".to_owned(), 3), ("a/long".to_owned(), 600)]);
         assert!(for_each_file("x", &archive[..archive.len() - 600], |_, _| {}).is_err());
         assert!(for_each_file("x", &archive, |_, _| {}).unwrap_err().to_string().contains("cut off"));
-        assert!(for_each_file("x", &[65; 2048], |_, _| {}).unwrap_err().to_string().contains("no tar"));
+        assert!(for_each_file("x", &[65; 2048], |_, _| {}).unwrap_err().to_string().contains("not a tar"));
     }
 }

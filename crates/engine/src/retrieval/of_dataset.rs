@@ -1,9 +1,9 @@
-//! The index of a dataset's documents, kept in the dataset folder.
+//! Index of a dataset's documents, stored in the dataset folder.
 //!
 //! ```text
 //! DATASET/index/lock            locked by the process that builds an index
-//! DATASET/index/HASH/           an index, by what decides its content
-//! DATASET/index/.matchrank-*    an unfinished one
+//! DATASET/index/HASH/           an index; HASH depends on everything that decides its content
+//! DATASET/index/.matchrank-*    an unfinished index
 //! ```
 
 use std::fs::{File, TryLockError};
@@ -17,9 +17,9 @@ use crate::dataset::{Dataset, INDEX, LOCK};
 use crate::files;
 use crate::text::Analyser;
 
-/// The index of a dataset's documents under an analyser: opened where it lies in the dataset folder, built
-/// there otherwise, or built in memory where the folder cannot be written. A damaged one is built again.
-/// Of several processes one builds it, and the others wait.
+/// Returns the index of a dataset's documents under an analyser. The index is opened if it exists in the dataset
+/// folder, and built there otherwise, or in memory if the folder cannot be written. A damaged index is built again. If
+/// several processes need the index, one builds it and the others wait.
 pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress) -> Result<Index> {
     let fields: Vec<String> = dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
     let folder = index_folder(dataset, analyser, &fields);
@@ -51,13 +51,13 @@ pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress)
     failure.map_or(Ok(index), Err)
 }
 
-/// Returns an error if a place in the dataset folder is a link: nobody named it as an output, and what it leads to may be
-/// another's.
+/// Returns an error if a path in the dataset folder is a link: nobody named it as an output, and its target may belong
+/// to somebody else.
 fn refuse_links(places: [&Path; 3]) -> Result<()> {
     match places.into_iter().find(|place| place.is_symlink()) {
         Some(link) => Err(Error::format(
             files::name_of(link),
-            "is a link, and links inside a dataset are not followed; remove it, and the index is built again",
+            "is a link, but links inside a dataset are not followed; remove it, and the index is built again",
         )),
         None => Ok(()),
     }
@@ -66,20 +66,20 @@ fn refuse_links(places: [&Path; 3]) -> Result<()> {
 fn usable(folder: &Path, n_documents: u64) -> Result<Index> {
     let index = Index::open(folder)?;
     if u64::from(index.n_documents()) != n_documents {
-        return Err(Error::format(files::name_of(folder), "the index is of other documents"));
+        return Err(Error::format(files::name_of(folder), "the index was built from other documents"));
     }
     Ok(index)
 }
 
-/// Waits until no other process builds an index. Without a lock, where the folder cannot be written or its
-/// file system has none, processes build side by side.
+/// Waits until no other process builds an index. Processes build side by side without a lock if the folder cannot be
+/// written or its file system has no locks.
 fn lock(folder: &Path, progress: &dyn Progress) -> Option<File> {
     std::fs::create_dir_all(folder).ok()?;
     let file = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK)).ok()?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            progress.note(&format!("another process builds an index in {}; waiting", folder.display()));
+            progress.note(&format!("another process is building an index in {}; waiting", folder.display()));
             file.lock().ok()?;
         }
         Err(TryLockError::Error(_)) => return None,
@@ -87,7 +87,7 @@ fn lock(folder: &Path, progress: &dyn Progress) -> Option<File> {
     Some(file)
 }
 
-/// Indexes lie by what decides their content: the documents, the fields and the analyser.
+/// Returns the folder of an index, named by everything that decides its content: documents, fields and analyser.
 fn index_folder(dataset: &Dataset, analyser: &Analyser, fields: &[String]) -> PathBuf {
     let content = (&dataset.manifest.content_hash, fields, analyser.params());
     let json = serde_json::to_string(&content).expect("settings are plain data");

@@ -1,14 +1,14 @@
-//! Hands tokens of our own analyser to tantivy: a text is its tokens, one per line.
+//! Passes tokens of our own analyser to tantivy: a text is its tokens, one per line.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-/// Between tokens; no word contains it.
+/// Separator of tokens; no word contains it.
 pub(super) const SEPARATOR: char = '\n';
 
-/// The name under which the index knows [`Lines`].
+/// Name of [`Lines`] in the index.
 pub(super) const NAME: &str = "matchrank_lines";
 
-/// Cuts at [`SEPARATOR`] and changes nothing.
+/// Tokeniser that splits at [`SEPARATOR`] and changes nothing.
 #[derive(Clone, Default)]
 pub(super) struct Lines {
     token: Token,

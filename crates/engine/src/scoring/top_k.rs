@@ -4,13 +4,13 @@ use std::collections::BinaryHeap;
 /// A document found for a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Place of the document in the collection, counted from 0.
+    /// Position of the document in the collection, counted from 0.
     pub document: u32,
-    /// Its score.
+    /// Score of the document.
     pub score: f32,
 }
 
-/// The k best of the hits offered; ties go to the smaller document number.
+/// Keeps the k best of the hits offered; ties go to the smaller document number.
 pub(crate) struct TopK {
     k: usize,
     /// The worst of the kept hits is on top.
@@ -44,7 +44,7 @@ impl TopK {
         Self { k, heap: BinaryHeap::new() }
     }
 
-    /// A document that comes after those offered so far needs a score above this one to be kept.
+    /// Returns the score that a later document must exceed to be kept.
     pub(crate) fn threshold(&self) -> f32 {
         match self.heap.peek() {
             Some(worst) if self.heap.len() >= self.k => worst.0.score,
@@ -62,7 +62,7 @@ impl TopK {
         }
     }
 
-    /// The kept hits, best first.
+    /// Returns the kept hits, best first.
     pub(crate) fn into_hits(self) -> Vec<Hit> {
         self.heap.into_sorted_vec().into_iter().map(|worst_first| worst_first.0).collect()
     }

@@ -11,31 +11,31 @@ use super::{AnalyserParams, stop_words};
 
 type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
-/// Cuts texts into tokens as [`AnalyserParams`] say. Cheap to clone and shared by all threads.
+/// Splits texts into tokens according to [`AnalyserParams`]. Cheap to clone and shared by all threads.
 ///
-/// Stemming costs several allocations a word, and text repeats its words, so every thread remembers what
-/// became of the words it has seen: one hash lookup then answers both "is it a stop word" and "what is
-/// its stem". The memory of a thread is bounded and never changes the result.
+/// Stemming costs several allocations per word, and text repeats its words, so every thread caches the results for the
+/// words it has seen: one hash lookup then answers both "is it a stop word" and "what is its stem". The cache of a
+/// thread is bounded and never changes the result.
 #[derive(Clone)]
 pub struct Analyser {
     params: Arc<AnalyserParams>,
     stop_words: Arc<[String]>,
     stemmer: Option<frostem::Stemmer>,
-    /// Tells the remembered words of one analyser from those of another.
+    /// Tells the cached words of one analyser from those of another.
     id: u64,
 }
 
-/// What becomes of a lower-cased word.
+/// Result of analysing a lower-cased word.
 enum Fate {
     Stop,
     Unchanged,
     Stem(Box<str>),
 }
 
-/// Remembered words per thread; at about 60 bytes each this is 8 MB at most.
+/// Cached words per thread; at about 60 bytes each this is 8 MB at most.
 const REMEMBERED: usize = 1 << 17;
 
-/// What a thread reuses from one text to the next.
+/// Buffers that a thread reuses from one text to the next.
 #[derive(Default)]
 struct Scratch {
     /// The analyser that `fates` belongs to.
@@ -43,7 +43,7 @@ struct Scratch {
     fates: HashMap<Box<str>, Fate>,
     normalised: String,
     word: String,
-    /// Kept tokens of the text joined by spaces, and where each starts: every n-gram is a slice of it.
+    /// Kept tokens of the text joined by spaces, and the start of each: every n-gram is a slice of it.
     joined: String,
     starts: Vec<usize>,
 }
@@ -54,7 +54,7 @@ thread_local! {
 }
 
 impl Analyser {
-    /// An analyser with these parameters, once they have been checked.
+    /// Creates an analyser after checking the parameters.
     pub fn new(params: &AnalyserParams) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         params.validate()?;
@@ -70,7 +70,7 @@ impl Analyser {
         })
     }
 
-    /// The parameters it was made with.
+    /// Returns the parameters of the analyser.
     pub fn params(&self) -> &AnalyserParams {
         &self.params
     }
@@ -86,7 +86,7 @@ impl Analyser {
         SCRATCH.set(Some(scratch));
     }
 
-    /// The tokens of `text`, collected.
+    /// Returns the tokens of `text`.
     pub fn collect(&self, text: &str) -> Vec<String> {
         let mut tokens = Vec::new();
         self.tokens(text, |token| tokens.push(token.to_owned()));
@@ -119,7 +119,7 @@ impl Analyser {
         });
     }
 
-    /// The token that a lower-cased word becomes, or `None` for a stop word.
+    /// Returns the token of a lower-cased word, or `None` for a stop word.
     fn kept<'a>(&self, word: &'a str, fates: &'a mut HashMap<Box<str>, Fate>) -> Option<&'a str> {
         if self.stop_words.is_empty() && self.stemmer.is_none() {
             return Some(word);
@@ -142,14 +142,14 @@ impl Analyser {
             return Fate::Stop;
         }
         match self.stemmer.map(|stemmer| stemmer.stem(word)) {
-            // A stemmer that leaves nothing has no say over the word.
+            // If the stemmer leaves nothing, the word stays unchanged.
             Some(stem) if !stem.is_empty() && stem != word => Fate::Stem(stem.into()),
             _ => Fate::Unchanged,
         }
     }
 }
 
-/// A stop word in the form tokens have.
+/// Returns a stop word in the form that tokens have.
 fn lower_cased(word: &str, nfkc: bool) -> String {
     let mut out = String::new();
     if nfkc {
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(tokens, ["run", "barking", "cats", "dog", "barking", "cats"]);
     }
 
-    /// The same tokens without pieces, without memory and without reuse.
+    /// Reference implementation: the same tokens without pieces, caches and reuse.
     fn obvious(params: &AnalyserParams, text: &str) -> Vec<String> {
         let text = if params.nfkc { text.nfkc().collect::<String>() } else { text.to_owned() };
         let stops = params.stop_words.as_deref().and_then(stop_words::of).unwrap_or_default();

@@ -9,24 +9,24 @@ use super::{Analyser, FieldWeights, Vocabulary};
 pub struct Bag {
     /// Term ids, ascending, each once.
     pub indices: Vec<u32>,
-    /// The weighted count of each term; as long as `indices`.
+    /// Weighted count of each term; as long as `indices`.
     pub counts: Vec<f32>,
     /// Weighted number of all tokens, those outside the vocabulary included.
     pub length: f32,
 }
 
 impl Bag {
-    /// Terms and counts as a row for the models of core.
+    /// Returns terms and counts as a row for the models of core.
     pub fn row(&self) -> SparseRow<'_> {
         SparseRow::new(&self.indices, &self.counts).expect("a bag is sorted and finite")
     }
 }
 
-/// How texts become [`Bag`]s: an analyser, a vocabulary and field weights, which belong together and
-/// travel together in a model file.
+/// Converts texts to [`Bag`]s with an analyser, a vocabulary and field weights, which belong together and are stored
+/// together in a model file.
 #[derive(Debug, Clone)]
 pub struct BagOfWords {
-    /// Cuts text into tokens.
+    /// Splits text into tokens.
     pub analyser: Analyser,
     /// Gives tokens their ids.
     pub vocabulary: Vocabulary,
@@ -35,7 +35,7 @@ pub struct BagOfWords {
 }
 
 impl BagOfWords {
-    /// The bag of a query: every token counts 1, as often as it is repeated.
+    /// Returns the bag of a query: every token counts 1, as often as it is repeated.
     pub fn query(&self, text: &str) -> Bag {
         let mut ids: Vec<u32> = Vec::new();
         let mut length = 0u32;
@@ -52,8 +52,8 @@ impl BagOfWords {
         bag
     }
 
-    /// The bag of a document, given as one text for each of [`fields`](Self::fields), in their order; a
-    /// field the document does not have is an empty text. Panics for another number of texts.
+    /// Returns the bag of a document, given as one text for each of [`fields`](Self::fields), in their order. A field
+    /// that the document does not have is an empty text. Panics for another number of texts.
     pub fn document(&self, texts: &[impl AsRef<str>]) -> Bag {
         assert_eq!(texts.len(), self.fields.len(), "one text for every field");
         let mut ids: Vec<(u32, u32)> = Vec::new();
@@ -76,7 +76,7 @@ impl BagOfWords {
         bag
     }
 
-    /// The terms of a bag with their counts, for people to read.
+    /// Returns the terms of a bag with their counts, for people to read.
     pub fn terms<'a>(&'a self, bag: &'a Bag) -> BTreeMap<&'a str, f32> {
         bag.indices.iter().map(|&id| self.vocabulary.term(id)).zip(bag.counts.iter().copied()).collect()
     }

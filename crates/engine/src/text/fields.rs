@@ -1,7 +1,7 @@
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// Which text fields of a document count, and how much.
+/// Weights of the text fields of a document.
 ///
 /// The weighted count of a term is `sum_f w_f tf_f` and the weighted length of a document
 /// `sum_f w_f length_f`, so a title that counts three times is a title written three times (the simple
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 pub struct FieldWeights(Vec<(String, f32)>);
 
 impl FieldWeights {
-    /// These fields with these weights. The order is kept; it decides nothing but the order of sums.
+    /// Creates weights for fields. The order is kept; it only decides the order of sums.
     pub fn new<S: Into<String>>(fields: impl IntoIterator<Item = (S, f32)>) -> Result<Self> {
         let weights = Self(fields.into_iter().map(|(name, weight)| (name.into(), weight)).collect());
         weights.validate()?;
         Ok(weights)
     }
 
-    /// Every named field counts once.
+    /// Gives every named field the weight 1.
     pub fn equal<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self> {
         Self::new(names.into_iter().map(|name| (name, 1.0)))
     }
 
-    /// Checks that weights are positive and finite, and names unique; needed after deserialising.
+    /// Checks that weights are positive and finite and that names are unique; needed after deserialising.
     pub fn validate(&self) -> Result<()> {
         if self.0.is_empty() {
             return Err(Error::Params("at least one text field is needed".into()));
@@ -41,7 +41,7 @@ impl FieldWeights {
         Ok(())
     }
 
-    /// Names and weights, in order.
+    /// Iterates over names and weights, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, f32)> {
         self.0.iter().map(|(name, weight)| (name.as_str(), *weight))
     }
@@ -51,18 +51,18 @@ impl FieldWeights {
         self.0.len()
     }
 
-    /// Never true of checked weights.
+    /// Returns true if there are no fields, which checked weights never have.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Place of a field in the order, or `None` for a field that does not count.
+    /// Returns the position of a field in the order, or `None` for a field that does not count.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|(other, _)| other == name)
     }
 
-    /// `sum_f w_f n_f`, summed in f64 in the order of the fields and rounded once, so that everyone who
-    /// computes it gets the same bits.
+    /// Computes `sum_f w_f n_f`, summed in f64 in the order of the fields and rounded once, so that every caller gets
+    /// the same bits.
     pub fn weighted(&self, counts: &[u32]) -> f32 {
         debug_assert_eq!(counts.len(), self.0.len());
         self.0.iter().zip(counts).map(|((_, weight), &n)| f64::from(*weight) * f64::from(n)).sum::<f64>()

@@ -1,4 +1,4 @@
-//! Text into tokens, tokens into sparse vectors: the same code in training and serving.
+//! Converts text into tokens, and tokens into sparse vectors, with the same code in training and serving.
 //!
 //! ```text
 //! text -> Analyser -> tokens -> TermCounts -> Vocabulary
@@ -6,9 +6,9 @@
 //!                       +-----> BagOfWords <-----+   weighted counts over term ids, sorted
 //! ```
 //!
-//! A matching model is only as good as the agreement between the text it was trained on and the text it
-//! is asked about. So there is one [`Analyser`], described completely by [`AnalyserParams`], and every
-//! model file carries those parameters: nobody can train with stemming and serve without.
+//! A matching model is only as good as the agreement between the text it was trained on and the text of its queries. So
+//! there is one [`Analyser`], described completely by [`AnalyserParams`], and every model file stores those parameters:
+//! nobody can train with stemming and serve without.
 //!
 //! # Example
 //!

@@ -10,8 +10,8 @@ use super::stop_words;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnalyserParams {
-    /// Bring compatible characters to one form (Unicode NFKC: full-width letters, ligatures, composed
-    /// accents) before words are cut. Default: yes.
+    /// Bring compatible characters to one form (Unicode NFKC: full-width letters, ligatures, composed accents) before
+    /// the text is split into words. Default: yes.
     pub nfkc: bool,
     /// Words with more characters than this are dropped: they are identifiers, encoded data or broken
     /// text, and would fill the vocabulary. Default: 64.
@@ -21,8 +21,8 @@ pub struct AnalyserParams {
     /// Reduce words to stems by the Snowball algorithm of this language (`english` or `en`, ..., or
     /// `porter` for Porter's first stemmer). Default: `english`.
     pub stemmer: Option<String>,
-    /// Besides single tokens, sequences of up to this many kept tokens, joined by a space. A stop word
-    /// that was left out does not interrupt a sequence. Default: 1, single tokens only.
+    /// Besides single tokens, index sequences of up to this many kept tokens, joined by a space. A stop word that was
+    /// left out does not interrupt a sequence. Default: 1, single tokens only.
     pub ngrams: usize,
 }
 
@@ -39,13 +39,13 @@ impl Default for AnalyserParams {
 }
 
 impl AnalyserParams {
-    /// Words only: no stop words, no stemming. For languages without either, and for comparisons.
+    /// Returns parameters without stop words and stemming, for languages that have neither, and for comparisons.
     pub fn plain() -> Self {
         Self { stop_words: None, stemmer: None, ..Self::default() }
     }
 
-    /// Stop words and stemming of one language; whichever of the two does not exist for it is left out.
-    /// An error when neither exists.
+    /// Returns parameters with the stop words and the stemmer of one language; whichever of the two does not exist is
+    /// left out. Returns an error if neither exists.
     pub fn for_language(language: &str) -> Result<Self> {
         let stop_words = stop_words::of(language).map(|_| language.to_owned());
         let stemmer = frostem::Algorithm::from_name(language).ok().map(|a| a.name().to_owned());
@@ -59,7 +59,7 @@ impl AnalyserParams {
         Ok(Self { stop_words, stemmer, ..Self::default() })
     }
 
-    /// Checks every value; the first thing [`Analyser::new`](super::Analyser::new) does.
+    /// Checks every value; called first by [`Analyser::new`](super::Analyser::new).
     pub fn validate(&self) -> Result<()> {
         if !(1..=1000).contains(&self.max_token_length) {
             return Err(Error::Params(format!(

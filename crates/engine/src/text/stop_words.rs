@@ -1,7 +1,7 @@
 //! Stop words: the short lists of NLTK (English: 198 words), most of which are Snowball's.
 //!
-//! The larger collections (Stopwords ISO has some 1,300 English words) contain words that people search
-//! for, such as "computer" or "value"; a list for retrieval should hold grammar and nothing else.
+//! Larger collections (Stopwords ISO has some 1,300 English words) contain words that people search for, such as
+//! "computer" or "value". A list for retrieval should contain function words only.
 
 /// Name and ISO 639-1 code of every language with a list.
 const LANGUAGES: [(&str, &str); 32] = [
@@ -39,7 +39,7 @@ const LANGUAGES: [(&str, &str); 32] = [
     ("uzbek", "uz"),
 ];
 
-/// The list of a language, by name or code.
+/// Returns the list of a language, by name or code.
 pub(crate) fn of(language: &str) -> Option<&'static [&'static str]> {
     let (_, code) = LANGUAGES.iter().find(|(name, code)| {
         name.eq_ignore_ascii_case(language.trim()) || code.eq_ignore_ascii_case(language.trim())
@@ -47,7 +47,7 @@ pub(crate) fn of(language: &str) -> Option<&'static [&'static str]> {
     ::stop_words::lookup(code)
 }
 
-/// The names of all languages with a list.
+/// Returns the names of all languages with a list.
 pub(super) fn languages() -> Vec<&'static str> {
     LANGUAGES.iter().map(|(name, _)| *name).collect()
 }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Vocabulary;
 
-/// Counts in how many documents, and how often in all, every term occurs; becomes a [`Vocabulary`].
+/// Counts the documents and the total occurrences of every term; becomes a [`Vocabulary`].
 ///
-/// Counts of parts of a collection [`merge`](TermCounts::merge) into the counts of the whole, whatever
-/// the parts and their order, so threads count for themselves and the vocabulary is always the same.
+/// Counts of parts of a collection [`merge`](TermCounts::merge) into the counts of the whole, whatever the parts and
+/// their order. So threads count independently, and the vocabulary is always the same.
 #[derive(Default)]
 pub struct TermCounts {
     n_documents: u64,
@@ -17,12 +17,12 @@ pub struct TermCounts {
 struct Count {
     document_frequency: u32,
     collection_frequency: u64,
-    /// The last document the term was met in, counted from 1: tells a new document from a repetition
-    /// without a set of terms per document.
+    /// The last document that has the term, counted from 1. It tells a new document from a repetition without a set of
+    /// terms per document.
     last: u64,
 }
 
-/// Which terms a [`Vocabulary`] keeps. The defaults keep all.
+/// Selection of the terms that a [`Vocabulary`] keeps. The defaults keep all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VocabularyParams {
@@ -57,17 +57,17 @@ impl VocabularyParams {
 }
 
 impl TermCounts {
-    /// Counts of no documents.
+    /// Creates counts of no documents.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The tokens that follow belong to the next document.
+    /// Starts the next document: the tokens that follow belong to it.
     pub fn begin_document(&mut self) {
         self.n_documents += 1;
     }
 
-    /// One more occurrence of a term in the current document; says whether it is the first there.
+    /// Adds an occurrence of a term to the current document; returns true if it is the first there.
     pub fn add(&mut self, term: &str) -> bool {
         let document = self.n_documents;
         match self.counts.get_mut(term) {
@@ -86,17 +86,17 @@ impl TermCounts {
         }
     }
 
-    /// Documents begun so far.
+    /// Number of documents so far.
     pub fn n_documents(&self) -> u64 {
         self.n_documents
     }
 
-    /// Different terms met so far.
+    /// Number of different terms so far.
     pub fn n_terms(&self) -> usize {
         self.counts.len()
     }
 
-    /// Whether a term was met.
+    /// Returns true if a term has occurred.
     pub fn contains(&self, term: &str) -> bool {
         self.counts.contains_key(term)
     }
@@ -121,8 +121,8 @@ impl TermCounts {
         large
     }
 
-    /// The vocabulary of the terms that `params` keep: ids by descending document frequency, then by
-    /// term, so that frequent terms share cache lines and the ids do not depend on the counting.
+    /// Returns the vocabulary of the terms that `params` keep. Ids are by descending document frequency, then by term,
+    /// so that frequent terms share cache lines and the ids do not depend on the order of counting.
     pub fn into_vocabulary(self, params: &VocabularyParams) -> Result<Vocabulary> {
         params.validate()?;
         let most = params.max_document_share * self.n_documents as f64;

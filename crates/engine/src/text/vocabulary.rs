@@ -4,10 +4,10 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use matchrank_core::{Error, Result};
 
-/// Terms with their ids 0, 1, 2, ... and how often they occur in the collection they come from.
+/// Terms with their ids 0, 1, 2, ... and their frequencies in the collection they come from.
 ///
-/// All terms lie in one string, one after the other; the hash table holds ids only. A term of ten
-/// letters costs about 40 bytes.
+/// All terms are in one string, one after the other; the hash table holds ids only. A term of ten letters costs about
+/// 40 bytes.
 #[derive(Clone)]
 pub struct Vocabulary {
     n_documents: u64,
@@ -20,9 +20,9 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// A vocabulary of `(term, document frequency, collection frequency)`, ids in the order given, from a
-    /// collection of `n_documents`. Counts that contradict each other, terms of no document and repeated
-    /// terms are errors.
+    /// Creates a vocabulary of `(term, document frequency, collection frequency)`, with ids in the given order, from a
+    /// collection of `n_documents`. Counts that contradict each other, terms of no document and repeated terms are
+    /// errors.
     pub fn from_terms<'a>(
         n_documents: u64,
         terms: impl IntoIterator<Item = (&'a str, u32, u64)>,
@@ -34,7 +34,7 @@ impl Vocabulary {
         Ok(vocabulary)
     }
 
-    /// The same, and terms that only queries have may be among them: 0 documents, 0 occurrences.
+    /// Creates a vocabulary that may also contain terms that only queries have, with 0 documents and 0 occurrences.
     pub fn with_query_terms<'a>(
         n_documents: u64,
         terms: impl IntoIterator<Item = (&'a str, u32, u64)>,
@@ -77,32 +77,32 @@ impl Vocabulary {
         self.document_frequencies.len()
     }
 
-    /// Whether there is no term at all.
+    /// Returns true if there is no term.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Documents of the collection the counts come from.
+    /// Number of documents of the collection that the counts come from.
     pub fn n_documents(&self) -> u64 {
         self.n_documents
     }
 
-    /// The id of a term.
+    /// Returns the id of a term.
     pub fn id(&self, term: &str) -> Option<u32> {
         self.ids.find(hash(term), |&id| slice(&self.arena, &self.offsets, id) == term).copied()
     }
 
-    /// The term of an id. Panics for an id of another vocabulary.
+    /// Returns the term of an id. Panics for an id of another vocabulary.
     pub fn term(&self, id: u32) -> &str {
         slice(&self.arena, &self.offsets, id)
     }
 
-    /// In how many documents the term occurs.
+    /// Number of documents that contain the term.
     pub fn document_frequency(&self, id: u32) -> u32 {
         self.document_frequencies[id as usize]
     }
 
-    /// How often the term occurs in all documents together.
+    /// Number of occurrences of the term in all documents.
     pub fn collection_frequency(&self, id: u32) -> u64 {
         self.collection_frequencies[id as usize]
     }
@@ -117,19 +117,19 @@ impl Vocabulary {
         &self.collection_frequencies
     }
 
-    /// `(term, document frequency, collection frequency)` in the order of the ids.
+    /// Iterates over `(term, document frequency, collection frequency)` in the order of the ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, u32, u64)> {
         (0..self.len())
             .map(|id| (self.term(id as u32), self.document_frequencies[id], self.collection_frequencies[id]))
     }
 
-    /// All terms one after the other, and where each starts; the last offset is the length of the whole.
+    /// Returns all terms one after the other, and the start of each; the last offset is the total length.
     pub fn arena(&self) -> (&str, &[u64]) {
         (&self.arena, &self.offsets)
     }
 
-    /// BLAKE3 of the terms in the order of their ids, in hexadecimal: two vocabularies with the same hash
-    /// give the same ids.
+    /// Returns the BLAKE3 hash of the terms in the order of their ids, in hexadecimal: two vocabularies with the same
+    /// hash give the same ids.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         self.offsets.iter().for_each(|offset| {

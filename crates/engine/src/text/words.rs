@@ -1,14 +1,14 @@
-//! Cutting text into words by the Unicode rules (UAX #29), fast where the text is ASCII.
+//! Splits text into words by the Unicode rules (UAX #29), fast if the text is ASCII.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Calls `each` with every word of `text`, as written (not lower-cased), in order.
 ///
-/// The result is that of cutting the whole text (after NFKC, when asked for) by UAX #29. One accent
-/// must not send a whole document down the slow path, so a text that is not ASCII is cut before every
-/// space and only the pieces that are not ASCII pay for normalisation and the Unicode tables. That is
-/// exact: a word never continues across a space, and no character composes with a space that follows.
+/// The result is that of splitting the whole text (after NFKC, if requested) by UAX #29. One accent must not send a
+/// whole document down the slow path. So a text that is not ASCII is split before every space, and only the pieces that
+/// are not ASCII pay for normalisation and the Unicode tables. That is exact: a word never continues across a space,
+/// and no character composes with a space that follows.
 ///
 /// `buffer` holds a normalised piece; passing it in saves an allocation per text.
 pub(super) fn for_each_word(text: &str, nfkc: bool, buffer: &mut String, mut each: impl FnMut(&str)) {
@@ -33,13 +33,13 @@ pub(super) fn for_each_word(text: &str, nfkc: bool, buffer: &mut String, mut eac
     }
 }
 
-/// A mark that follows a space belongs to the space by the rules; the space is not part of the word.
+/// Calls `each` with every word without leading spaces: by the Unicode rules a mark that follows a space belongs to it.
 fn for_each_trimmed(piece: &str, each: &mut impl FnMut(&str)) {
     piece.unicode_words().for_each(|word| each(word.trim_start()));
 }
 
-/// Writes `word` lower-cased into `out`, replacing what was there. Typographic apostrophes become plain
-/// ones, which is what stop words ("don’t") and stemmers ("dog’s") are written with.
+/// Writes `word` lower-cased into `out`, replacing its content. Typographic apostrophes become plain ones, as in stop
+/// words ("don't") and in the input of stemmers ("dog's").
 pub(super) fn lower_case_into(word: &str, out: &mut String) {
     out.clear();
     if word.is_ascii() {
@@ -53,8 +53,8 @@ pub(super) fn lower_case_into(word: &str, out: &mut String) {
     }
 }
 
-/// The form under which two queries of a log are the same query: NFKC, lower case, white space trimmed
-/// and runs of it collapsed to one space. Punctuation stays, since `c++` is not `c`.
+/// Normalises a query, so that equal queries of a log have equal texts: NFKC, lower case, white space trimmed and
+/// collapsed to single spaces. Punctuation stays, since `c++` is not `c`.
 ///
 /// ```
 /// use matchrank_engine::text::normalise_query;
@@ -76,7 +76,7 @@ pub fn normalise_query(text: &str) -> String {
         out.make_ascii_lowercase();
         return out;
     }
-    // Lower-casing can undo the normal form, so it is restored after it.
+    // Lower-casing can undo the normal form, so the text is normalised again.
     let lower = text.nfkc().collect::<String>().to_lowercase();
     push_words(&lower.nfkc().collect::<String>());
     out

@@ -77,7 +77,7 @@ fn a_trace_is_gone_on_with_and_never_mixed_with_another() {
     assert!(error.contains("trials of another search"), "{error}");
     std::fs::write(&path, format!("{ours}\nno trial\n")).unwrap();
     let error = Trace::open(&path, &ours, false).err().unwrap().to_string();
-    assert!(error.contains("trace.jsonl:2: is no trial"), "{error}");
+    assert!(error.contains("trace.jsonl:2: is not a trial"), "{error}");
     run(&random(2), Trace::open(&path, &others, true).unwrap(), &calls);
     assert_eq!(*calls.borrow(), 9, "replaced, so both are new");
 }

@@ -1,7 +1,7 @@
-//! What was tried, one line a trial, so that a search goes on where it was stopped.
+//! Trace of a search: one line per trial, so that an interrupted search can be resumed.
 //!
-//! The first line says what the trials depend on. A trial of the same settings at the same share is not made again,
-//! whatever the strategy. A last line that was cut short is dropped.
+//! The first line holds everything that the trials depend on. A trial with the same settings and the same share is not
+//! repeated, whatever the strategy. An incomplete last line is dropped.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,19 +13,19 @@ use serde_json::{Map, Value};
 
 use crate::files;
 
-/// Settings that were tried.
+/// One trial of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What differs from the settings that the search started from.
+    /// Settings that differ from those that the search started from.
     pub settings: Map<String, Value>,
     /// Share of the full effort: below 1 in the first rounds of successive halving.
     pub share: f64,
-    /// The measure on the validation judgments; none where the settings failed.
+    /// Measure on the validation judgments; None if the trial failed.
     pub validation: Option<f64>,
-    /// Why they failed.
+    /// Error of a failed trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Seconds it took.
+    /// Seconds that the trial took.
     pub seconds: f64,
 }
 
@@ -40,14 +40,15 @@ impl Trace {
         Self { file: None, known: Vec::new() }
     }
 
-    /// Opens or begins a file. Trials that depend on something else are an error, or replaced.
+    /// Opens or creates a file. If its trials depend on something else, it is replaced with `replace`, and an error
+    /// otherwise.
     pub(super) fn open(path: &Path, depends_on: &Value, replace: bool) -> Result<Self> {
         let name = files::name_of(path);
         let mut known = Vec::new();
         if path.exists() {
             let bytes = files::read_all(path)?;
             let text = String::from_utf8_lossy(&bytes);
-            // Only whole lines count.
+            // Only complete lines count.
             let whole = text.rfind('\n').map_or("", |end| &text[..end]);
             let mut lines = whole.lines();
             let header = lines.next().map(serde_json::from_str::<Value>);
@@ -56,12 +57,12 @@ impl Trace {
                 return Err(Error::format(
                     name,
                     "holds the trials of another search (other data, model, settings, measure, seed or version); \
-                     name another file, or delete this one",
+                     choose another file, or delete this one",
                 ));
             }
             for (line, text) in (2..).zip(lines.filter(|_| is_ours)) {
                 let trial = serde_json::from_str(text).map_err(|e| {
-                    Error::parse(&name, line, format!("is no trial ({e}); delete the line, or the file"))
+                    Error::parse(&name, line, format!("is not a trial ({e}); delete the line, or the file"))
                 })?;
                 known.push(trial);
             }
@@ -78,7 +79,7 @@ impl Trace {
         Ok(Self { file: Some((path.to_owned(), file)), known })
     }
 
-    /// A trial that was made before.
+    /// Returns an earlier trial with these settings and share.
     pub(super) fn find(&self, settings: &Map<String, Value>, share: f64) -> Option<&Trial> {
         self.known.iter().find(|trial| trial.settings == *settings && trial.share == share)
     }

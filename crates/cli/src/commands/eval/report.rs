@@ -1,4 +1,4 @@
-//! The result for machines: JSON and CSV.
+//! Machine-readable results: JSON and CSV.
 
 use matchrank_core::measure::significance::{Comparison, Test};
 use matchrank_core::measure::{Audit, Conventions, Dialect, Evaluation};
@@ -66,7 +66,7 @@ struct Pair {
     significant: bool,
 }
 
-/// The audit of all runs: judgments are counted once, the rest is summed.
+/// Sums the audits of all runs; judgments are counted once.
 fn total(evaluations: &[Evaluation]) -> Audit {
     let mut total = Audit::default();
     for audit in evaluations.iter().map(|e| e.audit) {
@@ -136,7 +136,7 @@ fn pairs(results: &Results<'_>, level: f64) -> Vec<Pair> {
     by_measure.flat_map(|(m, all)| all.iter().map(move |c| pair(&m.to_string(), c))).collect()
 }
 
-/// One row per run; per run and bin with bins; per run and query with `--per-query`.
+/// Renders CSV: one row per run, per run and bin with bins, or per run and query with `--per-query`.
 pub(super) fn csv(results: &Results<'_>) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let measures = results.measures.iter().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! The result for people: a table, what its marks mean, and the audit.
+//! Human-readable results: a table with a legend, and the audit.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ const LETTERS: [(char, char); 25] = [
     ('t', 'ᵗ'), ('u', 'ᵘ'), ('v', 'ᵛ'), ('w', 'ʷ'), ('x', 'ˣ'), ('y', 'ʸ'), ('z', 'ᶻ'),
 ];
 
-/// The letters of the i-th run: a to z, then aa, bb and so on.
+/// Returns the letters of the i-th run: a to z, then aa, bb and so on.
 pub(crate) fn letters(i: usize) -> impl Iterator<Item = (char, char)> {
     std::iter::repeat_n(LETTERS[i % LETTERS.len()], 1 + i / LETTERS.len())
 }
@@ -98,14 +98,14 @@ fn empty(markdown: bool) -> Table {
     table
 }
 
-/// Numbers stand to the right.
+/// Aligns columns of numbers to the right.
 fn align(table: &mut Table, first_number: usize) {
     for column in table.column_iter_mut().skip(first_number) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// Superscripts of the runs that run `i` beats by measure `m`.
+/// Returns superscripts of the runs that run `i` beats by measure `m`.
 fn beaten(results: &Results<'_>, i: usize, m: usize) -> String {
     let Some((_, level)) = results.test else { return String::new() };
     let mut beaten: Vec<usize> = results.comparisons[m]
@@ -133,7 +133,7 @@ fn dialect(c: &Conventions) -> String {
     format!("dialect {}: gain {gain}, tied scores {ties}", c.dialect)
 }
 
-/// One line that says how often a convention rather than the ranking decided.
+/// Writes one line that says how often a convention rather than the ranking decided.
 fn audit(audit: &Audit, c: &Conventions) -> String {
     let mut parts = vec![counted(audit.judged_queries, "judged query")];
     let no_relevant = match c.no_relevant {

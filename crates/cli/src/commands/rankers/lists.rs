@@ -1,4 +1,4 @@
-//! Feature lists as commands read them: one or several LETOR files.
+//! Reads the feature lists of a command from one or several LETOR files.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -11,35 +11,35 @@ use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::{Error, files};
 
-/// Lists to train on, and lists to choose by.
+/// Training lists and optional validation lists.
 #[derive(clap::Args)]
 pub(crate) struct TrainingLists {
     /// Training lists: LETOR / SVMlight files, `grade qid:1 1:0.5 2:3 # docid = x`
     ///
-    /// Several files are read as one. A query belongs to one file; only the last query of a file may go on at the start
-    /// of the next.
+    /// Several files are read as one. A query must be in one file; only the last query of a file may continue at the
+    /// start of the next.
     #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
     pub(crate) letor: Vec<PathBuf>,
-    /// Validation lists, by which epochs, lambda, the scaling or the number of trees are chosen; one or several files
+    /// Validation lists that choose epochs, lambda, the scaling or the number of trees; one or several files
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub(crate) validation: Vec<PathBuf>,
-    /// What is measured on the validation lists
+    /// Measure on the validation lists
     #[arg(long, value_name = "MEASURE", default_value = "ndcg@10")]
     pub(crate) measure: Measure,
 }
 
 impl TrainingLists {
-    /// All files that are read.
+    /// Iterates over all files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         self.letor.iter().chain(&self.validation)
     }
 
-    /// Whether there are lists to choose by.
+    /// Returns true if there are validation lists.
     pub(crate) fn has_validation(&self) -> bool {
         !self.validation.is_empty()
     }
 
-    /// Names the files in an error about lists that does not name one.
+    /// Adds the file names to an error about lists that names no file.
     pub(crate) fn blamed(&self, error: Error) -> anyhow::Error {
         match error {
             Error::Params(message) | Error::Shape(message) => {
@@ -66,14 +66,14 @@ impl TrainingLists {
     }
 }
 
-/// Says where a query of the training lists has a document twice.
+/// Prints a note if a query of the training lists has a document twice.
 pub(crate) fn note_repeated_documents(train: &FeatureLists, progress: &dyn Progress) {
     if let Err(error) = train.require_distinct_documents() {
-        progress.note(&format!("{error}; training learns from each of them, and rank refuses such lists"));
+        progress.note(&format!("{error}; training learns from every copy, but `rank` rejects such lists"));
     }
 }
 
-/// Returns an error if lists to choose by, those of `paths`, have nothing to measure or a document twice.
+/// Returns an error if the validation lists, read from `paths`, have no relevant document or repeat a document.
 pub(crate) fn check_validation_lists(
     validation: &FeatureLists,
     paths: &[PathBuf],
@@ -90,13 +90,13 @@ pub(crate) fn check_validation_lists(
     Ok(())
 }
 
-/// Reads LETOR files as one set of lists. A query that two files have is an error, unless its rows go on from the end of
-/// one to the start of the next.
+/// Reads LETOR files as one set of lists. A query in two files is an error, unless its rows continue from the end of
+/// one file to the start of the next.
 pub(crate) fn read_lists(paths: &[PathBuf], progress: &dyn Progress) -> anyhow::Result<FeatureLists> {
     read_through(0, paths, progress, |_, content| content)
 }
 
-/// Reads LETOR files as [`read_lists`] does, and hashes the text of each on the way. Rows without a document id are
+/// Reads LETOR files as [`read_lists`] does, and hashes the text of each while reading. Rows without a document id are
 /// numbered after `rows_before` others.
 pub(crate) fn read_hashed_lists(
     rows_before: usize,
@@ -110,7 +110,7 @@ pub(crate) fn read_hashed_lists(
     Ok((lists, hashers.iter().map(|hasher| hasher.borrow().finalize()).collect()))
 }
 
-/// A text that is hashed while it is read.
+/// Reader that hashes a text while it is read.
 struct Hashed<'a> {
     content: Box<dyn Read + 'a>,
     hasher: &'a RefCell<blake3::Hasher>,
@@ -124,7 +124,7 @@ impl Read for Hashed<'_> {
     }
 }
 
-/// Reads LETOR files through what `wrap` makes of the i-th.
+/// Reads LETOR files; `wrap` may replace the reader of the i-th file.
 fn read_through<'a>(
     rows_before: usize,
     paths: &[PathBuf],
@@ -143,15 +143,15 @@ fn read_through<'a>(
     })
 }
 
-/// Returns an error if validation lists have a query of the training lists, whose figure would not be that of a query
-/// that was not learned from.
+/// Returns an error if a query is in the training lists and in the validation lists. Its validation figure would be
+/// biased.
 pub(crate) fn refuse_common_queries(train: &FeatureLists, validation: &FeatureLists) -> anyhow::Result<()> {
     let learned: HashMap<&str, usize> = train.iter().map(|list| (list.query(), list.rows().start)).collect();
     for list in validation.iter() {
         if let Some(&row) = learned.get(list.query()) {
             let place = train.origin(row).map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
             let message = format!(
-                "query {} is among the training lists{place}, too; validation is on queries that were not learned from, \
+                "query {} is in the training lists as well{place}; validation needs queries that were not trained on, \
                  so keep it in one of the two",
                 list.query()
             );
@@ -161,24 +161,24 @@ pub(crate) fn refuse_common_queries(train: &FeatureLists, validation: &FeatureLi
     Ok(())
 }
 
-/// Says how many validation queries are training queries too: what is chosen by them is chosen for being learned by heart.
+/// Prints a note with the number of validation queries that are training queries as well: they reward overfitting.
 fn note_shared_queries(train: &FeatureLists, validation: &FeatureLists, progress: &dyn Progress) {
     let known: HashSet<&str> = train.iter().map(|list| list.query()).collect();
     let n = validation.iter().filter(|list| known.contains(list.query())).count();
     if n > 0 {
         progress.note(&format!(
-            "{n} of {} among the training queries too: the validation figures are too good",
+            "{n} of {} also in the training lists: the validation figures are too optimistic",
             counted(validation.n_queries(), "validation query")
         ));
     }
 }
 
-/// The names of files in messages.
+/// Joins the names of files for a message.
 pub(crate) fn names_of(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| files::name_of(path)).collect::<Vec<_>>().join(", ")
 }
 
-/// Says how many features of lists a model does not know.
+/// Prints a note if the lists and the model have different numbers of features.
 pub(crate) fn note_unknown_features(
     lists: &FeatureLists,
     n_known: usize,
@@ -188,12 +188,12 @@ pub(crate) fn note_unknown_features(
     let names = names_of(paths);
     if lists.n_features() > n_known {
         progress.note(&format!(
-            "{names}: has {}, of which the model knows the first {n_known}; the others count nothing",
+            "{names}: has {}, of which the model knows the first {n_known}; the others are ignored",
             counted(lists.n_features(), "feature")
         ));
     } else if lists.n_features() < n_known {
         progress.note(&format!(
-            "{names}: has {}, and the model knows {n_known}; those that are missing count as 0",
+            "{names}: has {}, but the model knows {n_known}; missing features count as 0",
             counted(lists.n_features(), "feature")
         ));
     }

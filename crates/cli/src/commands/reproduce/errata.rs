@@ -14,7 +14,7 @@ Examples:
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -57,7 +57,7 @@ fn for_spreadsheets(corrections: &[Correction]) -> String {
     table(&["paper", "place", "figure", "value", "holds"], rows.collect(), Format::Csv)
 }
 
-/// Four decimals; a zero that rounding made negative loses its sign.
+/// Formats a value with four decimals, and a negative zero as 0.
 fn shown(value: f64, format: Format) -> String {
     let rounded = (value * 1e4).round() / 1e4;
     format.figure(if rounded == 0.0 { 0.0 } else { rounded }, 4)

@@ -1,6 +1,6 @@
 //! `reproduce one-week`, `half-year`, `click-bins`, `mart-features`: the tables of matching, on simulated logs.
 //!
-//! One folder for all: the log of a preset is simulated once, and models are trained once ([`comparison`]).
+//! All studies share one folder: the log of a preset is simulated once, and models are trained once ([`comparison`]).
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -28,19 +28,19 @@ Examples:
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Folder for the log, the dataset, the models and the results; what is there already is not made again
+    /// Folder for the log, the dataset, the models and the results; existing ones are reused
     #[arg(long, default_value = "reproduction", value_name = "DIR")]
     pub(super) out: PathBuf,
     /// Learn from this dataset instead of a simulated log
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
-    /// Models, in place of those of the table
+    /// Models to train instead of those of the table
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     models: Vec<String>,
-    /// Settings of every model that are tried on the validation queries, its defaults included
+    /// Settings per model to try on the validation queries, its defaults included
     #[arg(long, default_value_t = 1, value_name = "N")]
     trials: usize,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -54,11 +54,11 @@ pub(super) struct PresetArgs {
     pub(super) args: Args,
 }
 
-/// A table of the papers, and the models that make it.
+/// A table of the papers, and the models in it.
 struct Study {
     title: String,
     models: &'static [&'static str],
-    /// What the papers call the models, with their figures.
+    /// Names of the models in the papers, with their figures.
     published: Published,
 }
 
@@ -75,9 +75,9 @@ const ONE_WEEK: &[&str] = &[
     "lsi-dt",
     "bm25",
 ];
-/// What the authors could run, with PLS on words alone; but SVDFeature, which takes hours here.
+/// Models that the authors could run, with PLS on words alone. SVDFeature is missing: it takes hours here.
 const HALF_YEAR: &[&str] = &["rmls", "pls-words", "bltm", "bm25"];
-/// All methods but PLS and RMLS; with one of them; with both.
+/// Stacks of all methods but PLS and RMLS; with one of them; with both.
 const ONE_WEEK_STACKS: &[&str] = &[
     "mart:bm25+random-walk+lsi-qd+lsi-dt+ssi+svdfeature+bltm",
     "mart:bm25+random-walk+lsi-qd+lsi-dt+ssi+svdfeature+bltm+pls",
@@ -119,7 +119,7 @@ pub(super) fn features(args: &PresetArgs, global: &Global) -> anyhow::Result<Out
         _ => Study { title: "Table 4: MART, one week".into(), models: ONE_WEEK_STACKS, published: TABLE_4 },
     };
     let (mut comparison, started) = made(&study, args.preset, &args.args, global)?;
-    // Their parts were trained, and are not in the table; the models go by what the papers call them.
+    // The table shows only the stacked models, under the names that the papers give them.
     comparison.models.retain(|model| model.name.starts_with("mart"));
     for (model, (name, _)) in comparison.models.iter_mut().zip(study.published) {
         (*name).clone_into(&mut model.name);
@@ -176,7 +176,7 @@ fn figures(all: &comparison::Figures) -> Map<String, Value> {
     ["ndcg@1", "ndcg@3", "ndcg@5"].iter().map(|name| ((*name).to_owned(), json!(all.get(*name)))).collect()
 }
 
-/// Our figures, each with the papers' behind it.
+/// Adds our figures to a row, each followed by the papers'.
 fn beside(row: &mut Map<String, Value>, ours: &Map<String, Value>, paper: Option<&[f64]>) {
     for (i, (name, value)) in ours.iter().enumerate() {
         row.insert(name.clone(), value.clone());
@@ -236,7 +236,7 @@ fn print(title: &str, rows: &[Value], comparison: &Comparison, format: Format) -
         .collect();
     let mut text = String::new();
     if format == Format::Table {
-        let _ = writeln!(text, "{title}; ours on {}, the papers' beside", comparison.data.name);
+        let _ = writeln!(text, "{title}; our figures on {}, next to the papers'", comparison.data.name);
     }
     text += &table(&header, cells, format);
     if format == Format::Table {
@@ -260,7 +260,7 @@ fn done(args: &Args, global: &Global, started: Instant) {
     }
 }
 
-/// The comparison behind a table, made or kept.
+/// Makes the comparison behind a table, or reuses an existing one.
 fn made(
     study: &Study,
     preset: Preset,
@@ -308,7 +308,7 @@ pub(super) fn name_of(preset: Preset) -> &'static str {
     }
 }
 
-/// The dataset of a preset, simulated unless it is there, and the folder it is in.
+/// Returns the dataset of a preset and its folder. Simulates the log unless the dataset exists.
 pub(super) fn simulated(
     preset: Preset,
     out: &Path,

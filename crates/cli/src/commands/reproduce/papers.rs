@@ -1,5 +1,5 @@
 //! Figures of the papers: Wu, Lu, Li and others, "Learning bilinear model for matching queries and documents", JMLR
-//! 2013, Tables 2 to 7. NDCG at 1, 3 and 5. A model has the name it has here.
+//! 2013, Tables 2 to 7. NDCG at 1, 3 and 5. Models have the names that this program gives them.
 
 /// Models with their figures.
 pub(super) type Published = &'static [(&'static str, &'static [f64])];

@@ -17,19 +17,19 @@ use crate::{Global, Outcome};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which tables, separated by commas: 1, 2, 3, 4 (seconds), 5, figure (1)
+    /// Tables to reproduce, separated by commas: 1, 2, 3, 4 (seconds), 5, figure (1)
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_name = "LIST")]
     tables: Vec<String>,
-    /// Data sets of each cell; the paper has 50
+    /// Data sets per cell; the paper uses 50
     #[arg(long, default_value_t = 10, value_name = "N")]
     replicates: usize,
-    /// Table 6 instead: judged lists, LETOR / SVMlight files
+    /// Reproduce Table 6 instead, on judged lists: LETOR / SVMlight files
     #[arg(long, num_args = 1.., value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "tables")]
     letor: Vec<PathBuf>,
     /// Features of --letor that belong to queries, as in 5-7,20 [default: those that never differ within a query]
     #[arg(long, value_name = "LIST", value_parser = parse_columns, requires = "letor")]
     query_columns: Option<QueryColumns>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 "1" | "2" | "3" | "5" => cells.extend(tables::cells(name.parse()?)),
                 "4" => timed = true,
                 "figure" => cells.extend(tables::cells(0)),
-                other => anyhow::bail!("--tables {other}: there are 1, 2, 3, 4, 5 and figure"),
+                other => anyhow::bail!("--tables {other}: no such table; expected 1, 2, 3, 4, 5 or figure"),
             }
         }
         if !cells.is_empty() {
@@ -91,7 +91,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// 5-7,20 for 5, 6, 7, 20.
+/// Writes feature numbers as ranges: 5-7,20 for 5, 6, 7, 20.
 fn numbers(features: &[u32]) -> String {
     let runs = features.chunk_by(|a, b| a + 1 == *b);
     let run = |run: &[u32]| match run {
@@ -102,7 +102,7 @@ fn numbers(features: &[u32]) -> String {
     runs.map(run).collect::<Vec<_>>().join(",")
 }
 
-/// Ours with standard errors, and the paper's in brackets.
+/// Renders our figures with standard errors, next to the paper's.
 fn of_cells(cells: &[CellFigures], format: Format) -> String {
     let mut rows = Vec::new();
     for CellFigures { cell, figures, gap, .. } in cells {
@@ -153,7 +153,7 @@ fn shown(measure: &str) -> &str {
     }
 }
 
-/// Figure 1: the boxes as numbers, and in a table for people drawn from 0 to 0.6.
+/// Renders Figure 1: the box plots as numbers; a text table also draws them from 0 to 0.6.
 fn box_plots(cells: &[CellFigures], format: Format) -> String {
     let mut rows = Vec::new();
     for measure in ["mre", "err", "ndcg"] {
@@ -181,7 +181,7 @@ fn box_plots(cells: &[CellFigures], format: Format) -> String {
     table(&header, rows, format)
 }
 
-/// `  |--[=|=]--|`, sixty columns wide.
+/// Draws a box plot, `  |--[=|=]--|`, sixty columns wide.
 fn drawn(five: &[f64; 5]) -> String {
     let place = |value: f64| ((100.0 * value).round() as usize).min(60);
     let [least, first, median, third, most] = five.map(place);

@@ -1,7 +1,7 @@
-//! `reproduce threads`: how the time of training falls with the number of threads.
+//! `reproduce threads`: training time by the number of threads.
 //!
-//! Every training is a process of its own, this program's `train`, so that threads and memory are its own; all must
-//! write the same model file.
+//! Every training run is a separate `train` process with its own threads and memory. All runs of a model must write the
+//! same model file.
 
 use std::path::Path;
 use std::process::Command;
@@ -27,27 +27,27 @@ pub(super) struct Args {
     /// Size and statistics of the log
     #[arg(long, value_enum, default_value = "one-week")]
     preset: Preset,
-    /// Folder for the log, the dataset and the models; a dataset that is there is used
+    /// Folder for the log, the dataset and the models; an existing dataset is reused
     #[arg(long, default_value = "reproduction", value_name = "DIR")]
     out: std::path::PathBuf,
     /// Learn from this dataset instead of a simulated log
     #[arg(long, value_name = "DATASET")]
     data: Option<std::path::PathBuf>,
-    /// Models, with their defaults
+    /// Models to train, with their default parameters
     #[arg(long, value_delimiter = ',', default_value = "rmls,pls", value_name = "LIST")]
     models: Vec<String>,
     /// Numbers of threads [default: 1, 2, 4, ... up to the cores of this machine]
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::value_parser!(u16).range(1..=256))]
     counts: Vec<u16>,
-    /// Trainings of each, of which the fastest counts
+    /// Training runs per model and number of threads; the fastest counts
     #[arg(long, default_value_t = 1, value_name = "N")]
     repeats: usize,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
-/// One number of threads.
+/// Cost of training a model with a number of threads.
 struct Timed {
     model: String,
     threads: u16,
@@ -114,8 +114,9 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         terminal::print(&table(&header, cells.collect(), args.format))?;
         if args.format == Format::Table {
             terminal::print(&format!(
-                "The whole of `train`, reading and writing included, on a machine of {} cores. The papers: RMLS 1,380 s \
-                 with one thread, 277 s with 20; PLS 945,382 s with one (another log of this size).",
+                "Seconds are for all of `train`, including reading and writing, on a machine of {} cores. The papers \
+                 report 1,380 s for RMLS with one thread and 277 s with 20, and 945,382 s for PLS with one (another \
+                 log of this size).",
                 cores()
             ))?;
             terminal.done("timed", started);

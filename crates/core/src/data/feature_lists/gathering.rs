@@ -1,4 +1,4 @@
-//! Lists that are copied out of others.
+//! Copies of lists: concatenation and subsets.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use super::{FeatureLists, List};
 use crate::data::feature_rows::{FeatureRows, Origin};
 
 impl FeatureLists {
-    /// All lists of several sets, one after the other. A query that several of them have is one list.
+    /// Concatenates several sets. A query that appears in several sets becomes one list.
     pub fn concatenate(sets: &[&FeatureLists]) -> Self {
         Self::gather(&sets.iter().flat_map(|set| set.iter()).collect::<Vec<_>>(), sets)
     }
 
-    /// Some of the lists, in the order named.
+    /// Copies the given lists, in the given order.
     pub fn subset(&self, queries: &[usize]) -> Self {
         Self::gather(&queries.iter().map(|&query| self.list(query)).collect::<Vec<_>>(), &[self])
     }
 
-    /// Copies of lists of `sets`, with as many features as these have.
+    /// Copies lists of `sets`, with the number of features of these sets.
     fn gather(lists: &[List<'_>], sets: &[&FeatureLists]) -> Self {
         let mut rows = FeatureRows::default();
         let known = sets.iter().all(|set| !set.origins.is_empty());
@@ -32,7 +32,7 @@ impl FeatureLists {
                 entries.clear();
                 entries.extend(list.row(i).entries());
                 rows.push(list.query(), Some(list.document(i)), list.labels()[i], &mut entries)
-                    .expect("rows of lists are rows of lists");
+                    .expect("rows of valid lists are valid");
                 if known {
                     let Origin { file, line } = list.lists.origins[list.rows.start + i];
                     rows.origins.push(Origin { file: file + first_file, line });
@@ -47,7 +47,7 @@ impl FeatureLists {
         gathered
     }
 
-    /// Weights of copied lists, whose rows were grouped by query in the order of the lists.
+    /// Returns the weights of the copied lists, whose rows are grouped by query in the order of the lists.
     fn gathered_weights(&self, lists: &[List<'_>]) -> Vec<f32> {
         let number: HashMap<&str, usize> =
             self.iter().enumerate().map(|(query, list)| (list.query(), query)).collect();

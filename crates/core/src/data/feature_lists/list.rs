@@ -1,4 +1,4 @@
-//! One query's documents among all lists, to be read or to be changed.
+//! The list of one query: read access, and values that can be changed.
 
 use std::ops::Range;
 
@@ -65,13 +65,13 @@ impl<'a> List<'a> {
 pub(crate) struct ListCells<'a> {
     pub(crate) n_rows: usize,
     pub(crate) n_features: u32,
-    /// Columns of the values; every row has all of them if none.
+    /// Columns of the values; if `None`, every row has all columns.
     pub(super) columns: Option<&'a [u32]>,
     pub(super) values: &'a mut [f32],
 }
 
 impl ListCells<'_> {
-    /// (column, value) of every cell that is kept.
+    /// Iterates over (column, value) of every stored cell.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, f32)> {
         let n = self.n_features.max(1) as usize;
         let column = move |i: usize| self.columns.map_or((i % n) as u32, |columns| columns[i]);

@@ -1,4 +1,4 @@
-//! Whole files: read in blocks, cut at line ends, parsed by all threads, put together in order.
+//! Whole files: read in blocks, split at line ends, parsed by all threads, joined in order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
@@ -11,35 +11,35 @@ use crate::message::{IS, counted_with};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// Bytes that one task parses: large enough that a task's overhead vanishes, small enough that all
-/// threads finish together.
+/// Bytes that one task parses: large enough to hide the overhead of a task, small enough that all threads finish
+/// together.
 const PIECE: usize = 1 << 20;
 
-/// Pieces that are in memory at a time.
+/// Number of pieces in memory at a time.
 const PIECES: usize = 32;
 
-/// Bytes that a line may have. A row of a million features takes about 15 MiB.
+/// Maximum length of a line in bytes. A row of a million features takes about 15 MiB.
 const LONGEST_LINE: usize = 256 << 20;
 
 /// A file to read.
 pub struct Source<'a> {
-    /// The name in messages.
+    /// Name for messages.
     pub name: String,
     /// The text.
     pub content: Box<dyn Read + 'a>,
-    /// Bytes of the text, if they are known beforehand.
+    /// Length of the text in bytes, if known beforehand.
     pub length: Option<u64>,
 }
 
 impl<'a> Source<'a> {
-    /// Bytes in memory as a file.
+    /// Wraps bytes in memory as a file.
     pub fn bytes(name: &str, bytes: &'a [u8]) -> Self {
         Self { name: name.to_owned(), content: Box::new(bytes), length: Some(bytes.len() as u64) }
     }
 }
 
-/// Reads a LETOR / SVMlight file; [the module](super) says what is accepted. `file` is its name in
-/// messages. The note that rows of a query were scattered goes to `progress`.
+/// Reads a LETOR / SVMlight file; [the module](super) describes the format. `file` is its name in messages. If the rows
+/// of a query are scattered, `progress` receives a note.
 ///
 /// ```
 /// use matchrank_core::data::letor;
@@ -57,10 +57,11 @@ pub fn parse(file: &str, bytes: &[u8], progress: &dyn Progress) -> Result<Featur
     read([Ok(Source::bytes(file, bytes))], 0, progress)
 }
 
-/// Reads several files as one: the rows of the second follow those of the first. A query belongs to one file, except that
-/// the last query of a file may go on at the start of the next; a query id in two files is an error that names both. Rows
-/// without a document id are numbered through all files, after `rows_before` rows of others that were read before. No
-/// more than some megabytes of text are in memory at a time, and a file is asked for when those before it are read.
+/// Reads several files as one: the rows of the second follow those of the first. A query belongs to one file, except
+/// that the last query of a file may continue at the start of the next. A query id in two files is an error that names
+/// both. Rows without a document id are numbered through all files, after `rows_before` rows that were read earlier. At
+/// most some megabytes of text are in memory at a time, and each file is opened only after the files before it are
+/// read.
 pub fn read<'a>(
     files: impl IntoIterator<Item = Result<Source<'a>>>,
     rows_before: usize,
@@ -107,7 +108,7 @@ fn read_file(
     let mut text = Vec::new();
     let mut is_first = true;
     loop {
-        // A line that is longer than the block makes it longer.
+        // A line that is longer than the block enlarges the block.
         let block = (piece * PIECES).max(2 * text.len());
         let wanted = (block - text.len()) as u64;
         let found = (&mut file.content).take(wanted).read_to_end(&mut text);
@@ -117,7 +118,7 @@ fn read_file(
         if end == 0 && !is_last {
             if text.len() >= LONGEST_LINE {
                 let message = format!(
-                    "the line has more than {} MiB; rows end in LF or CRLF: is the file damaged, or no text?",
+                    "the line is longer than {} MiB; rows must end in LF or CRLF: is the file damaged, or not text?",
                     LONGEST_LINE >> 20
                 );
                 return Err(Error::parse(&file.name, lines + 1, message));
@@ -148,14 +149,14 @@ fn read_file(
         text.drain(..end);
     }
     if rows.len() == rows_before {
-        let message = "there is no row in it; lines such as `0 qid:7 1:0.5` are expected";
+        let message = "the file has no rows; lines such as `0 qid:7 1:0.5` are expected";
         return Err(Error::parse(file.name, 0, message));
     }
     Ok(())
 }
 
-/// Returns an error for a query that two files have, unless its rows go on from the end of one to the start of the next;
-/// notes queries whose rows do not follow each other.
+/// Returns an error for a query that appears in two files, unless its rows continue from the end of one file at the
+/// start of the next. Notes queries whose rows are not contiguous.
 fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
     let mut last_file: HashMap<&str, u32, foldhash::fast::FixedState> = HashMap::default();
     let mut scattered: BTreeMap<u32, (&str, HashSet<&str>)> = BTreeMap::new();
@@ -168,8 +169,8 @@ fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
             return Err(Error::format(
                 &rows.files[file as usize],
                 format!(
-                    "query {query} is in {} too; a query belongs to one file (only the last query of a file may go on at \
-                     the start of the next): give other ids, or name each file once",
+                    "query {query} is also in {}; a query belongs to one file (only the last query of a file \
+                     may continue at the start of the next): change the ids, or name each file once",
                     rows.files[earlier as usize]
                 ),
             ));
@@ -189,7 +190,7 @@ fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
 /// The rows of a piece of the file, up to its end or its first error.
 struct Piece {
     rows: FeatureRows,
-    /// Lines read, the one with the error included.
+    /// Number of lines read, including the line with the error.
     n_lines: u64,
     error: Option<String>,
 }
@@ -217,7 +218,7 @@ impl Piece {
     }
 }
 
-/// Pieces of about `size` bytes that end where a line ends.
+/// Splits bytes at line ends into pieces of about `size` bytes.
 fn cut(mut bytes: &[u8], size: usize) -> Vec<&[u8]> {
     let mut pieces = Vec::with_capacity(bytes.len() / size + 1);
     while bytes.len() > size {

@@ -1,27 +1,26 @@
-//! The grammar of one line.
+//! Grammar of one line.
 
 use crate::data::HIGHEST_FEATURE;
 use crate::data::columns::{CARRIAGE_RETURN, ZERO_BYTE};
 
-/// Names of missing values beside NaN.
+/// Spellings of missing values besides NaN.
 const MISSING: [&[u8]; 2] = [b"NULL", b"NA"];
 
-/// What a line says beside its features.
+/// Fields of a line other than its features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row<'a> {
     /// The grade.
     pub label: f32,
     /// The text after `qid:`.
     pub query: &'a str,
-    /// The comment's docid.
+    /// The `docid` of the comment.
     pub document: Option<&'a str>,
 }
 
-/// Reads one line (its end may be LF, CRLF or cut off) and replaces `entries` by its features as
-/// (column, value), column 0 being feature 1, in the order of the line. `None` for a blank line or one
-/// that is only a comment.
+/// Parses one line, which may end in LF, CRLF or nothing. Replaces `entries` by its features as (column, value) in the
+/// order of the line, column 0 being feature 1. Returns `None` for a blank line or a line with only a comment.
 ///
-/// This is the grammar alone; [`FeatureRows::push`](crate::data::FeatureRows::push) checks the numbers.
+/// Checks the grammar only; [`FeatureRows::push`](crate::data::FeatureRows::push) checks the values.
 pub fn parse_row<'a>(
     line: &'a [u8],
     entries: &mut Vec<(u32, f32)>,
@@ -60,19 +59,19 @@ pub fn parse_row<'a>(
     Ok(Some(Row { label, query, document }))
 }
 
-/// The line without its end.
+/// Returns the line without its line end.
 fn trim_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     &line[..line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1)]
 }
 
-/// One `id:value` at the start of `rest`; what follows it is handed back.
+/// Parses one `id:value` at the start of `rest` and returns the remainder.
 #[inline]
 fn feature(rest: &[u8]) -> std::result::Result<(u32, f32, &[u8]), String> {
     let mut id = 0u64;
     let mut n = 0;
     while let Some(digit) = rest.get(n).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
-        // Ten digits at most count; a longer number only has to stay above the limit.
+        // Only ten digits matter; a longer number only has to stay above the limit.
         id = (id * 10 + u64::from(digit)).min(1 << 40);
         n += 1;
     }
@@ -99,8 +98,8 @@ fn feature(rest: &[u8]) -> std::result::Result<(u32, f32, &[u8]), String> {
     }
 }
 
-/// The value of `docid = VALUE` in a comment: up to the next `NAME =`, or to the end of the line. Blanks belong to it, so
-/// that `a b` and `a c` are two documents.
+/// Returns the value of `docid = VALUE` in a comment: up to the next `NAME =`, or to the end of the line. The value
+/// includes blanks, so that `a b` and `a c` are two documents.
 pub(super) fn docid(comment: &[u8]) -> Option<&[u8]> {
     let at = memchr::memmem::find(comment, b"docid")?;
     let value = skip_space(skip_space(&comment[at + 5..]).strip_prefix(b"=")?);
@@ -131,7 +130,7 @@ fn skip_space(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().position(|b| !is_space(*b)).unwrap_or(bytes.len())..]
 }
 
-/// The bytes up to the next space.
+/// Returns the bytes up to the next space.
 fn token(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().position(|b| is_space(*b)).unwrap_or(bytes.len())]
 }
@@ -159,12 +158,12 @@ fn missing_qid(found: &[u8]) -> String {
 fn not_a_feature(rest: &[u8]) -> String {
     let found = token(rest);
     if found.starts_with(b"qid:") {
-        return "`qid:` comes a second time; is a line end missing?".to_owned();
+        return "`qid:` appears twice in the line; is a line break missing?".to_owned();
     }
     format!("a feature such as `3:0.5` is expected, found {}", quote(found))
 }
 
-/// The start of what was found, readable whatever the bytes are.
+/// Quotes the start of the input, escaped so that any bytes are readable.
 fn quote(bytes: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);

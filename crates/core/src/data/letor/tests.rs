@@ -45,7 +45,7 @@ fn document_ids_end_at_the_next_pair_of_the_comment() {
         ("inc = 1 docid = GX-1 prob = 0.5", "GX-1"),
         ("docid = page?id=3", "page?id=3"),
         ("docid = x see a=b?", "x see"),
-        // No id: the row is called by its number.
+        // Without an id, a row is named by its number.
         ("docid = inc = 0.5", "1"),
         ("docid =", "1"),
     ] {
@@ -84,12 +84,12 @@ fn several_files_are_one_unless_they_share_a_query() {
     let (a, b) = (("a.txt", "1 qid:1 1:1\n0 qid:2 1:2\n"), ("b.txt", "2 qid:2 1:3\n0 qid:3 2:4\n"));
     assert_eq!(read(&[a, b]).unwrap(), lists(&format!("{}{}", a.1, b.1)));
     let error = read(&[b, a]).unwrap_err();
-    assert!(error.starts_with("a.txt: query 2 is in b.txt too; a query belongs to one file"), "{error}");
-    assert!(read(&[a, b, ("c.txt", "0 qid:1 1:1\n")]).unwrap_err().contains("query 1 is in a.txt too"));
-    assert!(read(&[a, a]).unwrap_err().starts_with("a.txt: query 1 is in a.txt too"));
-    // Rows go on through a file that has no other query.
+    assert!(error.starts_with("a.txt: query 2 is also in b.txt; a query belongs to one file"), "{error}");
+    assert!(read(&[a, b, ("c.txt", "0 qid:1 1:1\n")]).unwrap_err().contains("query 1 is also in a.txt"));
+    assert!(read(&[a, a]).unwrap_err().starts_with("a.txt: query 1 is also in a.txt"));
+    // Rows may continue through a file that has no other query.
     assert_eq!(read(&[a, ("c.txt", "1 qid:2 1:1\n"), b]).unwrap().n_queries(), 3);
-    assert!(read(&[a, ("c.txt", "\n")]).unwrap_err().starts_with("c.txt: there is no row in it"));
+    assert!(read(&[a, ("c.txt", "\n")]).unwrap_err().starts_with("c.txt: the file has no rows"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn errors_name_the_line_and_what_to_do() {
         ),
         ("1 qid: 7 1:0", "the query id after `qid:` is empty; write it without a space, as in `qid:7`"),
         ("1 qid:1 1:1 2 qid:1 1:1", "a feature such as `3:0.5` is expected, found `2`"),
-        ("1 qid:1 qid:1", "`qid:` comes a second time; is a line end missing?"),
+        ("1 qid:1 qid:1", "`qid:` appears twice in the line; is a line break missing?"),
         ("1 qid:1 0:1", "features are numbered from 1 to 10000000, found `0:1`"),
         ("1 qid:1 10000001:1", "features are numbered from 1 to 10000000, found `10000001:1`"),
         (
@@ -133,7 +133,7 @@ fn errors_name_the_line_and_what_to_do() {
         ("1 qid:1 3:1 1:2 3:0", "feature 3 is given twice; keep one of them"),
         (
             "1 qid:1 2:1e50",
-            "feature 2 is inf: features are finite 32-bit numbers, or NaN where one is missing",
+            "feature 2 is inf: features are finite 32-bit numbers, or NaN for a missing value",
         ),
         ("1 qid:1 2:", "the value of feature 2 is not a number: ``"),
         ("1 qid:1 2:1,5", "the value of feature 2 is not a number: `1,5`"),
@@ -146,11 +146,11 @@ fn errors_name_the_line_and_what_to_do() {
         error(b"1 qid:\xff 1:1"),
         "a.txt:1: the query id `\u{fffd}` is not valid UTF-8; convert the file to UTF-8"
     );
-    let empty = "a.txt: there is no row in it; lines such as `0 qid:7 1:0.5` are expected";
+    let empty = "a.txt: the file has no rows; lines such as `0 qid:7 1:0.5` are expected";
     assert_eq!((error(""), error("\n# nothing\n")), (empty.to_owned(), empty.to_owned()));
 }
 
-/// A carriage return or a zero byte would end, or begin, what a comment hides.
+/// A carriage return or a zero byte would change the part of the line that a comment hides.
 #[test]
 fn lines_that_end_in_cr_alone_and_zero_bytes_are_errors() {
     let rows = ["1 qid:1 1:1 # docid = a", "0 qid:1 1:2 # docid = b", "0 qid:2 1:3 # docid = c"];
@@ -158,14 +158,11 @@ fn lines_that_end_in_cr_alone_and_zero_bytes_are_errors() {
     assert_eq!(lists(&(rows.join("\n") + "\r")).n_rows(), 3);
     for (text, line) in [(rows.join("\r"), 1), (rows.join("\n") + "\n# a\rb\n", 4)] {
         let error = error(text);
-        assert!(
-            error.starts_with(&format!("a.txt:{line}: a carriage return stands within the line")),
-            "{error}"
-        );
+        assert!(error.starts_with(&format!("a.txt:{line}: the line contains a carriage return")), "{error}");
     }
     for text in ["\0\0\0\n", "# \0\n", "1 qid:1 1:1 #\0\n", "1\0 qid:1\n"] {
         let error = error(format!("{}\n{text}", rows[0]));
-        assert!(error.starts_with("a.txt:2: there is a zero byte in the line"), "{error}");
+        assert!(error.starts_with("a.txt:2: the line contains a zero byte"), "{error}");
     }
 }
 
@@ -380,11 +377,11 @@ proptest! {
     }
 }
 
-/// As a bomb expands to: memory for it would not be there.
+/// A decompression bomb looks like this: it would not fit into memory.
 #[test]
 fn a_line_without_end_is_an_error() {
     let content = Box::new(std::io::Read::chain(&b"1 qid:1 1:2\n"[..], std::io::repeat(b'9')));
     let file = Source { name: "a.txt".into(), content, length: None };
     let error = read([Ok(file)], 0, &Silent).unwrap_err().to_string();
-    assert!(error.starts_with("a.txt:2: the line has more than 256 MiB"), "{error}");
+    assert!(error.starts_with("a.txt:2: the line is longer than 256 MiB"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Writing feature lists as LETOR.
+//! Writes feature lists as LETOR.
 
 use std::io::Write;
 
@@ -6,12 +6,12 @@ use super::row::{docid, is_space};
 use crate::data::{FeatureLists, FeatureRow};
 use crate::{Error, Result};
 
-/// Writes lists so that [`parse`](super::parse) reads the same lists back, bit for bit. `file` is the
-/// name in messages.
+/// Writes lists so that [`parse`](super::parse) reads back the same lists, bit for bit. `file` is the name for
+/// messages.
 ///
-/// Dense lists are written with every feature, sparse ones without the zeros, except that the first
-/// row names the last feature, which keeps the number of features. An id that would be read back as another is
-/// an error: a query id with a space or a `#`, a document id with `name = value` in it.
+/// Dense lists are written with every feature, sparse lists without the zeros. As an exception, the first row names the
+/// last feature, which preserves the number of features. An id that would be read back differently is an error: a query
+/// id with a space or a `#`, a document id that contains `name = value`.
 pub fn write(file: &str, lists: &FeatureLists, out: &mut dyn Write) -> Result<()> {
     let io = |e| Error::io(file, e);
     let mut line = Vec::new();
@@ -61,7 +61,8 @@ fn unwritable(file: &str, what: &str, id: &str) -> Error {
     Error::format(
         file,
         format!(
-            "the {what} id `{id}` cannot be written as LETOR: it is empty, or would be cut when it is read; rename it"
+            "the {what} id `{id}` cannot be written as LETOR: it is empty, or would be truncated when read \
+             back; rename it"
         ),
     )
 }

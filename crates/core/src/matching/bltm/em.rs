@@ -11,45 +11,45 @@ use crate::matching::{Csr, Factor, Rows, SparseRow};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// Pairs whose words, together with those of all pairs, a topic starts from.
+/// Number of pairs that seed a topic. Their words are mixed with the words of all pairs.
 const SEEDS: usize = 8;
 
-/// Pairs that a thread takes at a time, and those of the last document.
+/// Number of pairs that a thread takes at a time, rounded up to whole documents.
 const CHUNK: usize = 256;
 
-/// Topics that are being learned; see the [module](super).
+/// Topics during training; see the [module](super).
 pub struct Em {
     params: BltmParams,
-    /// Query, document and weight of every pair, by document: pairs that share most of their words are met one
-    /// after the other.
+    /// Query, document and weight of every pair, sorted by document: pairs that share most of their words are processed
+    /// one after the other.
     pairs: Vec<(u32, u32, f32)>,
-    /// Documents that a thread takes at a time.
+    /// Ranges of documents that a thread takes at a time.
     chunks: Vec<Range<usize>>,
     x: Words,
     y: Words,
-    /// K numbers for every pair.
+    /// K values for every pair.
     theta: Vec<f32>,
-    /// c n_w / s_w for every word of every pair: of queries by pair and word, of documents by document, word and
-    /// pair, as the sums over pairs need them.
+    /// c n_w / s_w for every word of every pair, in the order in which the sums over pairs need them: for queries by
+    /// pair and word, for documents by document, word and pair.
     coefficients: [Vec<f32>; 2],
 }
 
 /// The words of one side.
 struct Words {
-    /// Counts of the words of queries (documents), columns numbered by rows of `p`.
+    /// Counts of the words of queries (documents); columns are the rows of `p`.
     counts: Csr,
     transposed: Csr,
-    /// The word of every row of `p`, and the number of all words.
+    /// The word of every row of `p`, and the total number of words.
     features: (Vec<u32>, usize),
     /// p(w | z), a row for every word.
     p: Vec<f32>,
     /// Pairs of every query (document).
     pairs_of: Pairs,
-    /// Where the coefficients of every pair (for words of queries) or document start.
+    /// Start of the coefficients of every pair (for words of queries) or document.
     offsets: Vec<usize>,
 }
 
-/// Numbers of pairs, by query or by document.
+/// Pair numbers, grouped by query or by document.
 struct Pairs {
     offsets: Vec<usize>,
     numbers: Vec<u32>,
@@ -73,7 +73,7 @@ impl Pairs {
         &self.numbers[self.offsets[owner as usize]..self.offsets[owner as usize + 1]]
     }
 
-    /// Owners one after the other with together `n` pairs or a little more.
+    /// Splits the owners into ranges of `n` pairs or a little more each; the last range may have fewer.
     fn cut(&self, n: usize) -> Vec<Range<usize>> {
         let (mut cuts, mut first) = (Vec::new(), 0);
         for end in 1..self.offsets.len() {
@@ -87,8 +87,8 @@ impl Pairs {
 }
 
 impl Em {
-    /// Topics at random, for counts of words of queries and documents and the weights (queries x documents) of
-    /// the pairs to learn from; pairs of weight 0 are none.
+    /// Initialises random topics. Takes the word counts of queries and documents, and the weights (queries x documents)
+    /// of the training pairs. Pairs of weight 0 are ignored.
     pub fn new(
         params: &BltmParams,
         queries: &Csr,
@@ -98,11 +98,13 @@ impl Em {
     ) -> Result<Self> {
         params.validate()?;
         if (weights.n_rows(), weights.n_columns()) != (queries.n_rows(), documents.n_rows()) {
-            return Err(Error::Shape("weights for every query and document are needed".into()));
+            return Err(Error::Shape(
+                "the weights must have a row for every query and a column for every document".into(),
+            ));
         }
         if [queries, documents, weights].iter().any(|matrix| matrix.values().iter().any(|&value| value < 0.0))
         {
-            return Err(Error::Params("counts of words and weights of pairs are at least 0".into()));
+            return Err(Error::Params("word counts and pair weights must be at least 0".into()));
         }
         let by_document = weights.transpose();
         let mut pairs: Vec<(u32, u32, f32)> = (0..)
@@ -116,9 +118,11 @@ impl Em {
             ));
         }
         if u32::try_from(pairs.len()).is_err() {
-            return Err(Error::Params("more than 4,294,967,295 pairs".into()));
+            return Err(Error::Params(
+                "there are more than 4,294,967,295 pairs, the most that can be trained on".into(),
+            ));
         }
-        // Only queries and documents with a pair.
+        // Keep only queries and documents with a pair.
         let select = |n: usize, of: fn(&mut (u32, u32, f32)) -> &mut u32, pairs: &mut [(u32, u32, f32)]| {
             let mut number_of = vec![u32::MAX; n];
             pairs.iter_mut().for_each(|pair| number_of[*of(pair) as usize] = 0);
@@ -146,7 +150,7 @@ impl Em {
         y.offsets =
             ends((0..).zip(y.counts.rows()).map(|(j, row)| row.indices().len() * y.pairs_of.of(j).len()));
         if x.features.0.is_empty() || y.features.0.is_empty() {
-            return Err(Error::Params("no query or no document to learn from has a known word".into()));
+            return Err(Error::Params("no training query, or no training document, has a known word".into()));
         }
         let k = params.topics;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -169,18 +173,18 @@ impl Em {
         }
     }
 
-    /// Pairs that it learns from.
+    /// Number of training pairs.
     pub fn n_pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// The topics of every pair, K numbers for each, pairs by document and then by query.
+    /// Topics of every pair, K values each, sorted by document and then by query.
     pub fn theta(&self) -> &[f32] {
         &self.theta
     }
 
-    /// One iteration. The mean of ln s_w over all words of all pairs, weights counted, comes back: that of the
-    /// new thetas and the former words of the topics.
+    /// Runs one iteration. Returns the weighted mean of ln s_w over all words of all pairs, computed with the new
+    /// thetas and the topics' previous word distributions.
     pub fn iterate(&mut self, progress: &dyn Progress) -> f64 {
         let (k, alpha) = (self.params.topics, self.params.alpha);
         let Self { pairs, chunks, x, y, theta, coefficients: [of_x, of_y], .. } = self;
@@ -205,15 +209,17 @@ impl Em {
                         let document = y.counts.row(j);
                         let pairs = &pairs[starts[j]..starts[j + 1]];
                         let n_words = document.indices().len();
-                        let of_document =
-                            of_y.split_off_mut(..n_words * pairs.len()).expect("they are there");
+                        let of_document = of_y
+                            .split_off_mut(..n_words * pairs.len())
+                            .expect("there is one per word and pair");
                         for (place, (&(query, _, c), theta)) in pairs.iter().zip(&mut thetas).enumerate() {
                             let query = x.counts.row(query as usize);
                             sums.fill(0.0);
                             add_shares(query.indices(), query.values(), &x.p, theta, sums);
                             add_shares(document.indices(), document.values(), &y.p, theta, sums);
                             update_theta(theta, sums, alpha);
-                            let own = of_x.split_off_mut(..query.indices().len()).expect("they are there");
+                            let own =
+                                of_x.split_off_mut(..query.indices().len()).expect("there is one per word");
                             add(weigh(query, &x.p, theta, c, own, (0, 1)));
                             add(weigh(document, &y.p, theta, c, of_document, (place, pairs.len())));
                         }
@@ -232,7 +238,7 @@ impl Em {
         likelihood / n.max(f64::MIN_POSITIVE)
     }
 
-    /// The model as it is now.
+    /// Returns the current model.
     pub fn model(&self) -> Result<Bltm> {
         let k = self.params.topics;
         let factor = |words: &Words| {
@@ -251,7 +257,8 @@ impl Em {
 }
 
 impl Words {
-    /// p(w | z): half the words of all pairs, half those of a few pairs that are drawn for each topic.
+    /// Initialises p(w | z): half from the words of all pairs, half from the words of a few pairs that are drawn for
+    /// each topic.
     fn start(&mut self, seeds: &[[usize; SEEDS]], owner_of: impl Fn(usize) -> u32) {
         let (n, k) = (self.features.0.len(), seeds.len());
         let mut all = vec![0f64; n];
@@ -273,8 +280,8 @@ impl Words {
         }
     }
 
-    /// p(w | z) from theta and the coefficients, word by word. `coefficient` of a query or document, its pairs,
-    /// the place of the word in it and that of the pair.
+    /// Computes p(w | z) from theta and the coefficients, word by word. The arguments of `coefficient` are a query or
+    /// document, its pairs, and the places of the word and of the pair in it.
     fn update(
         &mut self,
         theta: &[f32],
@@ -313,7 +320,7 @@ impl Words {
     }
 }
 
-/// 0, and the sums of the first one, two, ... numbers.
+/// Returns 0, followed by the cumulative sums of the lengths.
 fn ends(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
     let sums = lengths.scan(0, |end, length| {
         *end += length;
@@ -322,7 +329,7 @@ fn ends(lengths: impl Iterator<Item = usize>) -> Vec<usize> {
     std::iter::once(0).chain(sums).collect()
 }
 
-/// Cuts numbers, `k` for each place, at the given places.
+/// Splits values, `k` per place, at the given places.
 fn split<'a>(mut numbers: &'a mut [f32], ends: &[usize], k: usize) -> Vec<&'a mut [f32]> {
     let mut start = 0;
     let mut parts = Vec::with_capacity(ends.len());
@@ -334,8 +341,8 @@ fn split<'a>(mut numbers: &'a mut [f32], ends: &[usize], k: usize) -> Vec<&'a mu
 }
 
 vectorised! {
-    /// c n_w / s_w for every word of a row, to be put at the first `place` and then every so many; the sums of
-    /// c n_w ln s_w and of c n_w.
+    /// Computes c n_w / s_w for every word of a row and stores them in `out`; `place` is the first index and the
+    /// stride. Returns the sums of c n_w ln s_w and of c n_w.
     fn weigh(
         row: SparseRow<'_>,
         p: &[f32],
@@ -360,7 +367,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Adds sum_w n_w p(w | z) / s_w to the sums, for words given by their rows of `p`.
+    /// Adds sum_w n_w p(w | z) / s_w to the sums. Words are given by their rows of `p`.
     pub(super) fn add_shares(rows: &[u32], counts: &[f32], p: &[f32], theta: &[f32], sums: &mut [f32]) {
         let k = theta.len();
         for (&row, &n) in rows.iter().zip(counts) {
@@ -374,7 +381,7 @@ vectorised! {
     }
 }
 
-/// s_w, summed in sixteen lanes that are added up by halves: no sum waits long for the one before.
+/// Computes s_w in sixteen lanes that are added pairwise, which avoids a long chain of dependent additions.
 #[inline(always)]
 fn likelihood(p: &[f32], theta: &[f32]) -> f32 {
     let mut lanes = [0f32; 16];
@@ -401,7 +408,7 @@ vectorised! {
     }
 }
 
-/// theta_z proportional to alpha + theta_z sums_z.
+/// Sets theta_z proportional to alpha + theta_z sums_z.
 pub(super) fn update_theta(theta: &mut [f32], sums: &[f32], alpha: f64) {
     let alpha = alpha as f32;
     theta.iter_mut().zip(sums).for_each(|(theta, sum)| *theta = *theta * sum + alpha);
@@ -410,7 +417,7 @@ pub(super) fn update_theta(theta: &mut [f32], sums: &[f32], alpha: f64) {
         let scale = (1.0 / total) as f32;
         theta.iter_mut().for_each(|share| *share *= scale);
     } else {
-        // No word is known, and nothing pulls: all topics alike.
+        // No word is known and alpha is 0: all topics are equally likely.
         let even = 1.0 / theta.len() as f32;
         theta.fill(even);
     }

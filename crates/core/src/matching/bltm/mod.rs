@@ -1,5 +1,4 @@
-//! The bilingual topic model: a query and a document it led to speak of the same topics, each in words of its
-//! own.
+//! The bilingual topic model: a query and a clicked document are about the same topics, each in its own words.
 //!
 //! **Model.** Every pair of a query and a clicked document has a distribution theta over K topics; every topic
 //! z has a distribution over the words of queries, p_x(w | z), and one over the words of documents, p_y(w | z).
@@ -21,9 +20,9 @@
 //!
 //! sum_w n_w ln(1 + (lambda p(w | d) + mu sum_z p_x(w | z) theta_z) / ((1 - lambda - mu) p(w | C)))
 //!
-//! with p(w | d) the share of the word in the document and p(w | C) that in the collection: the logarithm of
-//! the smoothed likelihood of the query, less that of the collection alone, which is the same for all documents.
-//! So a document that has nothing to do with the query has about 0.
+//! with p(w | d) the share of the word in the document and p(w | C) its share in the collection. This is the logarithm
+//! of the smoothed likelihood of the query, less that of the collection alone, which is the same for all documents. So
+//! a document that has nothing to do with the query scores about 0.
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
@@ -31,9 +30,9 @@
 //! | K, alpha, beta | [`BltmParams`] | |
 //! | lambda, mu | [`BltmParams::document`], [`BltmParams::topic`] | |
 //!
-//! **Cost** of an iteration: 8 K operations for every word of every pair. Memory: 4 K bytes for every pair and
-//! for every word of either side, and 4 bytes for every word of every pair. All threads are used; the outcome is
-//! the same for any number of them, because every sum is taken by one thread in a fixed order.
+//! **Cost** of an iteration: 8 K operations for every word of every pair. Memory: 4 K bytes for every pair and for
+//! every word of either side, and 4 bytes for every word of every pair. All threads are used. The result is the same
+//! for any number of threads, because each sum is computed by one thread in a fixed order.
 //!
 //! Reference: J. Gao, K. Toutanova, W. Yih, *Clickthrough-Based Latent Semantic Models for Web Search*, SIGIR
 //! 2011, section 3. The paper draws theta from a Dirichlet prior, as here, by alpha + 1, and smooths the score
@@ -73,19 +72,19 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BltmParams {
-    /// K: topics. Default: 100.
+    /// K: number of topics. Default: 100.
     pub topics: usize,
-    /// Iterations at most. Default: 50.
+    /// Maximum number of iterations. Default: 50.
     pub iterations: usize,
-    /// alpha: how strongly the topics of a pair are pulled towards all being equal. Default: 0.01.
+    /// alpha: strength of the pull of a pair's topics towards equal shares. Default: 0.01.
     pub alpha: f64,
-    /// beta: how strongly the words of a topic are pulled towards all being equal. Default: 0.01.
+    /// beta: strength of the pull of a topic's words towards equal shares. Default: 0.01.
     pub beta: f64,
-    /// Updates by which the topics of a document are found. Default: 20.
+    /// Number of updates that find the topics of a document. Default: 20.
     pub steps: usize,
     /// lambda: share of the document's own words in the smoothed likelihood. Default: 0.2.
     pub document: f64,
-    /// mu: share of the topics. Default: 0.1. What is left is that of the collection.
+    /// mu: share of the topics. Default: 0.1. The remaining share is that of the collection.
     pub topic: f64,
 }
 
@@ -96,7 +95,7 @@ impl Default for BltmParams {
 }
 
 impl BltmParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let Self { topics, iterations, alpha, beta, steps, document, topic } = *self;
         let wrong = |message: String| Err(Error::Params(message));
@@ -122,7 +121,7 @@ impl BltmParams {
         Ok(())
     }
 
-    /// What a word of the query adds to a score, ln(1 + (lambda p(w | d) + mu p(w | topics)) / ((1 - lambda - mu)
+    /// Contribution of a word of the query to a score: ln(1 + (lambda p(w | d) + mu p(w | topics)) / ((1 - lambda - mu)
     /// p(w | C))).
     pub fn evidence(&self, in_document: f32, by_topics: f32, in_collection: f32) -> f32 {
         let rest = (1.0 - self.document - self.topic) as f32;
@@ -131,7 +130,7 @@ impl BltmParams {
     }
 }
 
-/// Topics, by their words on both sides; see the [module](self).
+/// Topics with their word distributions on both sides; see the [module](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bltm {
     queries: Factor,
@@ -140,11 +139,11 @@ pub struct Bltm {
 }
 
 impl Bltm {
-    /// A model of p_x(w | z) and p_y(w | z), a row for every word that occurs, and the mean of theta.
+    /// Builds a model from p_x(w | z) and p_y(w | z), a row for every word that occurs, and the mean of theta.
     pub fn new(queries: Factor, documents: Factor, prior: Vec<f32>) -> Result<Self> {
         if (queries.d(), documents.d()) != (prior.len(), prior.len()) {
             return Err(Error::Shape(format!(
-                "words of {} and {} topics, but {} topics have a share",
+                "words of queries have {} topics, words of documents {}, and the prior {}; these must be equal",
                 queries.d(),
                 documents.d(),
                 prior.len()
@@ -156,32 +155,32 @@ impl Bltm {
             super::Rows::Sparse(_) => false,
         });
         if !of_words || !prior.iter().all(probability) {
-            return Err(Error::Shape("a probability of the topics is not one".into()));
+            return Err(Error::Shape("a topic probability is not between 0 and 1".into()));
         }
         Ok(Self { queries, documents, prior })
     }
 
-    /// K.
+    /// K, the number of topics.
     pub fn n_topics(&self) -> usize {
         self.prior.len()
     }
 
-    /// p_x(w | z), a row of K numbers for every word of queries.
+    /// p_x(w | z), a row of K values for every word of queries.
     pub fn queries(&self) -> &Factor {
         &self.queries
     }
 
-    /// p_y(w | z), a row of K numbers for every word of documents.
+    /// p_y(w | z), a row of K values for every word of documents.
     pub fn documents(&self) -> &Factor {
         &self.documents
     }
 
-    /// The mean of theta over the pairs of the training.
+    /// Mean of theta over the training pairs.
     pub fn prior(&self) -> &[f32] {
         &self.prior
     }
 
-    /// p(z | d) from the counts of the words of a document; the mean of theta where it has none that is known.
+    /// Computes p(z | d) from the word counts of a document; the mean of theta if no word is known.
     pub fn topics_of(&self, document: SparseRow<'_>, params: &BltmParams) -> Vec<f32> {
         let super::Rows::Dense(values) = self.documents.rows() else { unreachable!("rows are dense") };
         let row_of = self.documents.row_of();
@@ -201,7 +200,7 @@ impl Bltm {
         theta
     }
 
-    /// sum_z p_x(w | z) theta_z: how likely a query about these topics has a word.
+    /// Computes sum_z p_x(w | z) theta_z: the probability of a word in a query about these topics.
     pub fn likelihood(&self, word: u32, theta: &[f32]) -> f32 {
         let mut row = vec![0.0; self.n_topics()];
         self.queries.add(word, 1.0, &mut row);

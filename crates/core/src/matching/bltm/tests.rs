@@ -14,7 +14,7 @@ fn csr(rows: &[std::collections::BTreeMap<u32, u32>], n_columns: usize) -> Csr {
     Csr::from_triples(rows.len(), n_columns, triples).unwrap()
 }
 
-/// The objective of the module, from the outside and in f64.
+/// Computes the objective of the module independently, in f64.
 fn objective(params: &BltmParams, em: &Em, data: [&Csr; 3], thetas: &[f32]) -> f64 {
     let model = em.model().unwrap();
     let k = params.topics;
@@ -55,7 +55,7 @@ fn objective(params: &BltmParams, em: &Em, data: [&Csr; 3], thetas: &[f32]) -> f
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// EM never goes down, probabilities stay such, and threads change nothing.
+    /// EM never decreases the objective, probabilities stay valid, and the number of threads changes nothing.
     #[test]
     fn the_objective_never_falls(
         queries in counts(4, 6), documents in counts(5, 6), weights in prop::collection::vec(0u32..3, 20),

@@ -3,20 +3,20 @@ use foldhash::HashMap;
 use super::Features;
 use crate::matching::{Factor, SparseRow};
 
-/// The queries, or the documents, of a batch, each once, with the rows that their features touch.
+/// The distinct queries, or documents, of a batch, with the rows that their features touch.
 pub(super) struct Items<'a> {
     features: &'a Features,
-    /// Number here of what was added, by its name outside.
+    /// Number of each item in the batch, by its number outside.
     numbers: HashMap<u32, u32>,
-    /// Entries of each item, and the end of the last.
+    /// Start of the entries of each item, and the end of the last.
     offsets: Vec<usize>,
     /// Row and value of every entry, item after item.
     entries: Vec<Entry>,
-    /// Row and item of every entry, row after row, the items of a row in their order.
+    /// Row, item and value of every entry, sorted by row and then by item.
     places: Vec<(u32, u32, f32)>,
-    /// Rows that are touched, ascending.
+    /// Touched rows, ascending.
     touched: Vec<u32>,
-    /// Places of each touched row, and the end of the last.
+    /// Start of the places of each touched row, and the end of the last.
     starts: Vec<usize>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Items<'a> {
         self.starts.truncate(1);
     }
 
-    /// Number of an item, which is added if it is not there.
+    /// Returns the number of an item, which is added if it is new.
     pub(super) fn add(&mut self, name: u32, row: SparseRow<'_>) -> u32 {
         let number = self.numbers.len() as u32;
         if let Some(&known) = self.numbers.get(&name) {
@@ -63,12 +63,12 @@ impl<'a> Items<'a> {
         number
     }
 
-    /// Sorts the entries by row, once all items are there.
+    /// Sorts the entries by row, once all items have been added.
     pub(super) fn arrange(&mut self) {
         for (item, at) in (0..).zip(self.offsets.windows(2)) {
             self.places.extend(self.entries[at[0]..at[1]].iter().map(|entry| (entry.row, item, entry.value)));
         }
-        // An item has a feature once, so that no two entries have both row and item in common.
+        // An item has a feature only once, so no two entries share both row and item.
         self.places.sort_unstable_by_key(|&(row, item, _)| (u64::from(row) << 32) | u64::from(item));
         for rows in self.places.chunk_by(|a, b| a.0 == b.0) {
             self.touched.push(rows[0].0);
@@ -86,17 +86,17 @@ impl<'a> Items<'a> {
         &self.entries
     }
 
-    /// Entries of each item, and the end of the last.
+    /// Start of the entries of each item, and the end of the last.
     pub(super) fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Rows that are touched, ascending.
+    /// Touched rows, ascending.
     pub(super) fn touched(&self) -> &[u32] {
         &self.touched
     }
 
-    /// Row, item and value of the entries of a touched row, by its place among them.
+    /// Row, item and value of the entries of a touched row, given by its place among the touched rows.
     pub(super) fn of_row(&self, place: usize) -> &[(u32, u32, f32)] {
         &self.places[self.starts[place]..self.starts[place + 1]]
     }

@@ -1,24 +1,23 @@
-//! Latent rows learned by gradient steps: what SSI and SVDFeature share.
+//! Latent rows learned by gradient steps; shared by SSI and SVDFeature.
 //!
-//! A model has a row p_u of d numbers for every feature of queries and q_v for every feature of documents. A
-//! batch is some queries, some documents and links between them, each with a score
+//! A model has a row p_u of d values for every feature of queries and q_v for every feature of documents. A batch
+//! consists of queries, documents and links between them, each with a score
 //!
 //! s = (sum_u x_u p_u)' (sum_v y_v q_v) + sum_u b_u x_u + sum_v b_v y_v + a constant of the link,
 //!
-//! biases b only where the model has them,
-//! and a loss whose derivative g = dl/ds the model gives. Then with e_i = sum over the links of query i of
-//! g (sum_v y_v q_v), and likewise for documents, the gradient of the row of feature u is
-//! sum_i x_iu e_i + lambda n_u p_u, n_u the queries of the batch that have it.
+//! with biases b only if the model has them. The model provides the derivative g = dl/ds of its loss. With e_i = sum
+//! over the links of query i of g (sum_v y_v q_v), and likewise for documents, the gradient of the row of feature u is
+//! sum_i x_iu e_i + lambda n_u p_u, where n_u is the number of queries of the batch that have the feature.
 //!
-//! **Steps** are AdaGrad's, with one rate for every row and sixteen columns:
-//! h += mean of squares of the gradient over the columns; p -= rate * gradient / sqrt(h). So a rare word takes
-//! steps as long as a frequent one, and the rate need not follow the scale of the features.
+//! **Steps** are AdaGrad's, with one rate for sixteen columns of a row: h += mean of squares of the gradient over the
+//! columns; p -= rate * gradient / sqrt(h). So a rare word takes steps as long as a frequent one, and the rate need not
+//! follow the scale of the features.
 //!
-//! **Memory decides the speed**: a row of a large model is in no cache when a batch needs it. So a row lies in one
-//! piece, its bias with it; the entries of a batch are sorted by row while the batch before it is learned from; and
-//! rows are asked for a few entries ahead.
+//! **Memory decides the speed**: a row of a large model is in no cache when a batch needs it. So a row is contiguous,
+//! including its bias. The entries of a batch are sorted by row while the previous batch is learned from. Rows are
+//! prefetched a few entries ahead.
 //!
-//! **Threads.** Images are made item by item and steps row by row, each by one thread and in a fixed order. The
+//! **Threads.** Images are computed item by item and steps row by row, each by one thread and in a fixed order. The
 //! same seed gives the same rows, bit for bit, for any number of threads.
 //!
 //! **Cost** of a batch: 4 d operations for every entry of its queries and documents; a row is read twice and
@@ -40,10 +39,10 @@ use self::table::{Lane, Shape, Table};
 use crate::matching::{Biases, Bilinear, Csr, Factor, Mapping, Rows, SparseRow};
 use crate::{Error, Result};
 
-/// Columns that share the length of their steps.
+/// Number of columns that share a step length.
 const WIDTH: usize = 16;
 
-/// How steps are taken.
+/// Parameters of the steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
     /// Length of the first step of a row.
@@ -59,7 +58,7 @@ pub(crate) struct Batch<'a> {
     links: Vec<Link>,
 }
 
-/// A query and a document, by their numbers in the batch, and what is added to their score.
+/// A query and a document, by their numbers in the batch, and a constant that is added to their score.
 struct Link {
     query: u32,
     document: u32,
@@ -71,7 +70,7 @@ impl<'a> Batch<'a> {
         Self { queries: Items::new(x), documents: Items::new(y), links: Vec::new() }
     }
 
-    /// Empties the batch, fills it again, and makes it ready to be learned from.
+    /// Clears and refills the batch, and prepares it for training.
     fn refill(&mut self, fill: impl FnOnce(&mut Self)) {
         self.queries.clear();
         self.documents.clear();
@@ -94,14 +93,14 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Rows that are being learned; see the [module](self).
+/// Rows during training; see the [module](self).
 pub(crate) struct Descent {
     features_x: Features,
     features_y: Features,
     tables: Tables,
 }
 
-/// The rows of both sides, with the images of a batch and the derivatives of its loss by them.
+/// Rows of both sides, with the images of a batch and the derivatives of its loss with respect to them.
 struct Tables {
     shape: Shape,
     rule: Rule,
@@ -111,14 +110,14 @@ struct Tables {
     errors: [Vec<Lane>; 2],
 }
 
-/// The features that occur, and the row of each of all features.
+/// The features that occur, and the row of every feature.
 struct Features {
     used: Vec<u32>,
     row_of: Vec<u32>,
 }
 
 impl Features {
-    /// The features that the rows of a matrix have.
+    /// Collects the features that occur in the rows of a matrix.
     fn of(matrix: &Csr) -> Self {
         let mut occurs = vec![false; matrix.n_columns()];
         matrix.indices().iter().for_each(|&feature| occurs[feature as usize] = true);
@@ -128,15 +127,15 @@ impl Features {
         Self { used, row_of }
     }
 
-    /// The row of a feature, if it has one.
+    /// Returns the row of a feature, if it has one.
     fn row(&self, feature: u32) -> Option<usize> {
         self.row_of.get(feature as usize).filter(|&&row| row != Factor::NONE).map(|&row| row as usize)
     }
 }
 
 impl Descent {
-    /// Rows at random, even between -`spread` and `spread`, for the features that the queries and documents to
-    /// learn from have; biases, where there are any, at 0.
+    /// Initialises rows for the features of the training queries and documents. Values are uniform between -`spread`
+    /// and `spread`; biases, if any, are 0.
     pub(crate) fn new(
         d: usize,
         rule: Rule,
@@ -170,8 +169,8 @@ impl Descent {
         }
     }
 
-    /// Learns from batches, one step from each. `fill` makes the batch of a number, while the one before is
-    /// learned from; `loss` gets the scores of its links and puts dl/ds in the place of each.
+    /// Learns from batches, with one step per batch. `fill` prepares the batch of a given number while the previous one
+    /// is learned from. `loss` receives the scores of the links and replaces each by dl/ds.
     pub(crate) fn learn(
         &mut self,
         n_batches: usize,
@@ -195,14 +194,14 @@ impl Descent {
         }
     }
 
-    /// The model as it is now, without a copy of its rows.
+    /// Returns the current model without copying its rows.
     pub(crate) fn mapping(&self, identity: usize, global: f32) -> Result<Live<'_>> {
         self.check()?;
         let biases = self.biases().map(|[x, y]| Biases { global, x, y });
         Ok(Live { descent: self, identity, biases })
     }
 
-    /// A copy of the rows as they are now. Features that did not occur have none.
+    /// Copies the current rows. Features that did not occur have no row.
     pub(crate) fn bilinear(&self) -> Result<Bilinear> {
         self.check()?;
         let d = self.tables.shape.d;
@@ -219,7 +218,7 @@ impl Descent {
         Bilinear::new(factor(&self.features_x, x)?, factor(&self.features_y, y)?, None)
     }
 
-    /// b_x and b_y, a number for every feature.
+    /// Returns b_x and b_y, one value per feature.
     pub(crate) fn biases(&self) -> Option<[Vec<f32>; 2]> {
         let of = |features: &Features, table: &Table| {
             let mut biases = vec![0.0; features.row_of.len()];
@@ -230,12 +229,12 @@ impl Descent {
         shape.with_bias.then(|| [of(&self.features_x, x), of(&self.features_y, y)])
     }
 
-    /// Returns an error if a number is not finite.
+    /// Returns an error if a value is not finite.
     fn check(&self) -> Result<()> {
         if self.tables.x.is_finite() && self.tables.y.is_finite() {
             return Ok(());
         }
-        Err(Error::Params("learning diverged: a number is no longer finite; lower rate".into()))
+        Err(Error::Params("training diverged: a value is no longer finite; lower the rate".into()))
     }
 }
 
@@ -251,7 +250,7 @@ impl Tables {
         );
     }
 
-    /// The scores of the links of a batch. The images are left without their biases.
+    /// Computes the scores of the links of a batch. Leaves the images without their biases.
     fn scores(&mut self, batch: &Batch<'_>) -> Vec<f32> {
         let Self { shape, x, y, images, .. } = self;
         let [queries, documents] = images;
@@ -269,14 +268,14 @@ impl Tables {
         batch.links.iter().map(score).collect()
     }
 
-    /// The derivatives of the loss by the images, from those by the scores.
+    /// Computes the derivatives of the loss with respect to the images from those with respect to the scores.
     fn differentiate(&mut self, batch: &Batch<'_>, derivatives: &[f32]) {
         let Self { shape, images, errors, .. } = self;
         let lanes = shape.lanes();
         for (images, errors) in images.iter_mut().zip(&mut *errors) {
             errors.clear();
             errors.resize(images.len(), Lane::ZERO);
-            // A bias is multiplied by 1, whatever it meets.
+            // The factor of a bias is always 1.
             images.chunks_exact_mut(lanes).for_each(|image| {
                 shape.bias(image).into_iter().for_each(|bias| *bias = 1.0);
             });
@@ -293,7 +292,7 @@ impl Tables {
     }
 }
 
-/// A model that is being learned, as it is now.
+/// Current state of a model during training.
 pub(crate) struct Live<'a> {
     descent: &'a Descent,
     identity: usize,
@@ -334,7 +333,7 @@ impl Mapping for Live<'_> {
     }
 }
 
-/// Numbers that do not look like their neighbours.
+/// Mixes a key so that neighbouring keys give unrelated values.
 pub(crate) fn mix(key: u64) -> u64 {
     let mut key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! The rows of one side, their images and their steps.
+//! Rows of one side, their images and their steps.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use super::items::{Entry, Items};
 use super::{Rule, WIDTH};
 use crate::linalg::simd::vectorised;
 
-/// Items that a thread maps at a time.
+/// Number of items that a thread maps at a time.
 const MAPPED: usize = 64;
 
-/// Rows that a thread changes at a time.
+/// Number of rows that a thread updates at a time.
 const STEPPED: usize = 512;
 
-/// Rows ahead that are asked for: enough to hide the time that memory takes to answer.
+/// Number of rows to prefetch ahead: enough to hide the memory latency.
 const AHEAD: usize = 6;
 
-/// Sixteen numbers of a row, or of an image: one line of the cache.
+/// Sixteen values of a row or an image: one cache line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(64))]
 pub(super) struct Lane(pub(super) [f32; WIDTH]);
@@ -42,7 +42,7 @@ impl Lane {
     }
 }
 
-/// Columns of a row: `d` latent ones and, where the model has biases, the bias of the feature behind them.
+/// Columns of a row: `d` latent columns and, if the model has biases, the bias of the feature after them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) d: usize,
@@ -50,23 +50,23 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Lanes of a row.
+    /// Number of lanes of a row.
     pub(super) fn lanes(self) -> usize {
         (self.d + usize::from(self.with_bias)).div_ceil(WIDTH)
     }
 
-    /// Sums of squares of a row: of every lane, and of the bias.
+    /// Number of sums of squares of a row: one per lane, and one for the bias.
     fn sums(self) -> usize {
         self.lanes() + usize::from(self.with_bias)
     }
 
-    /// Where the bias of a row, or of an image, lies.
+    /// Returns the bias of a row or an image.
     pub(super) fn bias(self, lanes: &mut [Lane]) -> Option<&mut f32> {
         self.with_bias.then(|| &mut lanes[self.d / WIDTH].0[self.d % WIDTH])
     }
 }
 
-/// Rows of numbers, each with the sums of squares that its steps are divided by.
+/// Rows of values, each with the sums of squares that its steps are divided by.
 pub(super) struct Table {
     shape: Shape,
     rows: Vec<Lane>,
@@ -74,8 +74,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Rows whose latent columns are even between -spread and spread, lane `number` of them drawn from 0 to 1 by
-    /// `draw(number)`; biases are 0.
+    /// Initialises rows whose latent columns are uniform between -spread and spread; biases are 0. `draw(number)`
+    /// generates values between 0 and 1 for lane `number`.
     pub(super) fn random<D: FnMut() -> f32>(
         n: usize,
         shape: Shape,
@@ -93,7 +93,7 @@ impl Table {
         Self { shape, rows, squares: vec![0.0; n * shape.sums()] }
     }
 
-    /// Whether every number is finite.
+    /// Returns true if every value is finite.
     pub(super) fn is_finite(&self) -> bool {
         self.rows.par_chunks(1 << 12).all(|lanes| lanes.iter().all(Lane::is_finite))
     }
@@ -107,7 +107,7 @@ impl Table {
         &mut self.rows[row * self.shape.lanes()..][..self.shape.lanes()]
     }
 
-    /// The gradient of a row, for tests.
+    /// Computes the gradient of a row, for tests.
     #[cfg(test)]
     pub(super) fn gradient(
         &self,
@@ -121,12 +121,12 @@ impl Table {
         gradient
     }
 
-    /// The bias of a row, where rows have one.
+    /// Returns the bias of a row, if rows have one.
     pub(super) fn bias(&self, row: usize) -> f32 {
         self.row(row)[self.shape.d / WIDTH].0[self.shape.d % WIDTH]
     }
 
-    /// The image of every item: the sum of value * row.
+    /// Computes the image of every item: the sum of value * row.
     pub(super) fn map(&self, items: &Items<'_>, images: &mut Vec<Lane>) {
         let lanes = self.shape.lanes();
         images.clear();
@@ -137,12 +137,13 @@ impl Table {
         });
     }
 
-    /// One step of every row that the items touch; `errors` is the derivative of the loss by each image.
+    /// Takes one step for every row that the items touch; `errors` is the derivative of the loss with respect to each
+    /// image.
     pub(super) fn descend(&mut self, items: &Items<'_>, errors: &[Lane], rule: &Rule) {
         let shape = self.shape;
         let (mut rows, mut squares) = (&mut self.rows[..], &mut self.squares[..]);
         let mut first = 0;
-        // Touched rows ascend, so that every part has rows of its own.
+        // Touched rows ascend, so the parts do not overlap.
         let parts: Vec<Part<'_>> = items
             .touched()
             .chunks(STEPPED)
@@ -163,17 +164,17 @@ impl Table {
     }
 }
 
-/// Rows that one thread changes.
+/// Rows that one thread updates.
 struct Part<'a> {
-    /// Number of the first of them.
+    /// Number of the first row.
     first: usize,
-    /// Their places among the touched rows.
+    /// Places of the rows among the touched rows.
     places: Range<usize>,
     rows: &'a mut [Lane],
     squares: &'a mut [f32],
 }
 
-/// Asks for numbers that will be needed soon.
+/// Prefetches values that will be needed soon.
 #[inline(always)]
 fn fetch<T>(numbers: Option<&[T]>) {
     #[cfg(target_arch = "x86_64")]
@@ -189,7 +190,7 @@ fn fetch<T>(numbers: Option<&[T]>) {
 }
 
 vectorised! {
-    /// The images of items, whose entries lie between one offset and the next.
+    /// Computes the images of items whose entries lie between one offset and the next.
     fn map_items(rows: &[Lane], lanes: usize, entries: &[Entry], offsets: &[usize], images: &mut [Lane]) {
         for (image, at) in images.chunks_exact_mut(lanes).zip(offsets.windows(2)) {
             for number in at[0]..at[1] {
@@ -206,7 +207,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// One step of each row of a part.
+    /// Takes one step for each row of a part.
     fn step_rows(part: Part<'_>, shape: Shape, items: &Items<'_>, errors: &[Lane], rule: &Rule) {
         let Part { first, places, rows, squares } = part;
         let (lanes, sums) = (shape.lanes(), shape.sums());
@@ -226,7 +227,7 @@ vectorised! {
     }
 }
 
-/// The gradient of a row: the sum of value * error over the items with the feature, and l2 times the row for
+/// Computes the gradient of a row: the sum of value * error over the items with the feature, plus l2 times the row for
 /// each of them.
 #[inline(always)]
 fn differentiate(
@@ -244,7 +245,7 @@ fn differentiate(
     }
 }
 
-/// One step of a row: each lane by its own rate, the bias by one of its own too.
+/// Takes one step of a row: each lane has its own rate, and so has the bias.
 #[inline(always)]
 fn take_step(shape: Shape, gradient: &mut [Lane], row: &mut [Lane], squares: &mut [f32], rule: &Rule) {
     if let (Some(slope), Some(bias)) = (shape.bias(gradient), shape.bias(row)) {

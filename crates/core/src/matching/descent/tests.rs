@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Some rows of a few features each.
+/// Generates rows of a few features each.
 fn rows(n: usize, n_features: u32) -> impl Strategy<Value = Csr> {
     prop::collection::vec(prop::collection::btree_map(0..n_features, -1f32..1.0, 0..4), n..=n).prop_map(
         move |rows| {
@@ -30,7 +30,7 @@ fn batch<'a>(
     batch
 }
 
-/// Half the squared scores, and the penalty, from the model as it is handed out, in f64.
+/// Computes half the squared scores plus the penalty from the current model, in f64.
 fn loss(
     model: &Descent,
     batch: &Batch<'_>,
@@ -57,7 +57,7 @@ fn loss(
         let dot: f64 = p.iter().zip(&q).map(|(p, q)| p * q).sum();
         sum += (dot + bias(&bx, x) + bias(&by, y) + f64::from(constant)).powi(2) / 2.0;
     }
-    // Every query and every document of the batch once.
+    // Every query and every document of the batch counts once.
     let squares = |features: &Features, items: &Items<'_>, factor: &Factor, biases: &[f32]| -> f64 {
         let of = |(place, &row): (usize, &u32)| {
             let u = features.used[row as usize];
@@ -80,7 +80,7 @@ fn links() -> impl Strategy<Value = Vec<(u32, u32, f32)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The gradient that steps follow is that of the loss, by differences.
+    /// The gradient of the steps agrees with finite differences of the loss.
     #[test]
     fn gradients_are_those_of_the_loss(
         queries in rows(4, 6), documents in rows(5, 6), links in links(), l2 in 0f32..1.0, d in 1usize..40,
@@ -122,7 +122,7 @@ proptest! {
         }
     }
 
-    /// Steps go down the loss of a batch that is met again and again, whatever the number of threads.
+    /// Repeated steps on one batch decrease its loss, for any number of threads.
     #[test]
     fn steps_go_down_and_do_not_depend_on_threads(
         queries in rows(4, 6), documents in rows(5, 6), links in links(), d in 1usize..40,
@@ -154,7 +154,7 @@ proptest! {
         }
     }
 
-    /// A model is measured while it is learned as its copy is measured.
+    /// A model gives the same images during training as its copy.
     #[test]
     fn a_live_model_maps_as_its_copy_does(
         queries in rows(4, 6), documents in rows(5, 6), links in links(), d in 1usize..40,
@@ -170,7 +170,7 @@ proptest! {
         let copy = model.bilinear().unwrap().with_biases(Biases { global: 0.5, x, y }).unwrap();
         let live = model.mapping(0, 0.5).unwrap();
         prop_assert_eq!((live.d(), live.identity(), live.biases()), (d, 0, Mapping::biases(&copy)));
-        // Features that nobody had: 6 is none at all, others may have no row.
+        // Unknown features: 6 is out of range, others may have no row.
         let strange = Csr::from_triples(1, 7, (0..7).map(|u| (0, u, 1.0 + u as f32))).unwrap();
         for row in queries.rows().chain(documents.rows()).chain(strange.rows()) {
             let mut images = [vec![1.0; d], vec![2.0; d]];

@@ -18,14 +18,14 @@ pub(crate) struct Factored {
     /// M, queries x features of documents, and transposed.
     m: Csr,
     mt: Csr,
-    /// Cuts of the rows: features of queries, queries from either side, documents from either side,
-    /// features of documents.
+    /// Work splits of the rows: features of queries, queries from either side, documents from either side, features of
+    /// documents.
     cuts: Box<[Cuts; 6]>,
-    /// X'1, R_s'1 and M'1: how often a mean over the queries is subtracted.
+    /// X'1, R_s'1 and M'1: the weights with which a mean over the queries is subtracted.
     x_sums: Vec<f32>,
     r_sums: Vec<f32>,
     m_sums: Vec<f32>,
-    /// Y_s'R_s'1 + M'1: the same at the end of the product towards Y.
+    /// Y_s'R_s'1 + M'1: the weights at the end of the product towards Y.
     y_sums: Vec<f32>,
     features_x: (Vec<u32>, usize),
     features_y: (Vec<u32>, usize),
@@ -178,7 +178,7 @@ impl Operator for Factored {
     }
 }
 
-/// R Y as R_s Y_s + M: Y_s and R_s of the documents that several queries share, M = R Y of the others.
+/// Writes R Y as R_s Y_s + M: Y_s and R_s cover the documents that several queries share, M = R Y covers the others.
 fn without_exclusive(y: &Csr, r: &Csr) -> (Csr, Csr, Csr) {
     let mut n_queries = vec![0u32; y.n_rows()];
     r.indices().iter().for_each(|&document| n_queries[document as usize] += 1);
@@ -214,7 +214,7 @@ fn without_exclusive(y: &Csr, r: &Csr) -> (Csr, Csr, Csr) {
     (shared.finish().expect(checked), r_shared.finish().expect(checked), m.finish().expect(checked))
 }
 
-/// Queries and documents with a response above 0, in the order of a breadth-first walk, and the place of
+/// Returns the queries and documents with a response above 0 in the order of a breadth-first walk, and the position of
 /// every document in it.
 fn walk(r: &Csr) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let rt = r.transpose();
@@ -248,8 +248,7 @@ fn walk(r: &Csr) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     (queries, documents, number_of)
 }
 
-/// The given rows of a matrix, its columns numbered as the rows first need them, and the former numbers of
-/// the columns.
+/// Copies the given rows of a matrix. Renumbers the columns in order of first use and returns their former numbers.
 pub(crate) fn compact(matrix: &Csr, rows: &[u32]) -> (Csr, Vec<u32>) {
     let mut number_of = vec![u32::MAX; matrix.n_columns()];
     let mut features = Vec::new();
@@ -274,7 +273,7 @@ pub(crate) fn compact(matrix: &Csr, rows: &[u32]) -> (Csr, Vec<u32>) {
     (builder.finish().expect("rows of a checked matrix"), features)
 }
 
-/// R_n: every response divided by n n_i.
+/// Computes R_n: every response divided by n n_i.
 fn normalised(r: &Csr, queries: &[u32], number_of: &[u32], n_documents: usize) -> Csr {
     let mut entries = Vec::new();
     let mut builder = CsrBuilder::new(n_documents);

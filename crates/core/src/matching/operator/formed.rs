@@ -7,18 +7,18 @@ pub(crate) struct Formed {
     w: Csr,
     wt: Csr,
     cuts: [Cuts; 2],
-    /// mean(x) and mean(y'), where W is centered.
+    /// mean(x) and mean(y'), if W is centered.
     means: Option<(Vec<f32>, Vec<f32>)>,
     features_x: Vec<u32>,
     features_y: Vec<u32>,
 }
 
 impl Formed {
-    /// W as given, centered where the means of x and y' are given.
+    /// Wraps a given W, centered if the means of x and y' are given.
     pub(crate) fn new(w: Csr, means: Option<(Vec<f32>, Vec<f32>)>) -> Result<Self> {
         let wrong = |(x, y): &(Vec<f32>, Vec<f32>)| (x.len(), y.len()) != (w.n_rows(), w.n_columns());
         if means.as_ref().is_some_and(wrong) {
-            return Err(Error::Shape("the means must have a number for every feature of W".into()));
+            return Err(Error::Shape("the means must have a value for every feature of W".into()));
         }
         let wt = w.transpose();
         Ok(Self {
@@ -87,7 +87,7 @@ impl Operator for Formed {
     }
 
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled {
-        // The scale is kept apart, since the correction needs it too.
+        // The scale is kept separately, since the correction needs it too.
         Scaled { to, values: [scale.unwrap_or_default().to_vec(), Vec::new()] }
     }
 
@@ -131,7 +131,7 @@ impl Operator for Formed {
     }
 }
 
-/// A block as dense rows, each scaled where there are scales.
+/// Expands a block to dense rows, scaled by `scale` if given.
 fn expand(block: Block<'_>, scale: &[f32], out: &mut Vec<Lanes>) {
     out.clear();
     match block {

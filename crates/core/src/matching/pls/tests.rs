@@ -40,7 +40,7 @@ fn golden() {
     }
 }
 
-/// A graph large enough for the Krylov space: rows of features decide which documents are clicked.
+/// A graph large enough for the Krylov space; features decide which documents are clicked.
 fn large(n: u32) -> ClickGraph {
     let noise =
         |i: u32, k: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(k.wrapping_mul(40_503)) >> 7) % 1000;
@@ -84,7 +84,7 @@ fn krylov_space_finds_what_the_dense_way_finds() {
     let fitted = fit(&params, &graph, 7, &Silent).unwrap();
     assert!(fitted.steps > 0 && fitted.residual <= 2e-5, "{} {}", fitted.steps, fitted.residual);
     assert!(orthonormality(fitted.model.lx()) < 1e-4 && orthonormality(fitted.model.ly()) < 1e-4);
-    // 2 d is more than there are rows: solved densely.
+    // 2 d exceeds the number of rows: solved densely.
     let dense = fit(&PlsParams { d: 800, ..params }, &graph, 7, &Silent).unwrap();
     assert_eq!(dense.steps, 0);
     for (found, expected) in fitted.singular_values.iter().zip(&dense.singular_values) {
@@ -101,13 +101,13 @@ fn krylov_space_finds_what_the_dense_way_finds() {
 #[test]
 fn it_ends_with_the_last_direction_and_says_so() {
     let identity = |n: u32| Csr::from_triples(n as usize, n as usize, (0..n).map(|i| (i, i, 1.0))).unwrap();
-    // 900 queries answer to 3 documents: rank 2 when centered.
+    // 900 queries answered by 3 documents: rank 2 when centered.
     let clicks = Csr::from_triples(900, 3, (0..900).map(|i| (i, i % 3, 1.0))).unwrap();
     let graph = ClickGraph::new(identity(900), identity(3), clicks).unwrap();
     let notes = Notes::default();
     let fitted = fit(&PlsParams { d: 10, ..Default::default() }, &graph, 1, &notes).unwrap();
     assert_eq!((fitted.singular_values.len(), fitted.model.d()), (2, 2), "{:?}", fitted.singular_values);
-    let said = "d = 10 was asked for, but 2 latent dimensions are all that the data has";
+    let said = "d = 10 was requested, but 2 latent dimensions are all that the data supports";
     assert_eq!(notes.0.into_inner().unwrap(), [said]);
     assert!(fitted.model.score(graph.x().row(0), graph.y().row(0)) > 0.0);
     // Exhausted in the Krylov space: 900 queries and 900 documents of rank 30.
@@ -125,7 +125,7 @@ fn it_ends_with_the_last_direction_and_says_so() {
     let fitted = fit(&PlsParams { d: 200, ..params }, &graph, 1, &Silent).unwrap();
     assert_eq!(fitted.singular_values.len(), 64, "{:?}", fitted.singular_values);
     assert!(fitted.residual < 2e-5 && fitted.steps < 10, "{} {}", fitted.residual, fitted.steps);
-    // Every query has the same answer: centered, nothing is left but rounding errors.
+    // Every query has the same answer: after centering, only rounding errors are left.
     let clicks = Csr::from_triples(900, 900, (0..900).map(|i| (i, 0, 1.0))).unwrap();
     let graph = ClickGraph::new(identity(900), identity(900), clicks).unwrap();
     let fitted = fit(&params, &graph, 1, &Silent).unwrap();
@@ -151,7 +151,7 @@ fn few_steps_give_few_directions_and_large_numbers_an_error() {
 
 #[test]
 fn all_directions_of_a_large_graph() {
-    // More than there are: the smallest singular values are rounding errors, and left out.
+    // d exceeds the rank: the smallest singular values are rounding errors and are left out.
     let graph = large(600);
     let fitted = fit(&PlsParams { d: 700, ..Default::default() }, &graph, 7, &Silent).unwrap();
     assert!(fitted.residual < 1e-4, "{}", fitted.residual);
@@ -174,7 +174,7 @@ fn weights_are_powers_of_the_spectrum() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]
 
-    /// The sum of squared singular values is the squared size of W, and scores recompose W.
+    /// The sum of squared singular values is the squared norm of W, and scores reconstruct W.
     #[test]
     fn all_directions_make_w_again(
         x in prop::collection::vec((0u32..9, 0u32..7, -1f32..1.0), 1..40),

@@ -1,4 +1,4 @@
-/// A sum of sparse vectors: every node has its place, and the nodes that are not 0 are listed.
+/// A sum of sparse vectors: a dense array of values, and a list of the non-zero nodes.
 #[derive(Debug, Clone)]
 pub(super) struct SparseSum {
     values: Vec<f64>,
@@ -10,7 +10,7 @@ impl SparseSum {
         Self { values: vec![0.0; n_nodes], nodes: Vec::new() }
     }
 
-    /// Adds a value of 0 or more. One that underflowed to 0 must not list its node, or it might be listed
+    /// Adds a value of 0 or more. A value that underflowed to 0 must not list its node, or the node might be listed
     /// twice.
     #[inline]
     pub(super) fn add(&mut self, node: usize, value: f64) {
@@ -25,7 +25,7 @@ impl SparseSum {
         self.nodes.iter().map(|&node| (node as usize, self.values[node as usize]))
     }
 
-    /// Divides every listed node by its own number, and returns the sum.
+    /// Divides every listed node by its own divisor, and returns the sum.
     pub(super) fn divide_by(&mut self, numbers: &[f64]) -> f64 {
         let mut sum = 0.0;
         for &node in &self.nodes {
@@ -36,7 +36,7 @@ impl SparseSum {
         sum
     }
 
-    /// Lists the nodes in ascending order, so that their edges are read from one end of memory to the other.
+    /// Sorts the listed nodes, so that their edges are read sequentially from memory.
     pub(super) fn sort(&mut self) {
         if self.nodes.len() < self.values.len() / 16 {
             self.nodes.sort_unstable();

@@ -68,7 +68,7 @@ fn nothing_is_reached_from_nowhere() {
     assert!(empty.scores(0).is_empty());
 }
 
-/// Products of such responses leave the range of f64 on the way; no node may be listed twice.
+/// Products of such responses leave the range of f64; no node may be listed twice.
 #[test]
 fn extreme_responses_leave_no_traces() {
     let (tiny, huge) = (f32::from_bits(1), f32::MAX);
@@ -83,7 +83,7 @@ fn extreme_responses_leave_no_traces() {
     }
 }
 
-/// The definition, with A^t as a dense matrix.
+/// Computes the definition with A^t as a dense matrix.
 fn by_matrix_power(params: &RandomWalkParams, responses: &[Vec<f32>], query: usize) -> Vec<f64> {
     let (n_queries, n_documents) = (responses.len(), responses[0].len());
     let n = n_queries + n_documents;
@@ -140,7 +140,7 @@ proptest! {
                 prop_assert!((found - expected).abs() <= 1e-12 * expected, "{} {}", found, expected);
             }
         }
-        // The same graph far apart among other nodes, where only a few of all are ever reached.
+        // The same graph, spread out among other nodes of which few are ever reached.
         let apart = triples(&responses).into_iter().map(|(q, d, response)| (q * 99, d * 99, response));
         let apart = RandomWalk::from_triples(&params, n_queries * 99, n_documents * 99, apart).unwrap();
         for query in 0..n_queries as u32 {

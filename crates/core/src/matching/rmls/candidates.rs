@@ -1,8 +1,8 @@
-//! Sparse rows from blocks of columns, in one pass.
+//! Builds sparse rows from blocks of columns in one pass.
 //!
-//! A threshold relative to the largest entry of a row is known only after the last block. Until then every
-//! entry is kept that may still pass: what is below `share * (the largest so far)` is below `share` times
-//! the largest of all, so nothing is lost and little is kept in vain.
+//! A threshold relative to the largest entry of a row is known only after the last block. Until then, every entry that
+//! may still pass is kept. An entry below `share * (the largest so far)` is below `share` times the final largest, so
+//! nothing is lost and few entries are kept in vain.
 
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use crate::linalg::simd::vectorised;
 use crate::matching::SparseRows;
 use crate::matching::operator::{Lanes, WIDTH};
 
-/// What an entry must exceed: `share` times the largest of its row, and `floor`.
+/// Threshold of an entry: `share` times the largest of its row, and `floor`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bar {
     share: f32,
@@ -22,14 +22,14 @@ pub(super) struct Bar {
 
 /// Entries that may pass the threshold of their row.
 pub(super) struct Candidates {
-    /// Block after block, cut into the same pieces of rows.
+    /// Candidates block by block, split into the same pieces of rows.
     blocks: Vec<Vec<CandidatePiece>>,
     /// The largest absolute entry of each row so far.
     pub(super) largest: Vec<f32>,
     pub(super) bar: Bar,
 }
 
-/// Candidates of some rows in one block of columns: those of the i-th row end at `ends[i]`.
+/// Candidates of some rows in one block of columns; those of the i-th row end at `ends[i]`.
 #[derive(Default)]
 pub(super) struct CandidatePiece {
     ends: Vec<u32>,
@@ -38,13 +38,13 @@ pub(super) struct CandidatePiece {
 }
 
 impl CandidatePiece {
-    /// Nothing yet, with room for two candidates in each of so many rows.
+    /// Creates an empty piece with room for two candidates per row.
     fn of(n_rows: usize) -> Self {
         let (ends, columns) = (Vec::with_capacity(n_rows), Vec::with_capacity(2 * n_rows));
         Self { ends, columns, values: Vec::with_capacity(2 * n_rows) }
     }
 
-    /// Where the candidates of each row lie.
+    /// Returns the range of the candidates of each row.
     fn rows(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let mut from = 0;
         self.ends.iter().map(move |&to| std::mem::replace(&mut from, to as usize)..to as usize)
@@ -61,17 +61,17 @@ impl Candidates {
         Self { blocks: Vec::new(), largest: vec![0.0; n_rows], bar }
     }
 
-    /// Takes what [`select`] found in the rows of the next block.
+    /// Adds the candidates that [`select`] found in the rows of the next block.
     pub(super) fn push(&mut self, pieces: Vec<CandidatePiece>) {
         self.blocks.push(pieces);
     }
 
-    /// The candidates of one piece of rows, block by block, with the first column of the block.
+    /// Returns the candidates of one piece of rows, block by block, with the first column of the block.
     fn piece(&self, piece: usize) -> impl Iterator<Item = (u16, &CandidatePiece)> {
         (0u16..).step_by(WIDTH).zip(self.blocks.iter().map(move |block| &block[piece]))
     }
 
-    /// l_u = theta S(o_u, t_u) / |S(o_u, t_u)| of what is left of the candidates.
+    /// Computes l_u = theta S(o_u, t_u) / |S(o_u, t_u)| from the candidates that pass.
     pub(super) fn finish(self, d: usize, rule: &Rule) -> (Latent, Half) {
         let cuts: Vec<usize> = self.blocks[0].iter().map(|piece| piece.ends.len()).collect();
         let share = match rule.threshold {
@@ -94,7 +94,7 @@ impl Candidates {
         let thresholds: Vec<f32> =
             self.largest.iter().map(|largest| (share * largest).max(self.bar.floor)).collect();
         let thresholds = pieces_of(&cuts, &thresholds);
-        // Counted first, so that every row can be written to its place at once.
+        // Count first, so that every row can be written directly to its place.
         let counts: Vec<Vec<u32>> = thresholds
             .par_iter()
             .enumerate()
@@ -141,12 +141,12 @@ impl Candidates {
     }
 }
 
-/// Cuts what has an entry for every row.
+/// Splits a slice that has an entry per row.
 fn pieces_of<'a>(cuts: &[usize], mut all: &'a [f32]) -> Vec<&'a [f32]> {
     cuts.iter().map(|&n| all.split_off(..n).expect("as many entries as rows")).collect()
 }
 
-/// Entries o of one row that exceed the threshold become theta S(o, t) / |S(o, t)|.
+/// Replaces the entries o of one row that exceed the threshold by theta S(o, t) / |S(o, t)|.
 pub(super) fn shrink(row: &mut [f32], threshold: f32, theta: f32, half: &mut Half) {
     let (mut squares, mut product, mut absolute) = (0f64, 0f64, 0f64);
     for entry in row.iter_mut() {
@@ -166,7 +166,7 @@ pub(super) fn shrink(row: &mut [f32], threshold: f32, theta: f32, half: &mut Hal
     }
 }
 
-/// Entries of a piece of rows that may pass; the largest of each row so far is kept up to date.
+/// Selects the entries of a piece of rows that may pass, and updates the largest entry of each row.
 pub(super) fn select(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
@@ -200,7 +200,7 @@ vectorised! {
     }
 }
 
-/// Sixteen lanes at a time: those that pass are pushed together.
+/// Selects sixteen lanes at a time; the lanes that pass are compressed.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
 fn select_avx512(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiece {
@@ -209,7 +209,7 @@ fn select_avx512(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiec
     let mut piece = CandidatePiece::of(rows.len());
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for (largest, row) in largest.iter_mut().zip(rows) {
-        // SAFETY: 32 numbers.
+        // SAFETY: a row has 32 values.
         let halves = unsafe { [_mm512_loadu_ps(row.0.as_ptr()), _mm512_loadu_ps(row.0.as_ptr().add(16))] };
         let sizes = halves.map(|half| _mm512_abs_ps(half));
         let most = _mm512_reduce_max_ps(_mm512_max_ps(sizes[0], sizes[1]));
@@ -225,8 +225,8 @@ fn select_avx512(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiec
                 let passing = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(sizes[half], bar);
                 let columns = _mm512_add_epi32(lanes, _mm512_set1_epi32(first));
                 let n = piece.columns.len();
-                // SAFETY: there is room for sixteen more than will have come before; the first of them, as many
-                // as pass, are written before they count.
+                // SAFETY: there is room for sixteen more entries than have been written so far; only those that pass
+                // are counted, after they have been written.
                 unsafe {
                     let columns = _mm512_cvtepi32_epi8(_mm512_maskz_compress_epi32(passing, columns));
                     _mm_storeu_si128(piece.columns.as_mut_ptr().add(n).cast(), columns);
@@ -245,8 +245,8 @@ fn select_avx512(largest: &mut [f32], rows: &[Lanes], bar: Bar) -> CandidatePiec
     piece
 }
 
-/// The least share that a density may come to, so that not everything need be kept until it is known:
-/// 0.7 of the share of the largest of d normal numbers that `density * d` of them exceed.
+/// Lower bound of the share that a density can correspond to, so that not all entries must be kept until the share is
+/// known. It is 0.7 of the share of the largest of d normal numbers that `density * d` of them exceed.
 pub(super) fn least_share(density: f32, d: usize) -> f32 {
     // P(|z| > t) = density, and the largest of d exceeds t with P(|z| > t) = 1 / d.
     let quantile = |p: f64| {
@@ -261,7 +261,7 @@ pub(super) fn least_share(density: f32, d: usize) -> f32 {
     0.7 * share.min(1.0) as f32
 }
 
-/// How many entries exceed which share of their row's largest.
+/// Histogram of entries by their share of the largest entry of their row.
 pub(super) struct ShareCounts {
     counts: Vec<u64>,
     n_rows: u64,
@@ -291,7 +291,7 @@ impl ShareCounts {
         }
     }
 
-    /// The share that `density` of all entries exceed.
+    /// Returns the share that `density` of all entries exceed.
     pub(super) fn share(pieces: Vec<Self>, density: f32, d: usize) -> f32 {
         let n_rows: u64 = pieces.iter().map(|piece| piece.n_rows).sum();
         let wanted = (f64::from(density) * d as f64 * n_rows as f64) as u64;

@@ -1,36 +1,36 @@
-//! Whether the rows of a factor have become one.
+//! Detects whether the rows of a factor have collapsed into one direction.
 //!
-//! The constraint |l_u| <= theta does not keep RMLS from its degenerate optimum: where all numbers are at
-//! least 0, rows that all point in one direction give the largest objective, and then every document gets
-//! nearly the same score. Centering prevents it; these figures show it.
+//! The constraint |l_u| <= theta does not keep RMLS from its degenerate optimum. If all values are at least 0, rows
+//! that all point in one direction give the largest objective, and then every document gets nearly the same score.
+//! Centering prevents the collapse; these statistics reveal it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::matching::{dot, dots};
 
-/// Figures about the directions of rows, over a sample of them.
+/// Statistics of the directions of rows, over a sample of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
-    /// Length of the mean of the unit rows: 1 where all are equal, near 0 where they spread.
+    /// Norm of the mean of the unit rows: 1 if all rows are equal, near 0 if they spread.
     pub mean_row: f64,
-    /// (sum of eigenvalues)^2 / sum of squared eigenvalues of the rows' second moments: how many
-    /// directions the rows use, 1 at least, d at most.
+    /// (sum of eigenvalues)^2 / sum of squared eigenvalues of the rows' second moments: the effective number of
+    /// directions, from 1 to d.
     pub effective_rank: f64,
-    /// Share of the rows whose cosine with the first principal direction is beyond 0.99 either way.
+    /// Share of the rows whose cosine with the first principal direction is above 0.99 in absolute value.
     pub aligned: f64,
 }
 
-/// Rows that are looked at, at most.
+/// Maximum number of rows in the sample.
 const SAMPLE: usize = 256;
 
 impl Collapse {
-    /// Of some of `n` rows, at equal distances; `row` gives one by its number.
+    /// Computes the statistics of evenly spaced rows out of `n`; `row` returns a row by its number.
     pub fn of_sample(n: usize, row: impl Fn(usize) -> Vec<f32>) -> Self {
         let taken = n.min(SAMPLE);
         Self::of(&(0..taken).map(|i| row(i * n / taken)).collect::<Vec<_>>())
     }
 
-    /// Of these rows; rows of zeros are left out.
+    /// Computes the statistics of these rows; rows of zeros are left out.
     pub fn of(rows: &[Vec<f32>]) -> Self {
         let unit = |row: &Vec<f32>| {
             let norm = dot(row, row).sqrt();
@@ -43,7 +43,7 @@ impl Collapse {
         }
         let d = rows[0].len();
         if d <= 2 {
-            // One or two numbers cannot but share a direction; that is no collapse.
+            // One or two dimensions always share a direction; that is not a collapse.
             return Self { mean_row: 0.0, effective_rank: d as f64, aligned: 0.0 };
         }
         let mut mean = vec![0f32; d];
@@ -73,8 +73,8 @@ impl Collapse {
         }
     }
 
-    /// Whether the rows say hardly more than one number, and that of one sign. (Two groups of rows that point
-    /// away from each other use one direction as well, and tell two groups of documents apart.)
+    /// Returns true if the rows carry hardly more than one number, and all with the same sign. (Two groups of rows that
+    /// point in opposite directions use one direction as well, but tell two groups of documents apart.)
     pub fn is_collapsed(&self) -> bool {
         self.mean_row > 0.5 && (self.aligned > 0.9 || self.effective_rank < 2.0)
     }

@@ -1,12 +1,12 @@
-//! Half an iteration: all rows of one side from those of the other.
+//! Half an iteration: computes all rows of one side from those of the other.
 //!
-//! Three ways, which find the same rows:
+//! Three algorithms, which find the same rows:
 //!
-//! | where | how |
+//! | case | algorithm |
 //! |---|---|
-//! | nothing is thresholded | dense blocks; the norm of a row is known after the last and kept as its scale |
-//! | rows are thresholded | the same blocks; what may pass the threshold is kept ([`candidates`](super::candidates)) |
-//! | rows have few entries already | row by row, everything sparse ([`sparse`](super::sparse)) |
+//! | no threshold | dense blocks; the norm of a row is known after the last block and kept as its scale |
+//! | thresholded rows | dense blocks; entries that may pass the threshold are kept ([`candidates`](super::candidates)) |
+//! | input rows with few entries | row by row, everything sparse ([`sparse`](super::sparse)) |
 
 use rayon::prelude::*;
 
@@ -17,13 +17,13 @@ use super::sparse;
 use crate::matching::SparseRows;
 use crate::matching::operator::{Block, Lanes, Operator, Scratch, Side, WIDTH, add_squares};
 
-/// What half an iteration is made from.
+/// Input of half an iteration.
 pub(super) enum Input<'a> {
     Start(&'a Start<'a>),
     Latent(&'a Latent),
 }
 
-/// How rows are regularised.
+/// Regularisation of the rows.
 pub(super) struct Rule {
     pub(super) threshold: Threshold,
     /// beta or gamma.
@@ -32,14 +32,14 @@ pub(super) struct Rule {
     pub(super) theta: f32,
 }
 
-/// What half an iteration tells.
+/// Statistics of half an iteration.
 #[derive(Default)]
 pub(super) struct Half {
     /// sum_u l_u . o_u.
     pub(super) trace: f64,
     /// sum_u t_u |l_u|_1, t_u the threshold of the row.
     pub(super) penalty: f64,
-    /// Entries that are not zero.
+    /// Number of non-zero entries.
     pub(super) nnz: u64,
 }
 
@@ -55,7 +55,7 @@ impl Half {
     }
 }
 
-/// All rows of `to` from `input`. `former` gives its memory.
+/// Computes all rows of `to` from `input`, reusing the memory of `former`.
 #[allow(clippy::too_many_arguments, reason = "the state of the iteration, which lives in one place")]
 pub(super) fn half(
     operator: &impl Operator,
@@ -123,7 +123,7 @@ pub(super) fn half(
     }
 }
 
-/// The blocks of an input, one after the other.
+/// Iterates over the blocks of an input.
 struct Source<'a> {
     input: &'a Input<'a>,
     sparse: Option<Sparse<'a>>,
@@ -132,22 +132,22 @@ struct Source<'a> {
     d: usize,
 }
 
-/// Where more than this share of the entries is not zero, it is faster to gather zeros as well.
+/// Share of non-zero entries above which it is faster to gather zeros as well.
 const EXPAND: f64 = 0.02;
-/// More than one block with zeros may take this much.
+/// Memory limit for more than one expanded block.
 const EXPANDED_BYTES: usize = 256 << 20;
 
 struct Sparse<'a> {
     rows: &'a SparseRows,
     cursor: Cursor,
-    /// The blocks that come next, with their zeros; none where rows stay sparse.
+    /// The next blocks, expanded with their zeros; empty if rows stay sparse.
     expanded: Vec<Vec<Lanes>>,
 }
 
-/// Room for blocks of rows with their zeros, if they have enough entries.
+/// Allocates expanded blocks, if the rows have enough entries.
 fn expanded(rows: &SparseRows, n_rows: usize, d: usize) -> Vec<Vec<Lanes>> {
     let pays = rows.columns.len() as f64 > EXPAND * (n_rows * d) as f64;
-    // Several at a time, so that the rows are read less often.
+    // Several blocks at a time, so that the rows are read less often.
     let n_blocks = (EXPANDED_BYTES / (n_rows * size_of::<Lanes>()).max(1)).clamp(1, 4);
     vec![Vec::new(); if pays { n_blocks } else { 0 }]
 }
@@ -175,7 +175,7 @@ impl Source<'_> {
     }
 }
 
-/// l_u = theta o_u / |o_u|.
+/// Computes l_u = theta o_u / |o_u|.
 fn normalise(blocks: Vec<Lanes>, squares: &[f64], theta: f32, d: usize) -> (Latent, Half) {
     let norm = |square: &f64| square.sqrt();
     let scale: Vec<f32> = squares

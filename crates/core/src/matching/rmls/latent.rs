@@ -1,4 +1,4 @@
-//! L of one side while it is learned: blocks of latent columns, dense or sparse.
+//! L of one side during training: blocks of latent columns, dense or sparse.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use crate::linalg::simd::vectorised;
 use crate::matching::operator::{Lanes, SparseBlock, WIDTH};
 use crate::matching::{Factor, Rows, SparseRow, SparseRows};
 
-/// Rows of one piece of work.
+/// Number of rows of one piece of work.
 const PIECE: usize = 4096;
-/// Rows that are put together from their blocks at once.
+/// Number of rows that are assembled from their blocks at once.
 const TILE: usize = 64;
 
 /// Rows of one side.
 #[derive(Debug)]
 pub(super) enum Latent {
-    /// Block of columns after block of columns; row i is `scale[i]` times what the blocks hold. One piece of
-    /// memory, which goes back to the system as soon as it is no longer needed.
+    /// One block of columns after the other; row i is `scale[i]` times the values of the blocks. The blocks are one
+    /// allocation, which is returned to the system as soon as it is no longer needed.
     Dense { blocks: Vec<Lanes>, scale: Vec<f32> },
-    /// Row after row, what is not zero.
+    /// Non-zero entries, row after row.
     Sparse(Arc<SparseRows>),
 }
 
-/// Rows to be written: offsets, columns and values.
+/// Output buffers of rows: offsets, columns and values.
 pub(super) type Piece<'a> = (&'a [u64], &'a mut [u16], &'a mut [f32]);
 
 impl SparseRows {
-    /// Rows from pieces that were made side by side; `offsets` of a piece are the ends of its rows.
+    /// Concatenates pieces that were computed in parallel; the `offsets` of a piece are the ends of its rows.
     pub(super) fn concatenate(pieces: Vec<Self>) -> Self {
         let n_rows: usize = pieces.iter().map(|piece| piece.offsets.len()).sum();
         let n: usize = pieces.iter().map(|piece| piece.columns.len()).sum();
@@ -46,7 +46,7 @@ impl SparseRows {
         all
     }
 
-    /// Room for rows with so many entries.
+    /// Allocates rows with the given numbers of entries.
     pub(super) fn of_counts(counts: &[u32]) -> Self {
         let mut offsets = vec![0];
         let mut end = 0;
@@ -57,7 +57,7 @@ impl SparseRows {
         Self { offsets, columns: vec![0; end as usize], values: vec![0.0; end as usize] }
     }
 
-    /// Pieces of so many rows each.
+    /// Splits the rows into pieces with the given numbers of rows.
     pub(super) fn pieces(&mut self, n_rows: &[usize]) -> Vec<Piece<'_>> {
         let (mut columns, mut values) = (&mut self.columns[..], &mut self.values[..]);
         let mut first = 0;
@@ -73,7 +73,7 @@ impl SparseRows {
     }
 }
 
-/// A place in every row of [`SparseRows`], moved from block to block.
+/// A position in every row of [`SparseRows`], advanced from block to block.
 pub(super) struct Cursor {
     from: Vec<u64>,
     to: Vec<u64>,
@@ -85,7 +85,7 @@ impl Cursor {
         Self { from: starts.clone(), to: starts }
     }
 
-    /// Moves on to the next block, whose columns start with `first`.
+    /// Advances to the next block, whose columns start with `first`.
     pub(super) fn advance<'a>(&'a mut self, rows: &'a SparseRows, first: usize) -> SparseBlock<'a> {
         std::mem::swap(&mut self.from, &mut self.to);
         let end = first + WIDTH;
@@ -106,7 +106,7 @@ impl Cursor {
         }
     }
 
-    /// The next blocks with their zeros, as many as `out` has.
+    /// Expands the next blocks with their zeros, as many as `out` has.
     pub(super) fn advance_dense(&mut self, rows: &SparseRows, first: usize, out: &mut [Vec<Lanes>]) {
         let n_rows = self.to.len();
         out.iter_mut().for_each(|block| block.resize(n_rows, Lanes::ZERO));
@@ -139,14 +139,14 @@ impl Latent {
         }
     }
 
-    /// One row, d numbers.
+    /// Returns one row of d values.
     pub(super) fn row(&self, row: usize, d: usize) -> Vec<f32> {
         let mut values = vec![0.0; d];
         self.add_row(row, 1.0, &mut values);
         values
     }
 
-    /// L'x; `row_of` names the row of each feature.
+    /// Computes L'x; `row_of` is the row of each feature.
     pub(super) fn map_into(&self, row_of: &[u32], x: SparseRow<'_>, image: &mut [f32]) {
         image.fill(0.0);
         for (feature, weight) in x.iter() {
@@ -156,7 +156,7 @@ impl Latent {
         }
     }
 
-    /// Adds `weight` times a row to `sum`, d numbers.
+    /// Adds `weight` times a row to `sum`, which has d values.
     fn add_row(&self, row: usize, weight: f32, sum: &mut [f32]) {
         match self {
             Self::Dense { blocks, scale } => {
@@ -169,12 +169,12 @@ impl Latent {
         }
     }
 
-    /// As the rows of a factor: dense rows are copied, sparse ones shared.
+    /// Converts to the rows of a factor: dense rows are copied, sparse rows are shared.
     pub(super) fn to_rows(&self, d: usize) -> Rows {
         match self {
             Self::Dense { blocks, scale } => {
                 let mut values = vec![0.0; scale.len() * d];
-                // Few rows at a time, so that they stay in the cache while they are put together.
+                // Assemble few rows at a time, so that they stay in the cache.
                 values.par_chunks_mut(TILE * d).enumerate().for_each(|(tile, values)| {
                     for (n, block) in blocks.chunks_exact(scale.len()).enumerate() {
                         let width = WIDTH.min(d - n * WIDTH);
@@ -192,16 +192,16 @@ impl Latent {
     }
 }
 
-/// Where L_y starts.
+/// Initial values of L_y.
 pub(super) enum Start<'a> {
-    /// Independent uniform numbers from -1 to 1, made when a block is needed and never stored.
+    /// Independent uniform numbers from -1 to 1, generated when a block is needed and never stored.
     Random { seed: u64 },
-    /// The rows of a factor; features without a row start as at random, at a length of about 1.
+    /// The rows of a factor. Features without a row start at random with a norm of about 1.
     Given { factor: &'a Factor, seed: u64 },
 }
 
 impl Start<'_> {
-    /// A block of the start for the rows of these features.
+    /// Computes a block of the initial values for the rows of these features.
     pub(super) fn block(&self, block: usize, d: usize, features: &[u32], out: &mut Vec<Lanes>) {
         out.resize(features.len(), Lanes::ZERO);
         let width = WIDTH.min(d - block * WIDTH);
@@ -227,7 +227,7 @@ impl Start<'_> {
 }
 
 vectorised! {
-    /// Numbers that (seed, block, feature) name, for one feature after the other.
+    /// Generates numbers that depend only on (seed, block, feature), one feature after the other.
     fn random_rows(seed: u64, block: usize, features: &[u32], out: &mut [Lanes]) {
         let seed = mix(seed ^ mix(block as u64));
         for (lanes, &feature) in out.iter_mut().zip(features) {

@@ -4,9 +4,9 @@
 //! |l_xu|_2 <= theta_x, |l_yv|_2 <= theta_y for every row. W is the (centered) covariance of queries and
 //! the documents that answer them; see `operator`.
 //!
-//! **Update** (Algorithm 1): for every row u, o = L_y' w_xu and l_xu = theta_x S(o, t) / |S(o, t)|, S the
-//! soft threshold; then every row v of L_y from the new L_x. Rows do not depend on each other. A row that
-//! the threshold leaves nothing of is zero.
+//! **Update** (Algorithm 1): for every row u, o = L_y' w_xu and l_xu = theta_x S(o, t) / |S(o, t)|, S the soft
+//! threshold; then every row v of L_y from the new L_x. Rows do not depend on each other. A row whose entries are all
+//! below the threshold becomes zero.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -14,13 +14,13 @@
 //! | beta, gamma | [`RmlsParams::beta`], [`RmlsParams::gamma`], on the scale of [`Threshold`] |
 //! | theta_x, theta_y | [`RmlsParams::theta_x`], [`RmlsParams::theta_y`] |
 //!
-//! **Cost** of an iteration: 2 d (nnz(X) + nnz(R) + nnz(Y)) multiplications, the memory of the rows that
-//! are left, and blocks of 32 columns in between.
+//! **Cost** of an iteration: 2 d (nnz(X) + nnz(R) + nnz(Y)) multiplications, the memory of the remaining entries of the
+//! rows, and intermediate blocks of 32 columns.
 //!
-//! **Where it differs from the papers.** W is centered unless told otherwise: without it the rows collapse
-//! into one direction ([`Collapse`]). Thresholds are relative to the largest entry of a row unless told
-//! otherwise: o is of the order of r / (n n_i), so an absolute beta means nothing for other data. Columns
-//! are worked on in blocks, and W is not formed unless [`Route::Formed`] asks for it.
+//! **Differences from the papers.** W is centered by default: without centering, the rows collapse into one direction
+//! ([`Collapse`]). Thresholds are relative to the largest entry of a row by default: o is of the order of r / (n n_i),
+//! so an absolute beta does not carry over to other data. Columns are processed in blocks, and W is formed only if
+//! [`Route::Formed`] is set.
 //!
 //! Reference: W. Wu, Z. Lu, H. Li, *Learning Bilinear Model for Matching Queries and Documents*, JMLR 14
 //! (2013).
@@ -44,21 +44,21 @@ use crate::matching::{Bilinear, ClickGraph, Csr, Factor, Mapping, SparseRow};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// What beta and gamma are measured in.
+/// Unit of beta and gamma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
     /// Shares of the largest absolute entry of a row, from 0 to below 1.
     #[default]
     Relative,
-    /// As in the papers: numbers that are subtracted from the entries.
+    /// Values that are subtracted from the entries, as in the papers.
     Absolute,
-    /// Shares of the entries that are left, above 0; one threshold relative to the largest entry is found
-    /// for all rows of a side.
+    /// Shares of the entries to keep, above 0. One threshold, relative to the largest entry of a row, is found for all
+    /// rows of a side.
     Density,
 }
 
-/// How W is multiplied with.
+/// Method of multiplying with W.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
@@ -75,21 +75,21 @@ pub enum Route {
 pub struct RmlsParams {
     /// Latent dimension.
     pub d: usize,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     pub iterations: usize,
-    /// Threshold of the rows of query features; 0 leaves rows dense.
+    /// Threshold of the rows of query features; 0 keeps rows dense.
     pub beta: f64,
-    /// Threshold of the rows of document features; 0 leaves rows dense.
+    /// Threshold of the rows of document features; 0 keeps rows dense.
     pub gamma: f64,
-    /// What beta and gamma are measured in.
+    /// Unit of beta and gamma.
     pub threshold: Threshold,
     /// Length of the rows of query features.
     pub theta_x: f64,
     /// Length of the rows of document features.
     pub theta_y: f64,
-    /// Whether W is centered.
+    /// Centers W if true.
     pub center: bool,
-    /// How W is multiplied with.
+    /// Method of multiplying with W.
     pub route: Route,
 }
 
@@ -110,7 +110,7 @@ impl Default for RmlsParams {
 }
 
 impl RmlsParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::Params(message));
         if self.d == 0 || self.d > 1 << 16 {
@@ -126,7 +126,7 @@ impl RmlsParams {
                 }
                 Threshold::Absolute => (amount >= 0.0 && amount.is_finite(), "at least 0"),
                 Threshold::Density => {
-                    (amount > 0.0 && amount <= 1.0, "above 0 and at most 1, the share of entries to leave")
+                    (amount > 0.0 && amount <= 1.0, "above 0 and at most 1, the share of entries to keep")
                 }
             };
             if !allowed {
@@ -142,43 +142,43 @@ impl RmlsParams {
     }
 }
 
-/// What an iteration came to.
+/// Statistics of one iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IterationReport {
-    /// 1 for the first.
+    /// Number of the iteration, counted from 1.
     pub number: usize,
     /// Objective (4), with the threshold of each row as its beta or gamma.
     pub objective: f64,
-    /// Share of the entries of L_x that are not zero.
+    /// Share of non-zero entries of L_x.
     pub density_x: f64,
-    /// Share of the entries of L_y that are not zero.
+    /// Share of non-zero entries of L_y.
     pub density_y: f64,
-    /// Whether the rows of L_x have become one.
+    /// Collapse statistics of the rows of L_x.
     pub collapse_x: Collapse,
-    /// Whether the rows of L_y have become one.
+    /// Collapse statistics of the rows of L_y.
     pub collapse_y: Collapse,
 }
 
-/// An iteration that was done, with the rows it came to.
+/// A finished iteration with its rows.
 pub struct Iteration<'a> {
-    /// What it came to.
+    /// Statistics of the iteration.
     pub report: IterationReport,
     d: usize,
     lx: &'a Latent,
     ly: &'a Latent,
-    /// The row of each feature.
+    /// Row of each feature.
     row_of: &'a [Vec<u32>; 2],
 }
 
 impl Iteration<'_> {
-    /// The model as it is now. Dense rows are copied, sparse ones are shared with the iterations to come.
+    /// Returns the current model. Dense rows are copied; sparse rows are shared with the iterations to come.
     pub fn model(&self) -> Result<Bilinear> {
         let factor =
             |row_of: &[u32], latent: &Latent| Factor::new(self.d, row_of.to_vec(), latent.to_rows(self.d));
         Bilinear::new(factor(&self.row_of[0], self.lx)?, factor(&self.row_of[1], self.ly)?, None)
     }
 
-    /// Whether [`model`](Self::model) takes hardly any memory of its own.
+    /// Returns true if [`model`](Self::model) takes hardly any memory of its own.
     pub fn is_shared(&self) -> bool {
         matches!((self.lx, self.ly), (Latent::Sparse(_), Latent::Sparse(_)))
     }
@@ -198,16 +198,16 @@ impl Mapping for Iteration<'_> {
     }
 }
 
-/// Whether to go on.
+/// Decision after an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Another iteration, if any is left.
+    /// Run another iteration, if any is left.
     Continue,
-    /// This was the last.
+    /// Stop after this iteration.
     Stop,
 }
 
-/// The rows of the last iteration.
+/// Rows of the last iteration.
 #[derive(Debug)]
 pub struct Learned {
     d: usize,
@@ -217,18 +217,18 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// The model.
+    /// Consumes `self` and returns the model.
     pub fn into_model(self) -> Result<Bilinear> {
-        // Dense rows leave their blocks one side after the other, which takes half the memory again.
+        // Convert one side after the other: converting both at once would take twice the memory.
         let [row_of_x, row_of_y] = self.row_of;
         let factor = |row_of, latent: Latent| Factor::new(self.d, row_of, latent.to_rows(self.d));
         Bilinear::new(factor(row_of_x, self.lx)?, factor(row_of_y, self.ly)?, None)
     }
 }
 
-/// Learns L_x and L_y from a click graph and returns those of the last iteration. `start` gives the rows
-/// L_y starts with (random otherwise); `observe` sees every iteration, may measure it or keep its
-/// [model](Iteration::model), and says whether to go on.
+/// Learns L_x and L_y from a click graph and returns those of the last iteration. `start` holds the initial rows of
+/// L_y; without it they are random. `observe` sees every iteration. It may evaluate the iteration or keep its
+/// [model](Iteration::model), and decides whether training continues.
 pub fn fit(
     params: &RmlsParams,
     graph: &ClickGraph,
@@ -246,8 +246,8 @@ pub fn fit(
     }
 }
 
-/// The same from W itself, summed up elsewhere (`examples/aggregated_clicks.rs` shows how); `means` are those
-/// of x and y', which [`RmlsParams::center`] needs and without it are not used.
+/// Learns L_x and L_y from a W that was aggregated elsewhere (see `examples/aggregated_clicks.rs`). `means` are the
+/// means of x and y'; they are needed if [`RmlsParams::center`] is set and ignored otherwise.
 pub fn fit_formed(
     params: &RmlsParams,
     w: Csr,
@@ -260,7 +260,7 @@ pub fn fit_formed(
     params.validate()?;
     if params.center && means.is_none() {
         return Err(Error::Params(
-            "centering needs the means of x and of y'; give them, or set center to false, with which the model \
+            "centering needs the means of x and of y'; provide them, or set center to false, although the model then \
              collapses on most data"
                 .into(),
         ));
@@ -313,7 +313,9 @@ fn iterate(
             half(operator, Side::Y, d, &Input::Latent(&x), &rule_y, &mut scratch, ly.take(), &advance);
         let objective = half_x.penalty + half_y.penalty - half_y.trace;
         if !objective.is_finite() {
-            return Err(Error::Diverged(format!("iteration {number}: the objective is {objective}")));
+            return Err(Error::Diverged(format!(
+                "iteration {number}: the objective is {objective}, not a finite number"
+            )));
         }
         let density = |half: &Half, side| half.nnz as f64 / entries(side);
         let report = IterationReport {

@@ -1,9 +1,9 @@
-//! Half an iteration where rows have few entries: row by row, everything sparse.
+//! Half an iteration with sparse input rows: row by row, everything sparse.
 //!
-//! A document's image is the sum of the few sparse rows of its features, a query's image the sum of its
-//! documents', and so on: sums of sparse rows are formed in an array of d numbers that stays in the
-//! fastest cache. The mean over the queries is subtracted at the end; sums are in f64 there, because what
-//! it leaves can be much smaller than what it is taken from.
+//! A document's image is the sum of the few sparse rows of its features, a query's image is the sum of its documents'
+//! images, and so on. Sums of sparse rows are formed in an array of d values that stays in the fastest cache. The mean
+//! over the queries is subtracted at the end. Those sums are in f64, because the result can be much smaller than the
+//! operands.
 
 use std::ops::AddAssign;
 
@@ -16,18 +16,18 @@ use super::latent::Latent;
 use crate::matching::operator::Chain;
 use crate::matching::{Csr, SparseRows};
 
-/// Rows of one piece of work.
+/// Number of rows of one piece of work.
 const PIECE: usize = 1024;
-/// Intermediate images may take this many bytes.
+/// Memory limit of the intermediate images in bytes.
 const ROOM: f64 = 4e9;
 
-/// Whether this is faster than blocks of columns, and fits into memory. A gathered block row of 32 numbers
-/// costs about as much as four entries here.
+/// Returns true if this algorithm is faster than blocks of columns and fits into memory. A gathered block row of 32
+/// values costs about as much as four entries here.
 pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
     let nnz = |matrix: &Csr| matrix.nnz() as f64;
     let other = |matrix: Option<&Csr>| matrix.map_or(0.0, nnz);
     let of = |entries: f64, matrix: &Csr| entries / matrix.n_rows().max(1) as f64;
-    // Entries of a row of L, and of the results, as if no two rows had an entry in the same column.
+    // Estimated entries of a row of L, and of the results, as if no two rows had an entry in the same column.
     let row = rows.columns.len() as f64 / (rows.offsets.len() - 1).max(1) as f64;
     let first = of(row * nnz(chain.first), chain.first).min(d as f64);
     let work = first * nnz(chain.second.0) + row * other(chain.second.1);
@@ -39,7 +39,7 @@ pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
     work < d as f64 * all / 8.0 && images * 6.0 < ROOM
 }
 
-/// All rows of one side from the sparse rows of the other.
+/// Computes all rows of one side from the sparse rows of the other.
 pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) -> (Latent, Half) {
     let first = multiply(&[(chain.first, rows)], d);
     let second = multiply(&terms(chain.second, &first, rows), d);
@@ -84,20 +84,20 @@ fn terms<'a>(
     std::iter::once((one, with)).chain(other.map(|other| (other, with_other))).collect()
 }
 
-/// The last product, whose rows are thresholded as they are made.
+/// The last product, whose rows are thresholded as they are computed.
 struct Last<'a> {
     terms: Terms<'a>,
     mean: Option<(&'a [f32], Vec<f64>)>,
-    /// The largest absolute entry of the mean.
+    /// Largest absolute entry of the mean.
     highest: f64,
     d: usize,
 }
 
-/// A sum of sparse rows, column by column.
+/// A sum of sparse rows with random access by column.
 struct Sums<T> {
     sums: Vec<T>,
     met: Vec<bool>,
-    /// The columns that were met, `n_met` of them.
+    /// Columns with an entry, the first `n_met` of the array.
     columns: Vec<u16>,
     n_met: usize,
 }
@@ -123,7 +123,7 @@ impl<T: Copy + Default + AddAssign> Sums<T> {
         self.n_met = 0;
     }
 
-    /// Nothing here depends on whether the column is new, which could not be foreseen.
+    /// Adds a value. The code is branch-free: whether the column is new cannot be predicted.
     #[inline(always)]
     fn add(&mut self, column: u16, value: T) {
         let at = usize::from(column);
@@ -137,12 +137,12 @@ impl<T: Copy + Default + AddAssign> Sums<T> {
 /// Memory for one row.
 struct Work {
     sums: Sums<f64>,
-    /// The columns that pass.
+    /// Columns that pass.
     columns: Vec<u16>,
 }
 
 impl Last<'_> {
-    /// What `each` makes of the rows, piece by piece.
+    /// Applies `each` to the rows, piece by piece.
     fn pieces<T: Default + Send>(&self, each: impl Fn(&mut T, &mut Work, usize) + Sync) -> Vec<T> {
         let n_rows = self.terms[0].0.n_rows();
         (0..n_rows.div_ceil(PIECE))
@@ -157,7 +157,7 @@ impl Last<'_> {
             .collect()
     }
 
-    /// Sums of a row, less the mean, in the columns that its images have.
+    /// Computes the sums of a row, less the mean, in the columns of its images.
     fn sum(&self, row: usize, sums: &mut Sums<f64>) {
         sums.clear();
         for (matrix, images) in &self.terms {
@@ -176,7 +176,7 @@ impl Last<'_> {
         }
     }
 
-    /// The other columns, which have nothing but the mean.
+    /// Fills the other columns, which have only the mean.
     fn fill(&self, row: usize, sums: &mut Sums<f64>) {
         let shift = self.mean.as_ref().map_or(0.0, |(shift, _)| f64::from(shift[row]));
         for column in (0..self.d).filter(|&column| !sums.met[column]).collect::<Vec<_>>() {
@@ -184,7 +184,7 @@ impl Last<'_> {
         }
     }
 
-    /// Leaves the columns that pass the threshold of a row, ascending, and returns the threshold.
+    /// Keeps the columns of a row that pass the threshold, ascending, and returns the threshold.
     fn passing(&self, row: usize, share: f32, floor: f32, work: &mut Work) -> f32 {
         let Work { sums, columns } = work;
         let threshold = |sums: &Sums<f64>| {
@@ -194,7 +194,7 @@ impl Last<'_> {
         self.sum(row, sums);
         let mut bar = threshold(sums);
         let shift = self.mean.as_ref().map_or(0.0, |(shift, _)| f64::from(shift[row]).abs());
-        // Columns without an image have the mean only, which hardly ever passes.
+        // Columns without an image have only the mean, which hardly ever passes.
         if shift * self.highest > f64::from(bar) {
             self.fill(row, sums);
             bar = threshold(sums);
@@ -206,7 +206,7 @@ impl Last<'_> {
     }
 }
 
-/// A sum of products; the columns of a row come in no order.
+/// Computes a sum of products; the columns of a row are in no particular order.
 fn multiply(terms: &[(&Csr, &SparseRows)], d: usize) -> SparseRows {
     let n_rows = terms[0].0.n_rows();
     let pieces = (0..n_rows.div_ceil(PIECE))
@@ -235,7 +235,7 @@ fn multiply(terms: &[(&Csr, &SparseRows)], d: usize) -> SparseRows {
     SparseRows::concatenate(pieces)
 }
 
-/// The mean of all rows.
+/// Computes the mean of all rows.
 fn mean(rows: &SparseRows, d: usize) -> Vec<f64> {
     let n = (rows.offsets.len() - 1).max(1) as f64;
     let mut mean = vec![0f64; d];

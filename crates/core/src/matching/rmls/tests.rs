@@ -13,7 +13,7 @@ fn rows(factor: &Factor) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// W and W' as dense matrices, by products with the unit vectors.
+/// Computes W and W' as dense matrices, by products with the unit vectors.
 fn dense(operator: &impl Operator, to: Side) -> Vec<Vec<f64>> {
     let mut scratch = Scratch::default();
     let (outer, n_outer) = operator.features(to);
@@ -65,9 +65,9 @@ fn learns_a_checkerboard() {
     }
 }
 
-/// The papers say that bounded l2 norms of the rows avoid the degenerate solution in which all rows are equal. Where
-/// features and responses are at least 0, all rows in one direction make the trace theta_x theta_y times the sum of W,
-/// which no rows of these lengths exceed; and that is where the iterations go, unless W is centered.
+/// The papers say that bounded l2 norms of the rows avoid the degenerate solution in which all rows are equal. If
+/// features and responses are at least 0, all rows in one direction make the trace theta_x theta_y times the sum of W.
+/// No rows of these norms exceed that trace, and the iterations converge to it unless W is centered.
 #[test]
 fn bounded_rows_collapse_without_centering() {
     // Two groups, joined by a weak link from every query to every document.
@@ -97,9 +97,9 @@ fn bounded_rows_collapse_without_centering() {
     assert!(!centered.last().unwrap().collapse_x.is_collapsed(), "{centered:?}");
 }
 
-/// The thresholds of the papers, 0.001 to 10, are compared with o = L_y' w, which is of the size of r / (n n_i). So an
-/// absolute beta that leaves many entries of a small log leaves none of a log of 64 such parts. A share of the largest
-/// entry of each row leaves as many.
+/// The thresholds of the papers, 0.001 to 10, are compared with o = L_y' w, which is of the order of r / (n n_i). So an
+/// absolute beta that keeps many entries of a small log keeps none of a log of 64 such parts. A share of the largest
+/// entry of each row keeps equally many.
 #[test]
 fn an_absolute_threshold_means_something_else_on_every_log() {
     let log = |parts: u32| {

@@ -1,4 +1,4 @@
-//! What threads tell each other.
+//! State shared by the worker threads.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -7,14 +7,14 @@ use super::gram::Gram;
 
 /// Scores are added as multiples of 2^-60.
 const UNIT: f64 = (1u64 << 60) as f64;
-/// A score that has left this range counts as diverged.
+/// A score outside this range counts as diverged.
 pub(super) const LARGEST_SCORE: f64 = 1e19;
 
 /// A sum of scores that does not depend on their order.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sum(i128);
 
-/// The sum of something that is no number.
+/// Marks a sum with a term that is not finite.
 const DIVERGED: i128 = i128::MIN;
 
 impl Sum {
@@ -28,17 +28,17 @@ impl Sum {
         self.0 = if diverged { DIVERGED } else { self.0.saturating_add(other.0) };
     }
 
-    /// The sum, unless something in it was no number.
+    /// Returns the sum, unless a term was not finite.
     pub(super) fn score(self) -> Option<f64> {
         (self.0 != DIVERGED).then_some(self.0 as f64 / UNIT)
     }
 }
 
-/// Where threads leave their messages.
+/// Messages of the threads to each other.
 pub(super) struct Board {
-    /// Two for every thread: a thread may write the next message while others still read this one.
+    /// Two messages per thread: a thread may write the next message while others still read this one.
     messages: Vec<Message>,
-    /// Also two: products of pairs of tuples, as bits, each written by one thread.
+    /// Products of pairs of tuples, as bits, each written by one thread; two copies as well.
     products: [Vec<AtomicU32>; 2],
 }
 
@@ -47,7 +47,7 @@ struct Message {
     /// Number of the block, from 1; written last.
     round: AtomicU64,
     bytes: AtomicU64,
-    /// The lower and the upper half of every sum.
+    /// Lower and upper half of every sum.
     sums: Vec<[AtomicU64; 2]>,
 }
 
@@ -68,13 +68,13 @@ impl Board {
         }
     }
 
-    /// The thread that finds the products of tuple `s`.
+    /// Returns the thread that computes the products of tuple `s`.
     pub(super) fn finder(s: usize, n_threads: usize) -> usize {
         s % n_threads
     }
 
-    /// Tells the others some sums, products and a number of bytes; the sums become those of all, products that
-    /// others have found are taken over, and the bytes of all are returned.
+    /// Exchanges sums, products and a number of bytes with the other threads. Afterwards `sums` holds the totals and
+    /// `gram` the products of all threads. Returns the total number of bytes.
     pub(super) fn agree(&self, me: usize, round: u64, sums: &mut [Sum], gram: &mut Gram, bytes: u64) -> u64 {
         let n_threads = self.messages.len() / 2;
         if n_threads == 1 {
@@ -100,7 +100,7 @@ impl Board {
             let message = &self.messages[2 * other + turn];
             let mut waited = 0u32;
             while message.round.load(Ordering::Acquire) != round {
-                // Spins for some microseconds; then another thread may need this processor.
+                // Spin for some microseconds; then yield, because another thread may need this processor.
                 waited += 1;
                 if waited < 2000 { std::hint::spin_loop() } else { std::thread::yield_now() }
             }

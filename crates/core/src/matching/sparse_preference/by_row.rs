@@ -1,7 +1,7 @@
-/// Brings together what is about the same row, in time that does not depend on how many rows there are.
+/// Groups items by row, in time that does not depend on the number of rows.
 #[derive(Debug)]
 pub(super) struct ByRow {
-    /// A place for every row; all 0 between calls.
+    /// A place per row; all 0 between calls.
     places: Vec<u32>,
 }
 
@@ -10,7 +10,7 @@ impl ByRow {
         Self { places: vec![0; n_rows] }
     }
 
-    /// The items by row, those of a row in the order in which they come.
+    /// Sorts the items by row; items of the same row keep their order.
     pub(super) fn sort<T: Copy>(&mut self, items: &[T], row: impl Fn(&T) -> u32) -> Vec<T> {
         let mut rows = Vec::new();
         for item in items {

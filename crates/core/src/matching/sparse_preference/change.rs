@@ -2,8 +2,8 @@ use super::difference::Spread;
 use super::shrinkage::Shrinkage;
 use super::violation::Part;
 
-/// What is done to a row: it is shrunk by what is due, differences are added, each times a number, and it is
-/// shrunk by what comes next.
+/// Change of a row: it is shrunk by `due`, the differences of `parts` are added with their weights, and it is shrunk by
+/// `next`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) due: Shrinkage,
@@ -11,23 +11,23 @@ pub(super) struct Change<'a> {
     pub(super) next: Shrinkage,
 }
 
-/// The memory that it takes.
+/// Buffers for a change.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
-    /// A number for every column, all 0 between changes.
+    /// A value per column, all 0 between changes.
     pub(super) zeros: Vec<f32>,
-    /// A bit for every column, all 0 between changes.
+    /// A bit per column, all 0 between changes.
     pub(super) touched: Vec<u64>,
-    /// A number for every column, whatever it was last used for.
+    /// A value per column, with arbitrary contents between changes.
     pub(super) columns: Spread,
     /// New entries of a list.
     pub(super) entries: Vec<(u32, f32)>,
-    /// The numbers of a row that has been changed, and more.
+    /// Values of a changed row, with some padding.
     pub(super) numbers: Vec<f32>,
 }
 
 impl Room {
-    /// For rows of that many columns.
+    /// Allocates buffers for rows with the given number of columns.
     pub(super) fn new(n_columns: usize) -> Self {
         let n_words = n_columns.div_ceil(64);
         Self {

@@ -3,49 +3,49 @@ use serde::{Deserialize, Serialize};
 use super::row::Whole;
 use super::{Form, PreferenceParams, Step};
 
-/// Whether W is found or refitted.
+/// Phase of training: learning W or refitting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Entries come and go.
+    /// Entries may appear and disappear.
     #[default]
     Learn,
-    /// Only entries that were not 0 when refitting began change, and nothing is shrunk.
+    /// Only entries that were non-zero when refitting began change, and nothing is shrunk.
     Refit,
 }
 
-/// Where learning stands: every number it needs beside W to go on as if it had not stopped.
+/// Progress of training: all the state besides W that is needed to resume exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Whether W is found or refitted.
+    /// Current phase.
     pub phase: Phase,
-    /// Steps of this phase.
+    /// Number of steps of this phase.
     pub steps: u64,
-    /// Tuples of this phase that were less than the margin apart, so that W changed.
+    /// Number of tuples of this phase within the margin, which changed W.
     pub violations: u64,
-    /// Sum of the hinge losses of this phase, each taken before its step.
+    /// Sum of the hinge losses of this phase, each computed before its step.
     pub loss: f64,
-    /// Steps of all phases.
+    /// Number of steps of all phases.
     pub all_steps: u64,
     /// lambda times the steps since the last multiple of T.
     pub pending: f64,
-    /// s: all thresholds so far.
+    /// s: the sum of all thresholds so far.
     pub shrinkage: f64,
-    /// What s is to be taken from for an entry that has been 1 since the start.
+    /// Number from which s is subtracted for an entry that has been 1 since the start.
     pub start: f32,
-    /// Bytes of W when dead entries were last dropped.
+    /// Memory of W in bytes when dead entries were last dropped.
     pub swept_bytes: u64,
-    /// How often the ceiling of memory made W shrink harder.
+    /// Number of times that the memory limit forced extra shrinkage of W.
     pub ceilings: u64,
-    /// The thresholds that this added.
+    /// Sum of the extra thresholds.
     pub extra_shrinkage: f64,
 }
 
 impl Clock {
-    /// Steps after which W is written at the latest.
+    /// Maximum number of steps between two writes of W.
     pub(super) const BLOCK: usize = if cfg!(test) { 5 } else { 512 };
 
-    /// Before the first step.
+    /// Returns the clock before the first step.
     pub(super) fn new() -> Self {
         Self {
             phase: Phase::Learn,
@@ -62,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// eta of the step that comes next.
+    /// Returns eta of the next step.
     pub(super) fn eta(&self, params: &PreferenceParams) -> f64 {
         match params.step {
             Step::Fixed => params.c,
@@ -70,7 +70,7 @@ impl Clock {
         }
     }
 
-    /// A step has been made, at a tuple whose documents were `gap` apart.
+    /// Records a step at a tuple whose documents were `gap` apart.
     pub(super) fn tick(&mut self, params: &PreferenceParams, gap: f64) {
         let eta = self.eta(params);
         self.steps += 1;
@@ -91,8 +91,8 @@ impl Clock {
         }
     }
 
-    /// Steps of the block that comes next, or of the rest of one that has begun. Blocks end at multiples of T,
-    /// where shrinkage is due; while entries stay what they are, each step is a block.
+    /// Number of steps of the next block, or of the rest of the current block. Blocks end at multiples of T, where
+    /// shrinkage is due. If only existing entries may change, each step is a block.
     pub(super) fn block(&self, params: &PreferenceParams) -> usize {
         if self.restricted(params) {
             return 1;
@@ -102,23 +102,23 @@ impl Clock {
         (Self::BLOCK as u64 - at % Self::BLOCK as u64).min(period - at) as usize
     }
 
-    /// Steps of a whole block.
+    /// Number of steps of a whole block.
     pub(super) fn whole_block(&self, params: &PreferenceParams) -> usize {
         if self.restricted(params) { 1 } else { Self::BLOCK.min(params.shrink_every) }
     }
 
-    /// Whether the last step ended a block.
+    /// Returns true if the last step ended a block.
     pub(super) fn ends_block(&self, params: &PreferenceParams) -> bool {
         self.restricted(params)
             || (self.steps % params.shrink_every as u64).is_multiple_of(Self::BLOCK as u64)
     }
 
-    /// Whether only entries that are there may change.
+    /// Returns true if only existing entries may change.
     pub(super) fn restricted(&self, params: &PreferenceParams) -> bool {
         self.phase == Phase::Refit || params.form == Form::Diagonal
     }
 
-    /// W as a whole, during the block that comes next.
+    /// Returns the state of W as a whole during the next block.
     pub(super) fn whole(&self, n_columns: usize) -> Whole {
         Whole { shrinkage: self.shrinkage, start: self.start, n_columns, averaged: self.steps as f32 }
     }

@@ -1,8 +1,8 @@
 use super::learner::Learner;
 
 impl Learner {
-    /// Soft-thresholds all of W by as little as it takes to leave at most so many entries: for a density that
-    /// is asked for, in place of lambda. W is the same whenever it is called after the same tuples.
+    /// Soft-thresholds W by the smallest amount that leaves at most `entries` entries: reaches a requested density
+    /// without tuning lambda. After the same tuples, W is the same whenever this is called.
     pub fn shrink_to(&mut self, entries: usize) {
         if self.nnz() <= entries {
             return;
@@ -17,7 +17,7 @@ impl Learner {
         let (_, threshold, _) = magnitudes.select_nth_unstable_by(at, f32::total_cmp);
         self.clock.shrinkage += f64::from(*threshold);
         self.sweep();
-        // Rounding may have left a little of entries of exactly this size.
+        // Rounding may have left a small remainder of entries of exactly this size.
         while self.nnz() > entries {
             self.clock.shrinkage += f64::from(f32::EPSILON);
             self.sweep();
@@ -58,7 +58,7 @@ mod tests {
             }
         }
         learner.shrink_to(25);
-        assert_eq!(learner.matrix(), after, "there is nothing to do");
+        assert_eq!(learner.matrix(), after, "nothing changes a second time");
         learner.shrink_to(0);
         assert_eq!((learner.nnz(), learner.matrix().nnz()), (0, 0));
     }

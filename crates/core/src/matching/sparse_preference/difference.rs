@@ -1,7 +1,7 @@
 use crate::linalg::simd::vectorised;
 use crate::matching::SparseRow;
 
-/// d+ - d-: the columns where it is not 0, ascending, with their values.
+/// d+ - d-: the columns where it is non-zero, ascending, with their values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Difference {
     pub(super) columns: Vec<u32>,
@@ -10,20 +10,20 @@ pub(super) struct Difference {
     words: Vec<Word>,
 }
 
-/// Which of the columns from 64 `at` on a vector has.
+/// Bits of the 64 columns from 64 `at` on that a vector has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) at: u32,
-    /// The columns of all words before.
+    /// Number of columns in all words before.
     pub(super) rank: u32,
     pub(super) bits: u64,
 }
 
-/// Zeros after values and numbers, so that sixteen can be read from any place.
+/// Number of zeros after values and numbers, so that sixteen can be read from any place.
 pub(super) const PADDING: usize = 16;
 
 impl Difference {
-    /// Of columns that ascend.
+    /// Builds a difference from ascending columns.
     pub(super) fn new(columns: &[u32], values: &[f32]) -> Self {
         let mut difference = Self::default();
         columns.iter().zip(values).for_each(|(&column, &value)| difference.push(column, value));
@@ -31,7 +31,7 @@ impl Difference {
         difference
     }
 
-    /// Becomes d+ - d-.
+    /// Sets the difference to d+ - d-.
     pub(super) fn set(&mut self, more: SparseRow<'_>, less: SparseRow<'_>) {
         self.clear();
         let (mut i, mut j) = (0, 0);
@@ -55,7 +55,7 @@ impl Difference {
         self.finish();
     }
 
-    /// Becomes empty; entries may be pushed until [`Self::finish`].
+    /// Clears the difference; entries may be pushed until [`Self::finish`].
     fn clear(&mut self) {
         self.columns.clear();
         self.padded.clear();
@@ -91,15 +91,15 @@ impl Difference {
     }
 }
 
-/// A sparse vector spread out over all columns, so that any of them can be looked up.
+/// A sparse vector expanded over all columns, so that any of them can be looked up.
 #[derive(Debug, Clone)]
 pub(super) struct Spread {
-    /// Its length is a power of two, so that a column can be made to fit by a mask.
+    /// Values; the length is a power of two, so that a mask brings any column into range.
     values: Box<[f32]>,
 }
 
 impl Spread {
-    /// Zeros.
+    /// Creates a vector of zeros.
     pub(super) fn new(n_columns: usize) -> Self {
         Self { values: vec![0.0; n_columns.next_power_of_two().max(64)].into() }
     }
@@ -108,22 +108,22 @@ impl Spread {
         &mut self.values
     }
 
-    /// The value of every column, and zeros up to a power of two.
+    /// Returns the value of every column, and zeros up to a power of two.
     pub(super) fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// From zeros to a vector.
+    /// Expands a sparse vector into the zeros.
     pub(super) fn set(&mut self, columns: &[u32], values: &[f32]) {
         columns.iter().zip(values).for_each(|(&column, &value)| self.values[column as usize] = value);
     }
 
-    /// Back to zeros from a vector that has these columns.
+    /// Resets the given columns to zero.
     pub(super) fn clear(&mut self, columns: &[u32]) {
         columns.iter().for_each(|&column| self.values[column as usize] = 0.0);
     }
 
-    /// The inner product with a sparse vector.
+    /// Returns the inner product with a sparse vector.
     pub(super) fn dot(&self, columns: &[u32], values: &[f32]) -> f64 {
         dot(columns, values, &self.values)
     }

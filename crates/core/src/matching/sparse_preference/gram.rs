@@ -1,9 +1,10 @@
-//! What the steps of a block add to the scores of later tuples of the block.
+//! Effects of the steps of a block on the scores of later tuples of the block.
 //!
-//! A violation s adds eta_s (q_s' q_t) (d_s' d_t) to the score of tuple t, d short for d+ - d-. Both products
-//! are found for all pairs of a block at once, word by word: a word that k tuples have adds to k (k - 1) / 2
-//! pairs, and most pairs have few words in common. A product is summed in the order of the words, so that it
-//! does not depend on what else is in the block. Every thread finds those of some s, and tells the others.
+//! A violation s adds eta_s (q_s' q_t) (d_s' d_t) to the score of tuple t, where d is short for d+ - d-. Both products
+//! are computed for all pairs of a block at once, word by word. A word that k tuples have contributes to k (k - 1) / 2
+//! pairs, and most pairs have few words in common. A product is summed in the order of the words, so that it does not
+//! depend on the other tuples of the block. Every thread computes the products of some s and shares them with the
+//! others.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub(super) struct Gram {
     queries: Products,
     differences: Products,
     n: usize,
-    /// That of tuple s with a later tuple t at n s + t.
+    /// Product of tuple s with a later tuple t, at n s + t.
     products: Vec<f32>,
 }
 
@@ -28,7 +29,8 @@ impl Gram {
         Self { queries, differences, n: 0, products: Vec::new() }
     }
 
-    /// Of these tuples, each given by its query and its difference; as far as s is one's own.
+    /// Computes the products of these tuples, each given by its query and its difference, for the s that `is_own`
+    /// selects.
     pub(super) fn set(&mut self, tuples: &[(Vector<'_>, Vector<'_>)], is_own: impl Fn(usize) -> bool) {
         self.n = tuples.len();
         self.products.clear();
@@ -45,12 +47,12 @@ impl Gram {
             .for_each(|(product, (query, difference))| *product = query * difference);
     }
 
-    /// Tuples.
+    /// Number of tuples.
     pub(super) fn n(&self) -> usize {
         self.n
     }
 
-    /// Where the products of tuple `s` with later ones are among all.
+    /// Returns the range of the products of tuple `s` with later tuples.
     pub(super) fn later(&self, s: usize) -> Range<usize> {
         self.n * s + s + 1..self.n * (s + 1)
     }
@@ -60,7 +62,7 @@ impl Gram {
         &mut self.products
     }
 
-    /// Adds what a violation at tuple `s` adds to the score of every later tuple.
+    /// Adds the effect of a violation at tuple `s` to the score of every later tuple.
     pub(super) fn add(&self, s: usize, eta: f64, scores: &mut [f64]) {
         for (score, &product) in scores[s + 1..].iter_mut().zip(&self.products[self.later(s)]) {
             *score += eta * f64::from(product);
@@ -73,14 +75,14 @@ impl Gram {
 struct Products {
     by_column: ByRow,
     entries: Vec<Entry>,
-    /// That of vector s with a later vector t at n s + t, where s is one's own.
+    /// Product of vector s with a later vector t, at n s + t, for the s of this thread.
     sums: Vec<f32>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     column: u32,
-    /// The number of the vector.
+    /// Number of the vector.
     at: u32,
     value: f32,
 }

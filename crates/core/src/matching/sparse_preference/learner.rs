@@ -12,43 +12,43 @@ use crate::matching::{Csr, CsrBuilder};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// No document word is the query word.
+/// Marks a query word that is no document word.
 pub(super) const NOT_SHARED: u32 = u32::MAX;
 
-/// The document word that a query word is, if any.
+/// Returns the document word that equals a query word, if any.
 pub(super) fn shared_column(shared: u32) -> Option<u32> {
     Some(shared).filter(|&column| column != NOT_SHARED)
 }
 
-/// Values of features beyond which W might leave the range of numbers.
+/// Largest feature value; larger values could make W overflow.
 const LARGEST_VALUE: f32 = 1e6;
-/// W is swept for dead entries when it has doubled, but not below this.
+/// W is swept for dead entries when its memory has doubled, but not below this size.
 const SWEEP_AT_LEAST: u64 = 64 << 20;
 
-/// The parts of violations by row, those of a row in the order of the tuples.
+/// Returns the parts of violations sorted by row; parts of the same row keep the order of the tuples.
 fn parts_by_row(violations: &[Violation]) -> Vec<Part<'_>> {
     let mut parts = violation::parts(violations, |_| true);
     parts.sort_by_key(|part| part.row);
     parts
 }
 
-/// W while it is learned; see the [module](super).
+/// W during training; see the [module](super).
 #[derive(Debug, Clone)]
 pub struct Learner {
     pub(super) params: PreferenceParams,
     pub(super) n_columns: usize,
-    /// The document word that each query word is, or [`NOT_SHARED`].
+    /// The document word that equals each query word, or [`NOT_SHARED`].
     pub(super) shared: Vec<u32>,
-    /// Row i is at i / SHARDS of shard i % SHARDS.
+    /// Row i is row i / SHARDS of shard i % SHARDS.
     pub(super) shards: Vec<Vec<Row>>,
     pub(super) clock: Clock,
-    /// Violations of the block that has begun, which the rows do not have yet.
+    /// Violations of the current block, which are not yet written to the rows.
     pub(super) pending: Vec<Violation>,
 }
 
 impl Learner {
-    /// W at the start: 1 where a query word (row) and a document word (column) are the same, as `shared`
-    /// says; for one dictionary these are all (i, i).
+    /// Initialises W: 1 where a query word (row) and a document word (column) are the same, as `shared` states. With
+    /// one dictionary these are all (i, i).
     pub fn new(
         params: &PreferenceParams,
         n_query_features: usize,
@@ -58,19 +58,23 @@ impl Learner {
         params.validate()?;
         for (what, n) in [("query", n_query_features), ("document", n_document_features)] {
             if n >= u32::MAX as usize {
-                return Err(Error::Shape(format!("{n} {what} features; W can have 4294967294")));
+                return Err(Error::Shape(format!(
+                    "there are {n} {what} features, but W supports at most 4294967294"
+                )));
             }
         }
         let mut columns = vec![NOT_SHARED; n_query_features];
         for (row, column) in shared {
             if row as usize >= n_query_features || column as usize >= n_document_features {
                 return Err(Error::Shape(format!(
-                    "query feature {row} cannot be document feature {column}: there are \
+                    "query feature {row} and document feature {column} cannot be shared: there are only \
                      {n_query_features} and {n_document_features}"
                 )));
             }
             if columns[row as usize] != NOT_SHARED {
-                return Err(Error::Shape(format!("query feature {row} is more than one document feature")));
+                return Err(Error::Shape(format!(
+                    "query feature {row} is shared with more than one document feature"
+                )));
             }
             columns[row as usize] = column;
         }
@@ -88,11 +92,11 @@ impl Learner {
         Ok(learner)
     }
 
-    /// A ceiling must leave room for more than rows without entries.
+    /// Returns an error if the memory limit has no room beyond rows without entries.
     pub(super) fn check_ceiling(&self) -> Result<()> {
         match self.params.max_mib {
             Some(max_mib) if (self.fixed_bytes() >> 20) >= max_mib as u64 => Err(Error::Params(format!(
-                "max_mib is {max_mib}, but W takes {} MiB before its first entry; {} MiB would do",
+                "max_mib is {max_mib}, but W takes {} MiB without any entry; a max_mib of {} is enough",
                 self.fixed_bytes().div_ceil(1 << 20),
                 2 * self.fixed_bytes().div_ceil(1 << 20)
             ))),
@@ -100,11 +104,11 @@ impl Learner {
         }
     }
 
-    /// Makes a step for every tuple, in their order. Rows of `queries` and `documents` are what the tuples
-    /// name; tuples may be learned in any number of calls, also with other rows, and W is the same as after
-    /// one call. Work is reported as one unit for every tuple.
+    /// Takes a step for every tuple, in order. Tuples refer to rows of `queries` and `documents`. Tuples may be split
+    /// over any number of calls, also with other rows; W is the same as after one call. Progress advances by one per
+    /// tuple.
     ///
-    /// After an error of divergence W is of no use any more.
+    /// After an error of divergence, W must not be used any more.
     pub fn learn(
         &mut self,
         queries: &Csr,
@@ -131,7 +135,7 @@ impl Learner {
             }
             if stop == Stop::Diverged {
                 return Err(Error::Diverged(format!(
-                    "scores left the range of numbers at step {}: take a smaller c than {}, or scale the \
+                    "scores overflowed at step {}: use a smaller c than {}, or scale the \
                      rows to length 1",
                     self.clock.steps, self.params.c
                 )));
@@ -156,7 +160,9 @@ impl Learner {
                 ("document", less, documents.n_rows()),
             ] {
                 if row as usize >= n {
-                    return Err(Error::Shape(format!("tuple {at} names {what} {row} of {n}")));
+                    return Err(Error::Shape(format!(
+                        "tuple {at} refers to {what} {row}, but there are only {n}"
+                    )));
                 }
             }
             let rows =
@@ -164,7 +170,7 @@ impl Learner {
             let largest = rows.iter().flat_map(|row| row.values()).fold(0f32, |max, x| max.max(x.abs()));
             if largest > LARGEST_VALUE {
                 return Err(Error::Shape(format!(
-                    "tuple {at} has a feature of value {largest}; values may be {LARGEST_VALUE} at most, and \
+                    "tuple {at} has a feature of value {largest}; values must be at most {LARGEST_VALUE}, and \
                      rows are best scaled to length 1"
                 )));
             }
@@ -172,7 +178,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Refitting begins: steps start anew, nothing is shrunk, and only entries that are not 0 now change.
+    /// Starts refitting: the step count restarts, nothing is shrunk, and only currently non-zero entries change.
     pub fn refit(&mut self) {
         self.sweep();
         let whole = self.whole();
@@ -183,8 +189,8 @@ impl Learner {
             Clock { phase: Phase::Refit, steps: 0, violations: 0, loss: 0.0, pending: 0.0, ..self.clock };
     }
 
-    /// Between two blocks: drops dead entries where they may have become many, and shrinks harder where W would
-    /// take too much.
+    /// Drops dead entries if there may be many of them, and shrinks more strongly if W exceeds its memory limit. Called
+    /// between two blocks.
     fn sweep_if_due(&mut self) {
         let is_large = self.sweep_above().is_some_and(|above| self.bytes() > above);
         if !is_large || !self.clock.ends_block(&self.params) {
@@ -197,7 +203,7 @@ impl Learner {
         self.clock.swept_bytes = self.bytes();
     }
 
-    /// Adds to the rows what the block that has begun is to change them by.
+    /// Writes the violations of the current block to the rows.
     fn write_pending(&mut self) {
         let violations = std::mem::take(&mut self.pending);
         let (whole, mut room) = (self.whole(), Room::new(self.n_columns));
@@ -208,7 +214,7 @@ impl Learner {
         }
     }
 
-    /// Calls `each` with every row as it is now and its number.
+    /// Calls `each` with the number and the current state of every row.
     pub(super) fn visit(&self, mut each: impl FnMut(usize, &Row)) {
         let parts = parts_by_row(&self.pending);
         let mut changing = parts.chunk_by(|a, b| a.row == b.row).peekable();
@@ -223,14 +229,14 @@ impl Learner {
         }
     }
 
-    /// Shrinks every row by what is due, and drops dead entries.
+    /// Applies the pending shrinkage to every row, and drops dead entries.
     pub(super) fn sweep(&mut self) {
         self.write_pending();
         let whole = self.whole();
         self.for_each_row(|row, _| row.sweep(whole));
     }
 
-    /// Adds to s what it takes to bring W from above a ceiling to three quarters of it.
+    /// Increases s until W is reduced from above the memory limit to three quarters of it.
     fn shrink_below(&mut self, ceiling: u64) {
         let mut harder = false;
         let room = |bytes: u64, fixed: u64| bytes.saturating_sub(fixed) as f64;
@@ -246,9 +252,9 @@ impl Learner {
         self.clock.ceilings += u64::from(harder);
     }
 
-    /// A magnitude that at most the given share of the entries of touched rows exceed, to two digits.
+    /// Returns a magnitude, to two digits, that at most the given share of the entries of touched rows exceed.
     fn magnitude_above(&self, share: f64) -> f32 {
-        // Positive f32 are in the order of their bits; the upper 16 give the exponent and 7 bits more.
+        // Positive f32 sort like their bits; the upper 16 are the exponent and 7 more bits.
         let mut counts = vec![0u64; 1 << 16];
         let whole = self.whole();
         for (_, value) in self.shards.iter().flatten().flat_map(|row| row.values(None, whole)) {
@@ -275,7 +281,7 @@ impl Learner {
         }
     }
 
-    /// W, all shrinkage applied; while refitting with averages, the mean of W over the steps.
+    /// Returns W with all shrinkage applied; while refitting with averages, the mean of W over the steps.
     pub fn matrix(&self) -> Csr {
         let mut builder = CsrBuilder::new(self.n_columns);
         let mut entries = Vec::new();
@@ -287,7 +293,7 @@ impl Learner {
         builder.finish().expect("rows in order, of finite numbers")
     }
 
-    /// The entries of a row that are not 0, columns ascending.
+    /// Returns the non-zero entries of a row, columns ascending.
     fn entries(&self, i: usize, row: &Row, entries: &mut Vec<(u32, f32)>) {
         entries.clear();
         entries.extend(row.values(self.shared_of(i), self.whole()));
@@ -306,7 +312,7 @@ impl Learner {
         self.clock.whole(self.n_columns)
     }
 
-    /// Bytes beyond which W is swept at the end of a block, if entries can come at all.
+    /// Memory in bytes above which W is swept at the end of a block, if entries can appear at all.
     pub(super) fn sweep_above(&self) -> Option<u64> {
         let doubled = (2 * self.clock.swept_bytes).max(SWEEP_AT_LEAST);
         let above = self.params.max_mib.map_or(doubled, |max_mib| doubled.min((max_mib as u64) << 20));
@@ -318,39 +324,39 @@ impl Learner {
         &self.params
     }
 
-    /// Steps, violations and what else is counted.
+    /// Counts of steps, violations and other events.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Rows of W.
+    /// Number of rows of W.
     pub fn n_query_features(&self) -> usize {
         self.shared.len()
     }
 
-    /// Columns of W.
+    /// Number of columns of W.
     pub fn n_document_features(&self) -> usize {
         self.n_columns
     }
 
-    /// Entries of W that are not 0.
+    /// Number of non-zero entries of W.
     pub fn nnz(&self) -> usize {
         let (whole, mut nnz) = (self.whole(), 0);
         self.visit(|i, row| nnz += row.live(self.shared_of(i), whole));
         nnz
     }
 
-    /// The share of the entries of W that are not 0.
+    /// Share of non-zero entries of W.
     pub fn density(&self) -> f64 {
         self.nnz() as f64 / (self.n_query_features() as f64 * self.n_columns as f64).max(1.0)
     }
 
-    /// Memory that W takes.
+    /// Memory of W in bytes.
     pub fn bytes(&self) -> u64 {
         self.fixed_bytes() + self.shards.iter().flatten().map(|row| row.bytes() as u64).sum::<u64>()
     }
 
-    /// Memory that W takes without any entry.
+    /// Memory of W without any entry, in bytes.
     fn fixed_bytes(&self) -> u64 {
         (self.shared.len() * (size_of::<Row>() + size_of::<u32>())) as u64
     }

@@ -1,8 +1,8 @@
-//! The entries of a short row: columns and numbers, one after the other, in the order in which they came.
+//! Entries of a short row: columns and numbers in the order in which they were added.
 //!
-//! A list is read from its start to its end, and each of its columns looked up in a difference that lies
-//! spread out in memory, sixteen at a time. For the rows of most words this takes less time than to look up
-//! the columns of the difference in the row, and half the memory.
+//! A list is read from start to end, and its columns are looked up in an expanded difference, sixteen at a time. For
+//! the rows of most words this is faster than looking up the columns of the difference in the row, and takes half the
+//! memory.
 
 use super::change::{Change, Room};
 use super::difference::Spread;
@@ -15,12 +15,12 @@ use crate::linalg::simd::vectorised;
 pub(super) struct List {
     columns: Vec<u32>,
     numbers: Vec<f32>,
-    /// A second number of every entry, while averages are kept.
+    /// A second number per entry, while averages are kept.
     sums: Vec<f32>,
 }
 
 impl List {
-    /// An empty list with room for so many entries.
+    /// Creates an empty list with room for `capacity` entries.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             columns: Vec::with_capacity(capacity),
@@ -29,7 +29,7 @@ impl List {
         }
     }
 
-    /// Bytes of a list with room for so many entries.
+    /// Memory in bytes of a list with room for `capacity` entries.
     pub(super) fn bytes_of(capacity: usize) -> usize {
         capacity * (size_of::<u32>() + size_of::<f32>())
     }
@@ -64,27 +64,26 @@ impl List {
         &self.sums
     }
 
-    /// From here on every entry has a sum.
+    /// Sets the sums of all entries.
     pub(super) fn set_sums(&mut self, sums: Vec<f32>) {
         assert!(sums.is_empty() || sums.len() == self.len(), "a sum for every entry, or none");
         self.sums = sums;
     }
 
-    /// The sum of w_j difference_j.
+    /// Returns the sum of w_j difference_j.
     #[inline(always)]
     pub(super) fn dot(&self, difference: &Spread, shrinkage: Shrinkage) -> f64 {
         dot(&self.columns, &self.numbers, difference.values(), shrinkage)
     }
 
-    /// Adds `scale` times the difference to entries that are there, and `averaged` times as much to their
-    /// sums.
+    /// Adds `scale` times the difference to existing entries, and `averaged` times as much to their sums.
     #[inline(always)]
     pub(super) fn add_where_present(&mut self, scale: f32, difference: &Spread, averaged: f32) {
         add(&self.columns, &mut self.numbers, difference.values(), scale);
         add(&self.columns, &mut self.sums, difference.values(), scale * averaged);
     }
 
-    /// Changes the row, and drops entries of which nothing is left; of a list without sums.
+    /// Changes a row without sums, and drops entries that become 0.
     pub(super) fn apply(&mut self, change: Change<'_>, room: &mut Room) {
         let Change { due, parts, next } = change;
         let Room { zeros: values, entries: new, .. } = room;

@@ -1,13 +1,13 @@
-//! A packed row and a difference become a new packed row.
+//! Merges a packed row and a difference into a new packed row.
 
 use super::change::Room;
 use super::difference::{Difference, PADDING};
 use super::packed::Word;
 use super::shrinkage::Shrinkage;
 
-/// Shrinks a row by what is `due`, adds `scale` times a difference, shrinks by what comes `next`, and drops
-/// entries of which nothing is left: the words become those of the new row, its numbers are found in `room`, and
-/// how many there are is returned. The row has as many numbers as its words have bits, and [`PADDING`] more.
+/// Shrinks a row by `due`, adds `scale` times a difference, shrinks by `next`, and drops entries that become 0.
+/// Replaces the words by those of the new row, writes its numbers to `room`, and returns their count. The row has as
+/// many numbers as its words have bits, and [`PADDING`] more.
 pub(super) fn merge_row(
     words: &mut [Word],
     numbers: &[f32],
@@ -24,7 +24,7 @@ pub(super) fn merge_row(
     n
 }
 
-/// What is added to a row, and what the row is shrunk by before and after.
+/// A difference to add to a row, and the shrinkage of the row before and after.
 #[derive(Clone, Copy)]
 pub(super) struct Addition<'a> {
     pub(super) due: Shrinkage,
@@ -45,8 +45,8 @@ fn merge(
         && is_x86_feature_detected!("popcnt")
         && is_x86_feature_detected!("bmi2")
     {
-        // SAFETY: the processor has these instructions; there are as many numbers as the words have bits, and
-        // padding, as many values as `touched` has bits, and padding, and room for all of them and more.
+        // SAFETY: the processor has these instructions; there are as many numbers as the words have bits, plus padding,
+        // as many values as `touched` has bits, plus padding, and room for all of them and more.
         return unsafe { avx512(words, numbers, addition, touched, to) };
     }
     plain(words, numbers, addition, touched, to)
@@ -86,8 +86,8 @@ fn plain(
     n_to
 }
 
-/// Sixteen columns that the row or the difference has at a time: both are spread out to them, added, and what is
-/// left is pushed together again.
+/// Processes sixteen columns of the row or the difference at a time: expands both to them, adds, and compresses the
+/// remaining entries.
 ///
 /// # Safety
 /// There must be as many numbers as the words have bits and as many values as `touched` has, and [`PADDING`]
@@ -117,8 +117,8 @@ unsafe fn avx512(
             let columns = _pdep_u64(0xffff, left);
             left &= !columns;
             let (in_row, in_difference) = (_pext_u64(old, columns), _pext_u64(changed, columns));
-            // SAFETY: the next numbers of the row and values of the difference, or padding, and room for what
-            // becomes of them.
+            // SAFETY: reads the next numbers of the row and values of the difference, or padding; there is room for the
+            // results.
             unsafe {
                 let number = shrink(_mm512_maskz_expand_ps(in_row as u16, _mm512_loadu_ps(from)), due);
                 let change = _mm512_maskz_expand_ps(in_difference as u16, _mm512_loadu_ps(value));

@@ -5,9 +5,9 @@
 //!
 //! **Update** (Algorithm 1), from W = 1 where query word and document word are the same and 0 elsewhere: for
 //! every tuple, where q' W (d+ - d-) < m, add eta_t q (d+ - d-)'. After every T steps soft-threshold all of
-//! W by lambda times the sum of eta over them; what comes after the last multiple of T is not shrunk.
-//! Refitting (8) goes over the tuples once more, steps starting anew, without shrinkage, and changes only
-//! entries that are not 0; it starts from the sparse W.
+//! W by lambda times the sum of eta over them; updates after the last multiple of T are not shrunk.
+//! Refitting (8) goes over the tuples once more, with the step count restarted and without shrinkage. It starts from
+//! the sparse W and changes only non-zero entries.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -15,12 +15,12 @@
 //! | C, eta_t | [`PreferenceParams::c`], [`PreferenceParams::step`] |
 //! | lambda, T | [`PreferenceParams::lambda`], [`PreferenceParams::shrink_every`] |
 //!
-//! **Cost** of a tuple: the words of q times those of d+ and d-, at most. Memory follows the entries that are
-//! not 0: an untouched row takes none, a short one a list, a full one its numbers and a bit for every column
-//! (`packed`). Shrinkage is exact and costs nothing (`shrinkage`). W is read and written in blocks of T steps
-//! by all threads at once (`workers`), with the outcome of steps one by one, the same for any number of them.
+//! **Cost** of a tuple: the words of q times those of d+ and d-, at most. Memory follows the non-zero entries: an
+//! untouched row takes none, a short row is a list, a full row has its numbers and a bit for every column (`packed`).
+//! Shrinkage is exact and costs nothing (`shrinkage`). All threads read and write W in blocks of T steps (`workers`).
+//! The result equals that of single steps, for any number of threads.
 //!
-//! **Where it differs from the paper.** T is 400 by default, where the paper has 100. Refitting starts from the
+//! **Differences from the paper.** T is 400 by default, where the paper has 100. Refitting starts from the
 //! sparse W, which the paper leaves open, and may end with the mean of W over its steps
 //! ([`PreferenceParams::average`]).
 //!
@@ -74,13 +74,13 @@ pub use learner::Learner;
 pub use params::{Form, PreferenceParams, Step};
 pub use state::{Pending, State};
 
-/// For a query, one document is preferred to another; all are row numbers.
+/// A preference of a query for one document over another; all are row numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tuple {
     /// The query.
     pub query: u32,
-    /// The document that is preferred.
+    /// The preferred document.
     pub more: u32,
-    /// The document that it is preferred to.
+    /// The other document.
     pub less: u32,
 }

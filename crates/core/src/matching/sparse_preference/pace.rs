@@ -1,23 +1,24 @@
-//! How many threads make steps that have to wait for each other.
+//! Chooses the number of threads for steps that have to wait for each other.
 //!
-//! Where every step is a block of its own, threads exchange a message per step. On an idle machine that pays; where
-//! other programs keep a processor busy, a thread that is not running holds up all the others, and one alone is many
-//! times faster. W is the same for any number of threads, so steps are made in portions, now and then with the other
-//! number of threads, and mostly with the one that was faster of late.
+//! If every step is a block of its own, threads exchange a message per step. On an idle machine that pays off. If other
+//! programs keep a processor busy, a thread that is not running holds up all the others, and a single thread is many
+//! times faster. W is the same for any number of threads. So steps are taken in portions, mostly with the number of
+//! threads that was faster recently, and now and then with the other.
 
 use std::time::Duration;
 
-/// Steps of a portion, and of one by which a way is tried.
+/// Number of steps of a portion.
 const PORTION: usize = 1000;
+/// Number of steps of a trial.
 const TRIAL: usize = 100;
-/// Every so many portions the slower way is tried again.
+/// Number of portions after which the slower choice is tried again.
 const TRY_EVERY: u32 = 16;
 
 /// One thread or all of them; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Pace {
     n_threads: usize,
-    /// Seconds a step took with one thread, and with all.
+    /// Seconds per step with one thread, and with all.
     seconds: [Option<f64>; 2],
     portions: u32,
 }
@@ -27,7 +28,7 @@ impl Pace {
         Self { n_threads, seconds: [None; 2], portions: 0 }
     }
 
-    /// Threads to take, and steps to make with them.
+    /// Returns the number of threads to use, and the number of steps to take with them.
     pub(super) fn next(&self) -> (usize, usize) {
         if self.n_threads == 1 {
             return (1, usize::MAX);
@@ -36,7 +37,7 @@ impl Pace {
         (if all { self.n_threads } else { 1 }, steps)
     }
 
-    /// Whether all threads are taken, and steps to make.
+    /// Returns true if all threads are to be used, and the number of steps.
     fn choice(&self) -> (bool, usize) {
         match self.seconds {
             [_, None] => (true, TRIAL),
@@ -46,7 +47,7 @@ impl Pace {
         }
     }
 
-    /// What that took.
+    /// Records the time that the last portion took.
     pub(super) fn record(&mut self, steps: usize, took: Duration) {
         let all = usize::from(self.choice().0);
         self.seconds[all] = Some(took.as_secs_f64() / steps.max(1) as f64);
@@ -58,7 +59,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Portions of 100 that are made with all of 4 threads, where these take so many times as long as one.
+    /// Returns how many of 100 portions use all 4 threads, if all threads take `times` as long as one.
     fn with_all(times: f64) -> usize {
         let mut pace = Pace::new(4);
         let portions = (0..100).map(|_| {

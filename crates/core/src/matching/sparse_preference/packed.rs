@@ -1,9 +1,9 @@
-//! The entries of a full row: a bit for every column says whether it has one, and the numbers of those that
-//! have follow each other without gaps.
+//! Entries of a full row: a bit per column states whether the column has an entry, and the numbers of the entries are
+//! stored without gaps.
 //!
-//! The number of a column is found by counting the bits before it: those of earlier words are counted once
-//! and for all, those of its own word by one instruction. This takes 1.5 bits a column beside the numbers, so
-//! that rows stay in the caches where a number for every column would not.
+//! The number of a column is found by counting the bits before it. The count of the earlier words is precomputed, and
+//! one instruction counts those of its own word. This takes 1.5 bits per column besides the numbers, so that rows stay
+//! in the caches where a number for every column would not.
 
 use super::change::{Change, Room};
 use super::difference::{Difference, PADDING, Spread};
@@ -20,7 +20,7 @@ pub(super) struct Packed {
     words: Box<[Word]>,
     /// The numbers, and [`PADDING`] zeros.
     numbers: Vec<f32>,
-    /// A second number of every entry, while averages are kept, and as many zeros.
+    /// A second number per entry, while averages are kept, and [`PADDING`] zeros.
     sums: Vec<f32>,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Packed {
 pub(super) struct Word {
     /// A bit for every column that has an entry.
     pub(super) bits: u64,
-    /// The bits of all words before.
+    /// Number of bits of all words before.
     pub(super) rank: u32,
 }
 
 impl Packed {
-    /// Entries in any order, with room for so many.
+    /// Builds a row from entries in any order, with room for `capacity` entries.
     pub(super) fn new(n_columns: usize, capacity: usize, entries: &mut [(u32, f32)]) -> Self {
         entries.sort_unstable_by_key(|&(column, _)| column);
         let mut words = vec![Word::default(); n_columns.div_ceil(64)].into_boxed_slice();
@@ -51,7 +51,7 @@ impl Packed {
         Self { words, numbers, sums: Vec::new() }
     }
 
-    /// Entries that there is room for.
+    /// Number of entries that there is room for.
     pub(super) fn capacity(&self) -> usize {
         self.numbers.capacity() - PADDING
     }
@@ -60,7 +60,7 @@ impl Packed {
         self.words.len() * size_of::<Word>() + (self.numbers.capacity() + self.sums.len()) * size_of::<f32>()
     }
 
-    /// Columns and numbers, columns ascending.
+    /// Iterates over columns and numbers, columns ascending.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
         let columns = (0..).zip(&self.words);
         let columns = columns.flat_map(|(at, word)| bits_of(word.bits).map(move |bit| 64 * at + bit));
@@ -75,7 +75,7 @@ impl Packed {
         &self.sums[..self.sums.len().saturating_sub(PADDING)]
     }
 
-    /// From here on every entry has a sum.
+    /// Sets the sums of all entries.
     pub(super) fn set_sums(&mut self, mut sums: Vec<f32>) {
         if !sums.is_empty() {
             assert_eq!(sums.len() + PADDING, self.numbers.len(), "a sum for every entry, or none");
@@ -84,7 +84,7 @@ impl Packed {
         self.sums = sums;
     }
 
-    /// The sum of w_j difference_j; to the bit what it would be of the row spread out.
+    /// Returns the sum of w_j difference_j, bit for bit equal to that of the expanded row.
     #[inline(always)]
     pub(super) fn dot(&self, difference: &Difference, shrinkage: Shrinkage) -> f64 {
         let (columns, values) = (&difference.columns, difference.values());
@@ -92,22 +92,22 @@ impl Packed {
         dot(columns, values, &self.words, &self.numbers, shrinkage)
     }
 
-    /// Whether it pays to spread the row out for so many products.
+    /// Returns true if it pays to expand the row for `times` products.
     pub(super) fn is_worth_unpacking(&self, times: usize) -> bool {
         60 * times > self.words.len()
     }
 
-    /// Spreads out what a shrinkage leaves of the row.
+    /// Expands the row after a shrinkage.
     pub(super) fn unpack(&self, due: Shrinkage, columns: &mut Spread) {
         unpack(&self.words, &self.numbers, due, columns.values_mut());
     }
 
-    /// Finds the entries that a difference meets; see [`Present`].
+    /// Finds the entries that a difference shares with the row; see [`Present`].
     pub(super) fn meet(&self, difference: &Difference, present: &mut Present) -> (u32, u32) {
         present.find(&self.words, &self.numbers, difference)
     }
 
-    /// Adds `scale` times the difference to entries that it meets, and `averaged` times as much to their sums.
+    /// Adds `scale` times the difference to the shared entries, and `averaged` times as much to their sums.
     pub(super) fn add(&mut self, meeting: Meeting<'_>, scale: f32, averaged: f32) {
         meeting.add_to(&mut self.numbers, scale);
         if !self.sums.is_empty() {
@@ -115,8 +115,8 @@ impl Packed {
         }
     }
 
-    /// Changes the row, and drops entries of which nothing is left; true if the row was left spread out in
-    /// `room.columns`, as it may be where `n_reads` products with it are wanted next.
+    /// Changes the row, and drops entries that become 0. Returns true if the row was left expanded in `room.columns`,
+    /// which may happen if `n_reads` products with it follow.
     pub(super) fn apply(&mut self, change: Change<'_>, room: &mut Room, n_reads: usize) -> bool {
         let Change { due, parts, next } = change;
         let is_spread = parts.len() > 1 || self.is_worth_unpacking(n_reads);
@@ -148,7 +148,7 @@ impl Packed {
     }
 }
 
-/// The numbers of the bits of a word that are 1, ascending.
+/// Iterates over the numbers of the set bits of a word, ascending.
 fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros());
@@ -157,13 +157,13 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Where the number of a column is, and whether it has one; the place is one in any case.
+/// Returns the place of the number of a column, and whether the column has one; the place is valid in any case.
 ///
 /// # Safety
-/// The column must be one of the row.
+/// The column must be a column of the row.
 #[inline(always)]
 unsafe fn place(words: &[Word], column: u32) -> (usize, bool) {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     let word = unsafe { words.get_unchecked(column as usize / 64) };
     let bits = word.bits;
     let from = bits >> (column % 64);
@@ -172,7 +172,7 @@ unsafe fn place(words: &[Word], column: u32) -> (usize, bool) {
 }
 
 impl Packed {
-    /// Asks for the memory that [`Self::dot`] will read.
+    /// Prefetches the memory that [`Self::dot`] will read.
     pub(super) fn fetch(&self) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -180,7 +180,7 @@ impl Packed {
             let words = self.words.as_ptr().cast::<i8>();
             let numbers = self.numbers.as_ptr().cast::<i8>();
             let bytes = (size_of_val(&*self.words).min(4096), size_of_val(&*self.numbers).min(1024));
-            // SAFETY: hints, which may be about any address; nothing is read.
+            // SAFETY: prefetches are hints and accept any address; nothing is read.
             unsafe {
                 (0..bytes.0).step_by(64).for_each(|at| _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(at)));
                 (0..bytes.1).step_by(64).for_each(|at| _mm_prefetch::<_MM_HINT_T0>(numbers.wrapping_add(at)));
@@ -190,7 +190,7 @@ impl Packed {
 }
 
 vectorised! {
-    /// Columns ascend, and the last must be one of the row.
+    /// Computes a product; columns must ascend, and the last must be a column of the row.
     fn dot(
         columns: &[u32], values: &[f32], words: &[Word], numbers: &[f32], shrinkage: Shrinkage,
     ) -> f64 {

@@ -2,20 +2,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// Which entries of W are learned.
+/// Selects the entries of W that are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// Those of words that queries and documents share; the others stay 0.
+    /// Entries of words that queries and documents share; the others stay 0.
     Diagonal,
-    /// All, without shrinkage: what a tuple touches stays.
+    /// All entries, without shrinkage: every entry that a tuple touches stays.
     Dense,
-    /// All, shrunk towards 0 every [`shrink_every`](PreferenceParams::shrink_every) steps.
+    /// All entries, shrunk towards 0 every [`shrink_every`](PreferenceParams::shrink_every) steps.
     #[default]
     Sparse,
 }
 
-/// How long a step is.
+/// Schedule of the step length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -30,24 +30,23 @@ pub enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreferenceParams {
-    /// Which entries of W are learned. Default: sparse.
+    /// Entries of W that are learned. Default: sparse.
     pub form: Form,
-    /// A tuple is learned from where its two documents are less than this apart. Default: 1.
+    /// A tuple changes W if the scores of its two documents are less than this apart. Default: 1.
     pub margin: f64,
-    /// Length of the first step. Default: 200, that of the paper, for rows of length 1.
+    /// Length of the first step. Default: 200 as in the paper, for rows of length 1.
     pub c: f64,
-    /// How long the others are. Default: decaying.
+    /// Schedule of the other steps. Default: decaying.
     pub step: Step,
-    /// Strength of the shrinkage, of the sparse form alone. Default: 0.00001.
+    /// Strength of the shrinkage; only for the sparse form. Default: 0.00001.
     pub lambda: f64,
-    /// T: shrinkage is applied every that many steps. Default: 400, which finds the W that the paper's 100 does
-    /// a quarter faster: W is written half as often.
+    /// T: number of steps between two shrinkages. Default: 400, which finds the same W as the paper's 100 a quarter
+    /// faster, because W is written half as often.
     pub shrink_every: usize,
-    /// Whether refitting ends with the mean of W over its steps instead of the last W: better once W has
-    /// settled, worse while more steps still help, as on 20 Newsgroups. Default: false.
+    /// If true, refitting ends with the mean of W over its steps instead of the last W. The mean is better once W has
+    /// settled, and worse while more steps still help, as on 20 Newsgroups. Default: false.
     pub average: bool,
-    /// Memory that W may take while it is learned, in MiB; where it would take more, the smallest entries are
-    /// dropped. Default: no ceiling.
+    /// Memory limit of W during training, in MiB; above it, the smallest entries are dropped. Default: no limit.
     pub max_mib: Option<usize>,
 }
 
@@ -67,7 +66,7 @@ impl Default for PreferenceParams {
 }
 
 impl PreferenceParams {
-    /// Checks that every parameter is in its range.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let Self { margin, c, lambda, shrink_every, max_mib, .. } = *self;
         let wrong = |message: String| Err(Error::Params(message));

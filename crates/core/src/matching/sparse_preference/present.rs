@@ -1,30 +1,30 @@
-//! Where a difference meets the entries of packed rows.
+//! Finds the entries of packed rows that a difference touches.
 //!
-//! Where only entries that are there may change, a step reads them for the score and, if it is a violation, adds to
-//! the same ones. Few columns of a difference have an entry in a row, one in seven on 20 Newsgroups. So these are
-//! found once: the row and the difference have a bit for every column, the words of both that share a bit are
-//! listed, and the places of the shared bits are counted out. Score and change then touch nothing else.
+//! If only existing entries may change, a step reads them for the score and, after a violation, adds to the same
+//! entries. Few columns of a difference have an entry in a row: one in seven on 20 Newsgroups. So these entries are
+//! found once. The row and the difference have a bit per column. The words of both that share a bit are listed, and the
+//! places of the shared bits are computed. Score and change then touch nothing else.
 
 use super::difference::Difference;
 use super::packed::Word;
 use super::shrinkage::Shrinkage;
 use crate::linalg::simd::vectorised;
 
-/// The entries that a difference meets, row after row; see the [module](self).
+/// The entries that a difference touches, row after row; see the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Present {
-    /// Where the number of each entry is in its row. Longer than [`Self::n`]; what follows is of no meaning.
+    /// Place of the number of each entry in its row. Longer than [`Self::n`]; the rest is unused.
     places: Vec<u32>,
-    /// The values of the difference there, and as many more.
+    /// Values of the difference at these entries, of the same length.
     values: Vec<f32>,
-    /// The sums that their products belong to, and as many more.
+    /// Sums that their products belong to, of the same length.
     lanes: Vec<u8>,
     n: usize,
-    /// Words of the difference that share a bit with those of a row.
+    /// Words of the difference that share a bit with the words of a row.
     shared: Vec<u32>,
 }
 
-/// The entries of one row, by ascending place.
+/// The touched entries of one row, by ascending place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meeting<'a> {
     places: &'a [u32],
@@ -32,17 +32,17 @@ pub(super) struct Meeting<'a> {
     lanes: &'a [u8],
 }
 
-/// Products are added up in so many sums, as in that of a row that is spread out, and those of columns that do not
-/// fill all of them in one more: so that the sums are the same to the bit.
+/// Number of sums in which products are added, as for an expanded row. Products of columns that do not fill all sums go
+/// into one more, so that results are equal bit for bit.
 const LANES: usize = 16;
 
 impl Present {
-    /// Of no row.
+    /// Removes all rows.
     pub(super) fn clear(&mut self) {
         self.n = 0;
     }
 
-    /// Finds what the difference meets in one more row; returns by what [`Self::meeting`] knows it.
+    /// Finds the entries that the difference touches in one more row. Returns a handle for [`Self::meeting`].
     pub(super) fn find(&mut self, words: &[Word], numbers: &[f32], difference: &Difference) -> (u32, u32) {
         let from = self.n;
         let most = from + difference.columns.len();
@@ -63,7 +63,7 @@ impl Present {
         (from as u32, self.n as u32)
     }
 
-    /// What was found in a row.
+    /// Returns the entries found in a row.
     pub(super) fn meeting(&self, (from, to): (u32, u32)) -> Meeting<'_> {
         let range = from as usize..to as usize;
         let (places, values) = (&self.places[range.clone()], &self.values[range.clone()]);
@@ -72,7 +72,7 @@ impl Present {
 }
 
 impl Meeting<'_> {
-    /// The sum of w_j difference_j; to the bit what it would be of the row spread out.
+    /// Returns the sum of w_j difference_j, bit for bit equal to that of the expanded row.
     pub(super) fn dot(self, numbers: &[f32], due: Shrinkage) -> f64 {
         let mut sums = [0f32; LANES + 1];
         let entries = self.places.iter().zip(self.values).zip(self.lanes);
@@ -92,16 +92,17 @@ impl Meeting<'_> {
 }
 
 vectorised! {
-    /// Writes the place of every column that both have, and the value of the difference there; returns how many.
+    /// Writes the place of every shared column, and the value of the difference there; returns the number of shared
+    /// columns.
     ///
-    /// Every word of the difference is one of the row, and there is room for all of its columns.
+    /// Every word of the difference must be a word of the row, and `room` must hold all of its columns.
     fn find(row: &[Word], numbers: &[f32], difference: &Difference, room: Room<'_>) -> usize {
         let Room { shared, places, values, lanes } = room;
         let (words, from) = (difference.words(), difference.values());
         let filled = (from.len() / LANES * LANES) as u32;
         let (mut n_shared, mut n) = (0, 0);
         for (at, word) in (0..).zip(words) {
-            // SAFETY: at most all words of the difference, which are words of the row.
+            // SAFETY: writes at most all words of the difference, which are words of the row.
             unsafe {
                 *shared.get_unchecked_mut(n_shared) = at;
                 let bits = row.get_unchecked(word.at as usize).bits;
@@ -109,7 +110,8 @@ vectorised! {
             }
         }
         for &at in &shared[..n_shared] {
-            // SAFETY: words of the difference and of the row; as many places and values as columns at most.
+            // SAFETY: these are words of the difference and of the row; there are at most as many places and values as
+            // columns.
             unsafe {
                 let word = words.get_unchecked(at as usize);
                 let Word { bits, rank } = *row.get_unchecked(word.at as usize);
@@ -132,7 +134,7 @@ vectorised! {
     }
 }
 
-/// Where [`find`] writes to.
+/// Output buffers of [`find`].
 struct Room<'a> {
     shared: &'a mut [u32],
     places: &'a mut [u32],
@@ -140,13 +142,13 @@ struct Room<'a> {
     lanes: &'a mut [u8],
 }
 
-/// Asks for memory that will be read.
+/// Prefetches memory that will be read.
 #[inline(always)]
 fn prefetch(number: *const f32) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which may be about any address; nothing is read.
+        // SAFETY: a prefetch is a hint and accepts any address; nothing is read.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(number.cast::<i8>()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -1,15 +1,14 @@
-//! Steps where only entries that are there may change, as in refitting and for the diagonal form. A block is one
-//! step.
+//! Steps in which only existing entries may change: refitting and the diagonal form. A block is one step.
 
 use super::learner::shared_column;
 use super::row::Whole;
 use super::workers::{Bench, Task, Visit, Worker};
 
-/// A packed row that the tuple reads, and where to find what its difference meets there.
+/// A packed row that the tuple reads, and the handle of the entries that its difference touches.
 pub(super) type Met = (Visit, (u32, u32));
 
 impl Worker<'_> {
-    /// Finds the score of a tuple as far as packed rows of this worker go, and which rows are not packed.
+    /// Computes the score of a tuple over the packed rows of this worker, and lists the rows that are not packed.
     pub(super) fn read_where_present(&self, whole: Whole, bench: &mut Bench) {
         let Bench { differences, scores, visits, short, present, met, .. } = bench;
         present.clear();
@@ -31,7 +30,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds a violation by the tuple that was read last to entries that are there.
+    /// Adds a violation by the tuple that was read last to existing entries.
     pub(super) fn write_where_present(&mut self, task: &Task<'_>, eta: f64, whole: Whole, bench: &mut Bench) {
         let Bench { differences, short, spread, present, met, .. } = bench;
         let scale = |weight: f32| (eta * f64::from(weight)) as f32;

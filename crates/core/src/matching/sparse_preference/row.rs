@@ -1,12 +1,12 @@
-//! A row of W: what query word i makes of every document word.
+//! A row of W: the weights of query word i with every document word.
 //!
-//! | entries | kept as |
+//! | entries | stored as |
 //! |---|---|
 //! | as at the start | nothing |
 //! | few | [`List`]: 8 bytes an entry |
 //! | more than one column in 32 | [`Packed`]: 4 bytes an entry, 1.5 bits a column |
 //!
-//! How entries are kept follows from what happened to the row alone, so that W does not depend on threads.
+//! The storage depends only on the history of the row, so W does not depend on the number of threads.
 
 use super::change::{Change, Room};
 use super::difference::Spread;
@@ -15,33 +15,33 @@ use super::packed::Packed;
 use super::shrinkage::Shrinkage;
 use super::violation::Part;
 
-/// A row is packed once one column in so many has an entry.
+/// A row is packed once at least one column in `PACKED_FROM` has an entry.
 const PACKED_FROM: usize = 32;
 
-/// What a row needs to know of W as a whole.
+/// State of W as a whole that a row needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Whole {
-    /// s: all thresholds so far.
+    /// s: the sum of all thresholds so far.
     pub(super) shrinkage: f64,
-    /// What s is to be taken from for an entry that has been 1 since the start.
+    /// Number from which s is subtracted for an entry that has been 1 since the start.
     pub(super) start: f32,
     pub(super) n_columns: usize,
-    /// Number of the step among those that are averaged, from 0.
+    /// Number of the step among the averaged steps, from 0.
     pub(super) averaged: f32,
 }
 
-/// A row of W, as it was when it was last written.
+/// A row of W as of its last write.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
-    /// s at that time.
+    /// Value of s at the last write.
     pub(super) written_at: f64,
     pub(super) entries: Entries,
 }
 
-/// How the entries of a row are kept.
+/// Storage of the entries of a row.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Entries {
-    /// As they were at the start: 1 at the column that the row shares a word with.
+    /// Initial entries: 1 at the column that shares its word with the row.
     #[default]
     Start,
     /// Few.
@@ -51,21 +51,21 @@ pub(super) enum Entries {
 }
 
 impl Whole {
-    /// What is left of the 1 of a row that is as it was at the start.
+    /// Remainder of the initial 1 of a row that was never written.
     pub(super) fn starting(&self) -> f32 {
         Shrinkage::between(0.0, self.shrinkage).value(self.start)
     }
 }
 
 impl Row {
-    /// What s has grown by since the row was written.
+    /// Returns the increase of s since the row was written.
     #[inline(always)]
     pub(super) fn due(&self, whole: Whole) -> Shrinkage {
         Shrinkage::between(self.written_at, whole.shrinkage)
     }
 
-    /// The row's sum of w_j difference_j; none of a [packed](Self::packed) row, which is better read for several
-    /// differences at once.
+    /// Returns the row's sum of w_j difference_j; `None` for a [packed](Self::packed) row, which is better read for
+    /// several differences at once.
     #[inline(always)]
     pub(super) fn dot(&self, difference: &Spread, shared: Option<u32>, whole: Whole) -> Option<f64> {
         match &self.entries {
@@ -77,7 +77,7 @@ impl Row {
         }
     }
 
-    /// The entries of a long row.
+    /// Returns the entries of a long row.
     pub(super) fn packed(&self) -> Option<&Packed> {
         match &self.entries {
             Entries::Packed(packed) => Some(packed),
@@ -85,14 +85,14 @@ impl Row {
         }
     }
 
-    /// Asks for the memory that [`Self::dot`] will read.
+    /// Prefetches the memory that [`Self::dot`] will read.
     pub(super) fn fetch(&self) {
         if let Entries::Packed(packed) = &self.entries {
             packed.fetch();
         }
     }
 
-    /// The entries of a long row, to be changed.
+    /// Returns the entries of a long row for changes.
     pub(super) fn packed_mut(&mut self) -> Option<&mut Packed> {
         match &mut self.entries {
             Entries::Packed(packed) => Some(packed),
@@ -100,8 +100,8 @@ impl Row {
         }
     }
 
-    /// Adds `scale` times the difference to entries that are there, of a row that is not packed and that nothing is
-    /// due of.
+    /// Adds `scale` times the difference to existing entries. The row must not be packed and must have no shrinkage
+    /// due.
     pub(super) fn add_where_present(
         &mut self,
         scale: f32,
@@ -120,9 +120,8 @@ impl Row {
         }
     }
 
-    /// Adds differences, each times a number, and shrinks the row by what s grows by until it is `next`. Where the
-    /// row is packed and `n_reads` products with it are wanted next, it may be left spread out in the room; says
-    /// whether it was.
+    /// Adds weighted differences, and shrinks the row by the increase of s up to `next`. If the row is packed and
+    /// `n_reads` products with it follow, the row may be left expanded in `room`. Returns true if it was.
     pub(super) fn apply(
         &mut self,
         parts: &[Part<'_>],
@@ -138,7 +137,7 @@ impl Row {
         let change = Change { due: self.due(whole), parts, next: Shrinkage::between(whole.shrinkage, next) };
         self.written_at = next;
         match &mut self.entries {
-            Entries::Start => unreachable!("a row that has begun"),
+            Entries::Start => unreachable!("the row was written before"),
             Entries::List(list) => {
                 list.apply(change, room);
                 if list.len() * PACKED_FROM > whole.n_columns {
@@ -150,7 +149,7 @@ impl Row {
         }
     }
 
-    /// Writes out the entry of a row that is as it was at the start.
+    /// Stores the initial entry of a row that was never written.
     fn begin(&mut self, shared: Option<u32>, whole: Whole) {
         let left = shared.map(|column| (column, whole.starting())).filter(|&(_, value)| value != 0.0);
         let mut list = List::new(1);
@@ -158,7 +157,7 @@ impl Row {
         *self = Self { written_at: whole.shrinkage, entries: Entries::List(list) };
     }
 
-    /// Columns and numbers of a row that is not as at the start, in no order; dead ones among them.
+    /// Iterates over columns and numbers of a row that was written, in no particular order, including dead entries.
     pub(super) fn entries(&self) -> Box<dyn Iterator<Item = (u32, f32)> + '_> {
         match &self.entries {
             Entries::Start => Box::new(std::iter::empty()),
@@ -167,7 +166,7 @@ impl Row {
         }
     }
 
-    /// Columns and values of all entries, in the same order; those of dead ones are 0.
+    /// Iterates over columns and values of all entries, in the same order; values of dead entries are 0.
     pub(super) fn values(&self, shared: Option<u32>, whole: Whole) -> impl Iterator<Item = (u32, f32)> + '_ {
         let is_start = matches!(self.entries, Entries::Start);
         let start = shared.filter(|_| is_start).map(|column| (column, whole.starting()));
@@ -175,7 +174,7 @@ impl Row {
         start.into_iter().chain(self.entries().map(move |(column, number)| (column, due.value(number))))
     }
 
-    /// The sums of the entries, in the same order; none where none are kept.
+    /// Sums of the entries, in the same order; empty if none are kept.
     pub(super) fn sums(&self) -> &[f32] {
         match &self.entries {
             Entries::Start => &[],
@@ -184,7 +183,7 @@ impl Row {
         }
     }
 
-    /// From here on every entry has a sum, 0 now.
+    /// Starts keeping a sum per entry, initially 0.
     pub(super) fn keep_sums(&mut self, shared: Option<u32>, whole: Whole) {
         if matches!(self.entries, Entries::Start) && shared.is_some() && whole.starting() != 0.0 {
             self.begin(shared, whole);
@@ -196,7 +195,7 @@ impl Row {
         }
     }
 
-    /// Entries that shrinkage has left something of.
+    /// Number of entries that are non-zero after shrinkage.
     pub(super) fn live(&self, shared: Option<u32>, whole: Whole) -> usize {
         let due = self.due(whole);
         let live = |numbers: &[f32]| numbers.iter().filter(|&&number| due.leaves(number)).count();
@@ -207,7 +206,7 @@ impl Row {
         }
     }
 
-    /// Shrinks the row by what is due, and drops dead entries and memory that they took.
+    /// Applies the pending shrinkage, and frees dead entries and their memory.
     pub(super) fn sweep(&mut self, whole: Whole) {
         if let Entries::Start = self.entries {
             return;
@@ -216,7 +215,7 @@ impl Row {
         *self = Self { written_at: whole.shrinkage, entries: Entries::new(whole.n_columns, left) };
     }
 
-    /// Memory beside the row itself.
+    /// Memory in bytes, without the row itself.
     pub(super) fn bytes(&self) -> usize {
         match &self.entries {
             Entries::Start => 0,
@@ -227,7 +226,7 @@ impl Row {
 }
 
 impl Entries {
-    /// Kept in the way that suits them.
+    /// Stores entries in the form that suits their number.
     pub(super) fn new(n_columns: usize, mut entries: Vec<(u32, f32)>) -> Self {
         let capacity = entries.len() + entries.len() / 8;
         if entries.len() * PACKED_FROM > n_columns {

@@ -5,7 +5,7 @@ use crate::matching::Csr;
 
 pub(super) struct Slow {
     pub(super) w: Vec<Vec<f64>>,
-    /// The least distance of a tuple from the margin: below some rounding, decisions may differ.
+    /// Smallest distance of a tuple from the margin: below some rounding error, decisions may differ.
     pub(super) closest: f64,
 }
 
@@ -22,7 +22,7 @@ impl Slow {
         Self { w, closest: f64::INFINITY }
     }
 
-    /// One pass; refitting if `refit`. With averages, returns the mean of W after each step.
+    /// Runs one pass, refitting if `refit`. With averages, returns the mean of W after each step.
     pub(super) fn learn(
         &mut self,
         params: &PreferenceParams,

@@ -9,54 +9,53 @@ use super::workers::SHARDS;
 use super::{Phase, PreferenceParams};
 use crate::{Error, Result};
 
-/// The largest entry of a row. Weights that are learned are far below it; scores of larger ones would overflow.
+/// Largest absolute entry of a row. Learned weights are far below it; scores of larger ones would overflow.
 const LARGEST: f32 = 1e10;
 
-/// A [`Learner`] as plain arrays, for a file: learning goes on from it exactly as if it had not stopped.
+/// A [`Learner`] as plain arrays, for a checkpoint file. Training resumes from it exactly as if it had not stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// The parameters.
     pub params: PreferenceParams,
-    /// Steps and what else is counted.
+    /// Counts of steps and other events.
     pub clock: Clock,
-    /// Columns of W.
+    /// Number of columns of W.
     pub n_document_features: usize,
     /// For every row: the column of the same word, or 4294967295.
     pub shared: Vec<u32>,
-    /// For every row, how it is kept: 0 as at the start, 1 as a list, 4 packed; 2 and 3 are earlier ways.
+    /// For every row, its storage: 0 initial, 1 list, 4 packed; 2 and 3 are storages of earlier versions.
     pub kinds: Vec<u8>,
-    /// For every row: the entries that it has room for; 0 if it is as at the start.
+    /// For every row: the capacity for entries; 0 for an initial row.
     pub capacities: Vec<u32>,
     /// For every row: [`Clock::shrinkage`] when it was last written.
     pub written_at: Vec<f64>,
-    /// Where the entries of each row start; the last is the number of entries.
+    /// Start of the entries of each row; the last is the number of entries.
     pub offsets: Vec<u64>,
-    /// Columns of the entries, in no order.
+    /// Columns of the entries, in no particular order.
     pub columns: Vec<u32>,
-    /// Their numbers, of which what [`Clock::shrinkage`] has grown by since the row was written is still to be
-    /// taken.
+    /// Numbers of the entries. The increase of [`Clock::shrinkage`] since the row was written is not yet applied.
     pub numbers: Vec<f32>,
     /// While refitting with averages, a second number for every entry; else empty.
     pub sums: Vec<f32>,
-    /// What the rows are still to change by.
+    /// Steps that are not yet written to the rows.
     pub pending: Pending,
 }
 
-/// Steps that the rows of W do not have yet: for each of them eta, q and d+ - d-.
+/// Steps that are not yet written to the rows of W: eta, q and d+ - d- of each step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
     /// eta of every step.
     pub etas: Vec<f64>,
-    /// Where the entries of each vector start, first q, then d+ - d- of every step; the last is their number.
+    /// Start of the entries of each vector, q and then d+ - d- of every step; the last is the number of entries.
     pub offsets: Vec<u64>,
     /// Columns of the vectors, ascending in each.
     pub columns: Vec<u32>,
-    /// Their values.
+    /// Values of the vectors.
     pub values: Vec<f32>,
 }
 
 impl Default for Pending {
-    /// None.
+    /// Returns no steps.
     fn default() -> Self {
         Self { etas: Vec::new(), offsets: vec![0], columns: Vec::new(), values: Vec::new() }
     }
@@ -77,7 +76,7 @@ impl Pending {
         pending
     }
 
-    /// The violations, for a W of that many rows and columns; none if the arrays do not go together.
+    /// Returns the violations, for a W with these numbers of rows and columns; `None` if the arrays are inconsistent.
     fn violations(&self, n_rows: usize, n_columns: usize) -> Option<Vec<Violation>> {
         let fits = self.offsets.len() == 2 * self.etas.len() + 1
             && self.offsets.last() == Some(&(self.columns.len() as u64))
@@ -100,7 +99,7 @@ impl Pending {
 }
 
 impl Learner {
-    /// Everything that is needed to go on.
+    /// Returns the complete state, from which training can resume.
     pub fn state(&self) -> State {
         let mut state = State {
             params: self.params,
@@ -136,12 +135,12 @@ impl Learner {
         state
     }
 
-    /// Goes on from a state; a state that cannot be is an error.
+    /// Resumes from a state. Returns an error if the state is inconsistent.
     pub fn from_state(state: &State) -> Result<Self> {
         let State { params, clock, n_document_features: n_columns, shared, .. } = state;
         let pairs = (0..).zip(shared).filter(|&(_, &column)| column != NOT_SHARED);
         let mut learner = Self::new(params, shared.len(), *n_columns, pairs.map(|(i, &column)| (i, column)))?;
-        let broken = |what: String| Error::Shape(format!("the state of learning is broken: {what}"));
+        let broken = |what: String| Error::Shape(format!("the training state is corrupt: {what}"));
         if [clock.loss, clock.pending, clock.shrinkage, clock.extra_shrinkage, f64::from(clock.start)]
             .iter()
             .chain(&state.written_at)
@@ -156,7 +155,7 @@ impl Learner {
             || [state.numbers.len(), state.sums.len()] != [n_entries, if averaged { n_entries } else { 0 }]
             || state.offsets.last() != Some(&(n_entries as u64))
         {
-            return Err(broken("its arrays do not have the lengths that belong together".into()));
+            return Err(broken("the lengths of its arrays do not match".into()));
         }
         for (i, (&kind, &capacity)) in state.kinds.iter().zip(&state.capacities).enumerate() {
             let range = state.offsets[i] as usize..state.offsets[i + 1] as usize;
@@ -169,26 +168,30 @@ impl Learner {
             if !(numbers.iter().all(|number| number.abs() <= LARGEST)
                 && sums.iter().all(|sum| sum.is_finite()))
             {
-                return Err(broken(format!("row {i} has an entry that is no number, or beyond {LARGEST:e}")));
+                return Err(broken(format!(
+                    "row {i} has an entry that is not finite, or exceeds {LARGEST:e}"
+                )));
             }
-            let entries = entries(*n_columns, (kind, capacity as usize), columns, numbers, sums)
-                .ok_or_else(|| broken(format!("row {i} does not fit its memory")))?;
+            let entries =
+                entries(*n_columns, (kind, capacity as usize), columns, numbers, sums).ok_or_else(|| {
+                    broken(format!("the entries of row {i} do not match its storage or capacity"))
+                })?;
             let written_at = state.written_at[i];
             learner.shards[i % SHARDS][i / SHARDS] = Row { written_at, entries };
         }
         if clock.restricted(params) && !state.pending.etas.is_empty()
             || state.written_at.iter().any(|&at| at > clock.shrinkage)
         {
-            return Err(broken("its rows are ahead of its steps".into()));
+            return Err(broken("its rows are newer than its steps".into()));
         }
         let pending = state.pending.violations(n_rows, *n_columns);
-        learner.pending = pending.ok_or_else(|| broken("the steps that are pending are no steps".into()))?;
+        learner.pending = pending.ok_or_else(|| broken("its pending steps are inconsistent".into()))?;
         learner.clock = *clock;
         Ok(learner)
     }
 }
 
-/// The entries of a row from their arrays; none if they do not go together.
+/// Builds the entries of a row from their arrays; `None` if these are inconsistent.
 fn entries(
     n_columns: usize,
     (kind, capacity): (u8, usize),
@@ -200,7 +203,7 @@ fn entries(
     sorted.sort_unstable();
     let are_columns = sorted.last().is_none_or(|&(last, _)| (last as usize) < n_columns)
         && sorted.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    // More room than anything could need is a broken file too.
+    // An implausibly large capacity means a corrupt file, too.
     let is_sane = capacity <= 2 * n_columns + 1;
     let mut entries: Vec<(u32, f32)> = sorted.iter().map(|&(column, at)| (column, numbers[at])).collect();
     let sorted_sums = || sorted.iter().filter_map(|&(_, at)| sums.get(at).copied()).collect();
@@ -214,7 +217,7 @@ fn entries(
             list.set_sums(sums.to_vec());
             Some(Entries::List(list))
         }
-        // A hash table, or a number for every column.
+        // A hash table, or a number per column.
         2 | 3 => {
             let mut entries = Entries::new(n_columns, entries);
             entries.set_sums(sorted_sums());

@@ -113,7 +113,7 @@ impl Problem {
     }
 }
 
-/// Rows of `length` words on average, the first words more often.
+/// Generates rows of `length` words on average; the first words are more frequent.
 fn rows(rng: &mut Xoshiro256PlusPlus, n_rows: u32, n_words: u32, length: usize) -> Csr {
     let mut triples = Vec::new();
     for row in 0..n_rows {
@@ -167,7 +167,7 @@ prop_compose! {
     }
 }
 
-/// Everything that must be the same, to the bit.
+/// Returns everything that must be equal bit for bit.
 fn bits(learner: &Learner) -> (Csr, Clock, u64) {
     (learner.matrix(), *learner.clock(), learner.bytes())
 }
@@ -192,7 +192,7 @@ proptest! {
         let apart = close(&learner.matrix(), &slow.w);
         prop_assert!(apart < 3e-5, "{} apart", apart);
 
-        // Rounding may leave a little of an entry that should be 0, and refitting would change it.
+        // Rounding may leave a small remainder of an entry that should be 0, and refitting would change it.
         let found = learner.matrix();
         for (i, row) in slow.w.iter().enumerate() {
             for (j, w) in (0..).zip(row) {
@@ -235,7 +235,7 @@ proptest! {
     }
 }
 
-/// W is held below a ceiling, the same for any number of threads and after a stop.
+/// W stays below the memory limit, identically for any number of threads and after a stop.
 #[test]
 fn a_ceiling_holds() {
     let problem = problem(7, (2000, 2000), 60, (200, 300), 900);
@@ -285,8 +285,8 @@ fn broken_input_is_an_error() {
     let mut learn = |rows: &Csr, query, more, less| {
         learner.learn(rows, rows, &[Tuple { query, more, less }], &Silent).map_err(|error| error.to_string())
     };
-    assert!(learn(&rows, 2, 0, 1).unwrap_err().contains("query 2 of 2"));
-    assert!(learn(&rows, 0, 0, 7).unwrap_err().contains("document 7 of 2"));
+    assert!(learn(&rows, 2, 0, 1).unwrap_err().contains("query 2, but there are only 2"));
+    assert!(learn(&rows, 0, 0, 7).unwrap_err().contains("document 7, but there are only 2"));
     let wide = Csr::from_triples(2, 3, [(0, 2, 1.0)]).unwrap();
     assert!(learn(&wide, 0, 0, 1).unwrap_err().contains("3 features"));
     let huge = Csr::from_triples(2, 2, [(0, 0, 1e7), (1, 1, 1.0)]).unwrap();

@@ -1,22 +1,22 @@
-//! A packed row, spread out over all columns and pushed together again.
+//! Expands a packed row over all columns, and compresses it again.
 
 use super::packed::Word;
 use super::shrinkage::Shrinkage;
 
-/// Writes what a shrinkage leaves of a row to its columns, and 0 to all others. There are as many numbers as
-/// the words have bits, and [`PADDING`](super::difference::PADDING) more.
+/// Writes the shrunk values of a row to its columns, and 0 to all others. There are as many numbers as the words have
+/// bits, and [`PADDING`](super::difference::PADDING) more.
 pub(super) fn unpack(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
     assert!(columns.len() >= 64 * words.len(), "room for every column");
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
-        // SAFETY: the processor has these instructions; numbers and columns are as many as they must be.
+        // SAFETY: the processor has these instructions; numbers and columns have the required lengths.
         return unsafe { unpack_avx512(words, numbers, due, columns) };
     }
     unpack_plain(words, numbers, due, columns);
 }
 
-/// Shrinks all columns, and what is left becomes a row: its words, and its numbers in `to`, which has room for
-/// all columns and [`PADDING`](super::difference::PADDING) more; returns how many numbers there are.
+/// Shrinks all columns and packs the remaining values: the words of the row, and its numbers in `to`, which has room
+/// for all columns and [`PADDING`](super::difference::PADDING) more. Returns the count of numbers.
 pub(super) fn pack(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
     assert!(columns.len() >= 64 * words.len() && to.len() >= 64 * words.len() + 16, "room for every column");
     #[cfg(target_arch = "x86_64")]
@@ -59,7 +59,7 @@ fn pack_plain(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut
 mod avx512 {
     use std::arch::x86_64::*;
 
-    /// What a threshold leaves of numbers.
+    /// Soft-thresholds numbers.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in super::super) fn shrink(number: __m512, by: __m512) -> __m512 {
@@ -83,7 +83,7 @@ unsafe fn unpack_avx512(words: &[Word], numbers: &[f32], due: Shrinkage, columns
     for word in words {
         for quarter in 0..4 {
             let bits = (word.bits >> (16 * quarter)) as u16;
-            // SAFETY: the next numbers, or padding; the next sixteen columns.
+            // SAFETY: reads the next numbers, or padding, and writes the next sixteen columns.
             unsafe {
                 let number = shrink(_mm512_maskz_expand_ps(bits, _mm512_loadu_ps(from)), due);
                 _mm512_storeu_ps(to, number);
@@ -105,7 +105,7 @@ unsafe fn pack_avx512(columns: &mut [f32], next: Shrinkage, words: &mut [Word], 
     for word in words {
         *word = Word { bits: 0, rank: n as u32 };
         for quarter in 0..4 {
-            // SAFETY: the next sixteen columns; room for those before and sixteen more.
+            // SAFETY: reads the next sixteen columns; there is room for the numbers so far and sixteen more.
             unsafe {
                 let number = shrink(_mm512_loadu_ps(from), next);
                 _mm512_storeu_ps(from, number);

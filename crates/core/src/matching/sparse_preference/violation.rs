@@ -1,7 +1,7 @@
 use super::difference::Difference;
 use crate::matching::SparseRow;
 
-/// A tuple whose documents were less than the margin apart: eta q (d+ - d-)' is to be added to W.
+/// A tuple within the margin: eta q (d+ - d-)' is to be added to W.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Violation {
     pub(super) eta: f64,
@@ -17,7 +17,7 @@ impl Violation {
     }
 }
 
-/// What a row is to change by: the difference of a violation, times so much.
+/// Change of a row: the difference of a violation, times a weight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) row: u32,
@@ -25,7 +25,7 @@ pub(super) struct Part<'a> {
     pub(super) difference: &'a Difference,
 }
 
-/// The parts of violations that are about rows of one's own, in the order of the tuples.
+/// Returns the parts of violations for the rows that `is_own` selects, in the order of the tuples.
 pub(super) fn parts(violations: &[Violation], is_own: impl Fn(u32) -> bool) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     for Violation { eta, query: (words, weights), difference } in violations {

@@ -1,14 +1,13 @@
-//! Steps on all threads, with the outcome of steps one by one in the order of the tuples.
+//! Steps on all threads, with the same result as single steps in the order of the tuples.
 //!
-//! Tuples are taken in blocks, which end at the multiples of T. Within a block W stays as it is and what the
-//! steps add to it is kept apart: a tuple's score is q' W d + sum over the violations s so far of
-//! eta_s (q_s' q) (d_s' d), d short for d+ - d-. So the rows of W, which are divided among the threads, are
-//! read for a whole block without waiting for anyone. Then all threads tell each other their sums, once per
-//! block, go through the violations alike, and change their own rows: every row is written once, with all
-//! that the block adds to it, and entries that the shrinkage at the end of the block leaves nothing of are
-//! never written. Sums are integers, so W does not depend on who added what.
+//! Tuples are processed in blocks, which end at the multiples of T. Within a block W does not change, and the updates
+//! of the steps are kept separately. A tuple's score is q' W d + sum over the violations s so far of eta_s (q_s' q)
+//! (d_s' d), where d is short for d+ - d-. So the rows of W, which are divided among the threads, are read for a whole
+//! block without synchronisation. Once per block, all threads exchange their sums, go through the violations
+//! identically, and change their own rows. Every row is written once per block, and entries that the shrinkage at the
+//! end of the block sets to 0 are never written. Sums are integers, so W does not depend on the order of addition.
 //!
-//! Where only entries that are there may change, the sum above is not what steps add. Then a block is one step.
+//! If only existing entries may change, the sum above does not describe the steps. Then a block is one step.
 
 use super::board::{Board, LARGEST_SCORE, Sum};
 use super::by_row::ByRow;
@@ -25,23 +24,23 @@ use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, SparseRow};
 use crate::progress::Progress;
 
-/// Parts that the rows are divided into: row i is in part i % SHARDS.
+/// Number of shards that the rows are divided into: row i is in shard i % SHARDS.
 pub(super) const SHARDS: usize = 64;
-/// Entries of a block that are worth another thread.
+/// Number of entries of a block that justify another thread.
 const ENTRIES_PER_THREAD: usize = if cfg!(test) { 1 } else { 20_000 };
 
-/// Why workers return.
+/// Reason why the workers return.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Stop {
     /// All tuples are done.
     Done,
     /// W should be swept.
     Sweep,
-    /// A score is no number any more.
+    /// A score is no longer finite.
     Diverged,
 }
 
-/// What all workers read.
+/// Input shared by all workers.
 pub(super) struct Task<'a> {
     params: &'a PreferenceParams,
     n_columns: usize,
@@ -52,7 +51,7 @@ pub(super) struct Task<'a> {
     clock: Clock,
     pending: &'a [Violation],
     fixed_bytes: u64,
-    /// Bytes of W at which workers return to have it swept.
+    /// Memory of W in bytes at which workers return to have it swept.
     sweep_above: Option<u64>,
     progress: &'a dyn Progress,
 }
@@ -63,7 +62,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Steps on so many threads until all tuples are done or something else has to be; how many were made.
+/// Runs steps on `n_threads` threads until all tuples are done or W must be swept. Returns the number of steps.
 pub(super) fn work(
     learner: &mut Learner,
     queries: &Csr,
@@ -109,7 +108,7 @@ pub(super) fn work(
     (end.done, end.stop)
 }
 
-/// As many threads as the pool has, unless blocks are too small to share.
+/// Returns the number of threads of the pool, or fewer if blocks are too small to share.
 pub(super) fn threads(learner: &Learner, queries: &Csr, documents: &Csr, tuples: &[Tuple]) -> usize {
     let sample = &tuples[..tuples.len().min(1000)];
     let length = |matrix: &Csr, row: u32| matrix.row(row as usize).indices().len();
@@ -117,7 +116,7 @@ pub(super) fn threads(learner: &Learner, queries: &Csr, documents: &Csr, tuples:
         length(queries, tuple.query) * (length(documents, tuple.more) + length(documents, tuple.less))
     };
     let mean = sample.iter().map(entries).sum::<usize>() / sample.len().max(1);
-    // One step at a time threads wait for each other often, but have nothing to do twice.
+    // With single-step blocks, threads often wait for each other, but do no work twice.
     let steps = learner.clock.whole_block(&learner.params).max(10);
     (steps * mean / ENTRIES_PER_THREAD).clamp(1, SHARDS).min(rayon::current_num_threads())
 }
@@ -126,17 +125,17 @@ pub(super) fn threads(learner: &Learner, queries: &Csr, documents: &Csr, tuples:
 pub(super) struct Worker<'a> {
     me: usize,
     n_threads: usize,
-    /// A bit for every shard of this thread.
+    /// Bit mask of the shards of this thread.
     own: u64,
     shards: Vec<&'a mut Vec<Row>>,
     bytes: u64,
 }
 
-/// Where a worker stopped.
+/// Result of a worker.
 struct End {
     done: usize,
     clock: Clock,
-    /// Violations of a block that has not ended.
+    /// Violations of an unfinished block.
     pending: Vec<Violation>,
     stop: Stop,
 }
@@ -199,9 +198,9 @@ impl Worker<'_> {
         End { done, clock, pending: violations, stop: Stop::Done }
     }
 
-    /// Adds to the rows of this worker all that a block has added to them, and finds the scores of the tuples of
-    /// the next one as far as these rows go. Both are done with a row while it is at hand; what short rows add
-    /// to scores is found tuple by tuple.
+    /// Writes the updates of a block to the rows of this worker, and computes these rows' part of the scores of the
+    /// next block. Both are done for a row while it is in the cache. The contributions of short rows are computed tuple
+    /// by tuple.
     fn turn(
         &mut self,
         task: &Task<'_>,
@@ -260,7 +259,7 @@ impl Worker<'_> {
         self.read_short(task, block, whole, bench);
     }
 
-    /// Adds to scores what rows that are not packed add to them.
+    /// Adds the contributions of rows that are not packed to the scores.
     fn read_short(&self, task: &Task<'_>, block: &[Tuple], whole: Whole, bench: &mut Bench) {
         let Bench { differences, spread, scores, short, by_tuple, .. } = bench;
         if block.len() > 1 {
@@ -279,8 +278,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The products of tuples of a block with later ones that this worker is to find; violations of the block
-    /// that came in an earlier call are before its tuples.
+    /// Computes this worker's share of the products of tuples of a block with later ones. Violations of the block from
+    /// an earlier call precede its tuples.
     fn find_products(&self, task: &Task<'_>, earlier: &[Violation], block: &[Tuple], bench: &mut Bench) {
         let Bench { differences, gram, .. } = bench;
         let earlier = earlier.iter().map(|Violation { query: (words, weights), difference, .. }| {
@@ -303,31 +302,30 @@ fn next_block(tuples: &[Tuple], length: usize) -> &[Tuple] {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visit {
     pub(super) row: u32,
-    /// The number of the tuple in its block.
+    /// Number of the tuple in its block.
     at: u32,
-    /// The weight of the word in the query.
+    /// Weight of the word in the query.
     pub(super) weight: f32,
 }
 
-/// What a worker needs to go through a block.
+/// Buffers of a worker for a block.
 pub(super) struct Bench {
     /// d+ - d- of every tuple.
     pub(super) differences: Vec<Difference>,
-    /// The score of every tuple without what the block has added to W.
+    /// Score of every tuple without the updates of the block.
     pub(super) scores: Vec<Sum>,
-    /// What the block has added to the score of every tuple, after those of its tuples that came in an earlier
-    /// call.
+    /// Effect of the block's updates on the score of every tuple; tuples from an earlier call come first.
     added: Vec<f64>,
-    /// Rows that tuples read, by row.
+    /// Rows that the tuples read, sorted by row.
     pub(super) visits: Vec<Visit>,
-    /// Those among them that are not packed.
+    /// The visits of rows that are not packed.
     pub(super) short: Vec<Visit>,
-    /// Where only entries that are there may change, what the tuple meets in rows that are packed.
+    /// Entries of packed rows that the tuple touches, if only existing entries may change.
     pub(super) present: Present,
     pub(super) met: Vec<Met>,
     by_row: ByRow,
     by_tuple: ByRow,
-    /// All 0 while not in use.
+    /// Buffer; all 0 while not in use.
     pub(super) spread: Spread,
     room: Room,
     gram: Gram,
@@ -351,7 +349,7 @@ impl Bench {
         }
     }
 
-    /// Lays out the differences of a block, and which of one's own rows its tuples read.
+    /// Prepares the differences of a block, and lists the rows of this worker that its tuples read.
     fn begin(&mut self, task: &Task<'_>, block: &[Tuple], is_own: impl Fn(u32) -> bool) {
         let Self { differences, scores, visits, short, by_row, .. } = self;
         differences.resize_with(differences.len().max(block.len()), Difference::default);
@@ -369,7 +367,7 @@ impl Bench {
         }
     }
 
-    /// Goes through the tuples of a block in their order; false if a score is no number any more.
+    /// Goes through the tuples of a block in order; returns false if a score is no longer finite.
     fn decide(
         &mut self,
         task: &Task<'_>,

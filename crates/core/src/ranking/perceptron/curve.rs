@@ -1,7 +1,7 @@
-//! Cumulative loss beside the bound that holds for it.
+//! Cumulative loss together with its bound.
 //!
-//! The bound L + ||u|| sqrt(c L) + c ||u||^2 holds for every u, so the best one known is shown: the direction of the
-//! averaged weights, at the scale that makes the bound smallest at each point.
+//! The bound L + ||u|| sqrt(c L) + c ||u||^2 holds for every u, so the best known u is used: the direction of the
+//! averaged weights, at the scale that minimises the bound at each point.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,23 +11,23 @@ use crate::ranking::products;
 use crate::ranking::sample::Sample;
 use crate::ranking::slam::{self, Goals, list_radius};
 
-/// Scales of u that are tried, powers of 2.
+/// Exponents of the scales of u that are tried, as powers of 2.
 const SCALES: std::ops::Range<i32> = -20..30;
-/// Points of a curve, at most.
+/// Maximum number of points of a curve.
 const POINTS: usize = 50;
 
 /// One point of the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Lists seen.
+    /// Number of lists seen.
     pub rounds: u64,
     /// Sum of 1 - measure so far, each times the weight of its list.
     pub loss: f64,
-    /// What it cannot exceed.
+    /// Upper bound of the loss.
     pub bound: f64,
 }
 
-/// Which list came in which round, and what it cost.
+/// List and loss of each round.
 #[derive(Default)]
 pub(super) struct History(Vec<(u32, f32)>);
 
@@ -88,12 +88,13 @@ impl History {
     }
 }
 
-/// L + ||u|| sqrt(c L) + c ||u||^2.
+/// Computes L + ||u|| sqrt(c L) + c ||u||^2.
 pub(super) fn loss_bound(l: f64, norm: f64, c: f64) -> f64 {
     l + norm * (c * l).sqrt() + c * norm * norm
 }
 
-/// c of the bound, for a margin of Delta = 1 or rows and Delta scaled so, and lists of weights up to `heaviest`.
+/// Returns c of the bound for a margin of Delta = 1, or rows and Delta scaled accordingly, and list weights up to
+/// `heaviest`.
 pub(super) fn bound_constant(rule: UpdateRule, delta: f64, radius: f64, heaviest: f64) -> f64 {
     let square = 4.0 * heaviest * radius * radius;
     match rule {

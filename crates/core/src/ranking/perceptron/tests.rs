@@ -15,7 +15,7 @@ fn golden_rounds() {
     let lists = thousandfold(&golden["data"]);
     for (name, rule) in [("paper", UpdateRule::Printed), ("mis", UpdateRule::Misordered)] {
         let expected = &golden[name];
-        // Features and weights are a thousand times the golden ones, so scores and Delta are a million times.
+        // Features and weights are a thousand times the golden ones, so scores and Delta are a million times larger.
         let mut perceptron = Perceptron::new(lists.n_features(), Target::Ndcg, rule, 1e6).unwrap();
         let updates: Vec<f64> = numbers(&expected["update_rounds"]);
         for (round, list) in lists.iter().enumerate() {
@@ -37,8 +37,8 @@ fn golden_rounds() {
     }
 }
 
-/// Three short rows, over and over: Corollary 6 as printed bounds the loss by 4 m R_X^2 v_max / gamma^2 = 468, since
-/// R_X = eps, gamma = eps / sqrt(26), v = (1/4, 1/6).
+/// Three short rows, repeated: Corollary 6 as printed bounds the loss by 4 m R_X^2 v_max / gamma^2 = 468, since R_X =
+/// eps, gamma = eps / sqrt(26), v = (1/4, 1/6).
 #[test]
 fn the_printed_rule_breaks_its_bound_and_the_misordered_rule_keeps_it() {
     let eps = 0.02;
@@ -52,7 +52,7 @@ fn the_printed_rule_breaks_its_bound_and_the_misordered_rule_keeps_it() {
     let printed = loss(UpdateRule::Printed);
     assert!((printed - 6667.0).abs() < 1.0, "{printed}");
     assert!(printed > 468.0);
-    // The bound that was proved for it: (2 + 4 R_X^2) / gamma^2.
+    // The bound that holds for this rule: (2 + 4 R_X^2) / gamma^2.
     let square = f64::from(eps) * f64::from(eps);
     assert!(printed <= (2.0 + 4.0 * square) * 26.0 / square);
     let misordered = loss(UpdateRule::Misordered);
@@ -60,8 +60,8 @@ fn the_printed_rule_breaks_its_bound_and_the_misordered_rule_keeps_it() {
 }
 
 /// Section 5 of the paper says that predictions do not depend on the step eta, as sorting does not depend on scale. But
-/// a larger eta makes larger scores, against which the margin of 1 counts for less. Steps of eta with the margin 1
-/// are steps of 1 with the margin 1 / eta.
+/// a larger eta makes larger scores, for which the margin of 1 matters less. Steps of eta with the margin 1 are steps
+/// of 1 with the margin 1 / eta.
 #[test]
 fn predictions_depend_on_the_step_with_the_printed_rule_alone() {
     let rows = vec![vec![1.0, 0.0], vec![-0.5, 0.3], vec![0.0, 0.0]];
@@ -164,7 +164,7 @@ fn training_keeps_the_best_epoch_and_its_curve_stays_below_the_bound() {
     assert!((report.curve.last().unwrap().loss - state.cumulative_loss).abs() < 1e-3);
     let again = fit_perceptron(&params, &Sample::new(&lists), Some(&validation), 3, &Silent).unwrap();
     assert_eq!((state, report), again);
-    // Weights far from 1: steps, losses and the bound are all of them weighted.
+    // Weights far from 1: steps, losses and the bound are all weighted.
     let weights = (0..lists.n_queries()).map(|i| [0.0, 0.01, 1.0, 50.0][i % 4]).collect();
     let weighted = Sample::weighted(&lists, weights).unwrap();
     let (state, report) = fit_perceptron(&params, &weighted, Some(&validation), 3, &Silent).unwrap();

@@ -1,4 +1,4 @@
-//! Epochs over the same lists, the best of which is kept.
+//! Epochs over the same lists; the best epoch is kept.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -19,15 +19,15 @@ use crate::{Error, Result};
 pub struct PerceptronParams {
     /// The measure whose loss is bounded.
     pub target: Target,
-    /// Which documents move the weights.
+    /// Selects the documents that update the weights.
     pub rule: UpdateRule,
     /// Delta, the margin of the printed rule.
     pub delta: f64,
-    /// Passes over the lists, at most; each in an order of its own.
+    /// Maximum number of passes over the lists, each in a new order.
     pub epochs: u32,
-    /// Passes without a better validation figure after which to stop.
+    /// Number of passes without a better validation value after which to stop.
     pub patience: u32,
-    /// Rank with the mean of all iterates, not with the last.
+    /// Rank with the mean of all iterates instead of the last.
     pub averaged: bool,
 }
 
@@ -45,7 +45,7 @@ impl Default for PerceptronParams {
 }
 
 impl PerceptronParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         if self.epochs == 0 || self.patience == 0 {
             return Err(Error::Params("epochs and patience must be at least 1".into()));
@@ -54,30 +54,30 @@ impl PerceptronParams {
     }
 }
 
-/// How training went.
+/// Report of a training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerceptronReport {
-    /// Every epoch that was run.
+    /// All epochs that were run.
     pub epochs: Vec<EpochFigures>,
-    /// The epoch whose weights were kept, from 1.
+    /// The epoch whose weights were kept, counted from 1.
     pub kept: u32,
-    /// Cumulative loss beside its bound, as learning went on up to the epoch that was kept.
+    /// Cumulative loss and its bound, up to the epoch that was kept.
     pub curve: Vec<CurvePoint>,
 }
 
 /// One pass over the lists.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochFigures {
-    /// Mean of 1 - measure over the lists, by their weights, each before it was learned from.
+    /// Weighted mean of 1 - measure over the lists, each computed before its update.
     pub loss: f64,
-    /// Lists that were not in perfect order.
+    /// Number of lists that were not in perfect order.
     pub updates: u64,
-    /// The validation measure of the weights after the epoch.
+    /// Validation measure of the weights after the epoch.
     pub validation: Option<f64>,
 }
 
-/// Trains a perceptron on lists whose features are scaled already. With `validation` the epoch that is best there
-/// is kept, else the last. Returns the state after that epoch.
+/// Trains a perceptron on lists whose features are already scaled. With `validation`, keeps the best epoch on the
+/// validation set, else the last. Returns the state after that epoch.
 pub fn fit_perceptron(
     params: &PerceptronParams,
     sample: &Sample<'_>,

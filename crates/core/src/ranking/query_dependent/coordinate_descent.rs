@@ -1,17 +1,18 @@
-//! The hinge by dual coordinate descent: one pair at a time, exactly.
+//! Dual coordinate descent for the hinge: optimises one pair at a time, exactly.
 //!
 //! Problem: maximise D(alpha) = sum alpha_p - ||sum alpha_p z_p||^2 / (2 lambda) over 0 <= alpha_p <= c_p; then
 //! w = v / lambda with v = sum alpha_p z_p. With all others fixed the best alpha_p is
 //!
 //! clamp(alpha_p + lambda (1 - w . z_p) / ||z_p||^2, 0, c_p).
 //!
-//! Rounds alternate. First all margins at once, cheaply (`Problem::margins`), which give J(w) - D(alpha), the duality gap, and
-//! say which pairs are where they belong: at 0 with a margin beyond 1, or at c with one below. Then some sweeps over the
-//! others, in random order. v does not depend on lambda, so a path of lambdas goes on from where the last ended: at a
-//! lambda so large that every margin is below 1, alpha = c is optimal and costs one look.
+//! Rounds alternate. First, all margins are computed at once, cheaply (`Problem::margins`). They give the duality gap
+//! J(w) - D(alpha), and show which pairs are already optimal: those at 0 with a margin above 1, and those at c with a
+//! margin below 1. Then some sweeps go over the other pairs in random order. v does not depend on lambda, so a path of
+//! lambdas continues from the last solution. At a lambda so large that every margin is below 1, alpha = c is optimal
+//! and costs one check.
 //!
-//! Boxes may be moved to [-c, 0], which is the hinge plus c times the margin: the convex problems that the psi loss is
-//! made of (`psi.rs`).
+//! Boxes may be moved to [-c, 0], which adds c times the margin to the hinge: the psi loss is a sequence of such convex
+//! problems (`psi.rs`).
 //!
 //! Reference: Hsieh et al., *A dual coordinate descent method for large-scale linear SVM*, 2008.
 
@@ -21,20 +22,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::problem::{Loss, Problem, Solution, add_lanes, dot, dot_lanes};
 use crate::linalg::simd::vectorised;
 
-/// Sweeps between two looks at all pairs.
+/// Number of sweeps between two checks of all pairs.
 const SWEEPS: usize = 4;
 
-/// Numbers of all z together, up to which they are kept: 32 MiB.
+/// Maximum number of values of all z together that are stored: 32 MiB.
 const MOST_NUMBERS: usize = if cfg!(test) { 200 } else { 1 << 22 };
 
-/// A problem with the pairs formed, and where the dual stands.
+/// A problem with its pairs formed, and the current state of the dual.
 pub struct CoordinateDescent<'p> {
     problem: &'p Problem,
-    /// z of every pair; empty where they would take too much memory, and are formed when they are needed.
+    /// z of every pair; empty if they would take too much memory, and are then computed when needed.
     z: Vec<f64>,
     /// ||z||^2.
     squares: Vec<f64>,
-    /// Lower and upper end of alpha, beside it.
+    /// Lower and upper ends of the box of each alpha.
     low: Vec<f64>,
     high: Vec<f64>,
     alpha: Vec<f64>,
@@ -77,7 +78,7 @@ impl<'p> CoordinateDescent<'p> {
         solver
     }
 
-    /// v from alpha: sums that were updated many times lose digits.
+    /// Recomputes v from alpha: sums that were updated many times lose digits.
     fn refresh(&mut self) {
         self.problem.combine(self.alpha.iter().copied(), &mut self.scores, &mut self.v);
     }
@@ -91,12 +92,12 @@ impl<'p> CoordinateDescent<'p> {
         self.refresh();
     }
 
-    /// The margins at the last solution.
+    /// Returns the margins at the last solution.
     pub(super) fn margins(&self) -> &[f64] {
         &self.margins
     }
 
-    /// Goes on until the gap is at most `tolerance` times the objective, or rounds run out.
+    /// Continues until the gap is at most `tolerance` times the objective, or the rounds run out.
     pub fn solve(&mut self, lambda: f64, tolerance: f64, max_rounds: u32) -> Solution {
         let mut rounds = 0;
         loop {
@@ -149,7 +150,7 @@ impl<'p> CoordinateDescent<'p> {
         }
     }
 
-    /// J and D, of the problem with the boxes as they are.
+    /// Computes J and D of the problem with the current boxes.
     fn bounds(&self, lambda: f64) -> (f64, f64) {
         let norm = 0.5 * dot(&self.v, &self.v) / lambda;
         let (mut risk, mut sum) = (0.0, 0.0);
@@ -189,7 +190,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// The same without z.
+    /// Sweeps like `sweep`, but computes z from the rows.
     fn sweep_rows(
         problem: &Problem,
         order: &[u32],

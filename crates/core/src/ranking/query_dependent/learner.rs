@@ -1,4 +1,4 @@
-//! Training lists with what is known of their queries, from which the function of any target is learned.
+//! Training lists with the features of their queries, from which the function of any target is learned.
 
 use super::params::QueryDependentParams;
 use super::problem::{Loss, Problem, Solution};
@@ -12,53 +12,53 @@ use crate::ranking::ranksvm::{HingePath, hinge_path};
 use crate::ranking::sample::Sample;
 use crate::{Error, Result};
 
-/// Pairs beyond which the linear hinge is minimised without forming them.
+/// Number of pairs above which the linear hinge is minimised without forming them.
 const MANY_PAIRS: usize = 20_000;
 
 /// A query to learn a function for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Target<'a> {
-    /// Its number among the training lists, if it is one of them.
+    /// Number among the training lists, if the query is one of them.
     pub observed: Option<usize>,
-    /// What is known of it.
+    /// Features of the query.
     pub features: Option<&'a QueryFeatures>,
 }
 
-/// Whom the function of a target is learned from.
+/// Training queries from which the function of a target is learned.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Neighbourhood {
-    /// From these, the nearest first.
+    /// These queries, the nearest first.
     Near(Vec<Neighbour>),
-    /// From all training queries alike, and why.
+    /// All training queries with equal weight, and the reason.
     Uniform(Fallback),
 }
 
-/// Why a target has the uniform function.
+/// Reason why a target has the uniform function.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fallback {
-    /// It was asked for: the weights are uniform.
+    /// Requested: the weights are uniform.
     Asked,
-    /// Each training query is for itself, and the target is none of them.
+    /// Each training query has its own function, and the target is not a training query.
     Novel,
-    /// Nothing is known of the target.
+    /// The target has no features.
     NoFeatures,
-    /// The nearest training query is farther away than anything known is from its nearest.
+    /// The nearest training query is out of reach: farther away than training queries are from their nearest ones.
     Far {
-        /// Distance of the nearest.
+        /// Distance of the nearest training query.
         distance: f64,
-        /// How far would have been near.
+        /// Largest distance that counts as near.
         reach: f64,
     },
     /// No training query has a weight above 0.
     NoWeight,
-    /// Those near have no two documents of different grades.
+    /// The near queries have no two documents of different grades.
     NothingToOrder,
 }
 
-/// How a function scores.
+/// Representation of a learned function.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Learned {
-    /// A weight for each feature.
+    /// A weight per feature.
     Linear(Vec<f64>),
     /// Training documents and their coefficients in a sum of kernels.
     Documents(Vec<(u32, f64)>),
@@ -69,34 +69,34 @@ pub enum Learned {
 /// The function of a target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
-    /// How it scores.
+    /// Representation of the function.
     pub learned: Learned,
     /// lambda.
     pub lambda: f64,
     /// J.
     pub objective: f64,
-    /// What J cannot go below; none for psi.
+    /// Lower bound of J; `None` for psi.
     pub lower_bound: Option<f64>,
-    /// Rounds of the solver.
+    /// Number of rounds of the solver.
     pub iterations: u32,
 }
 
-/// Training lists, ready to learn from.
+/// Training lists, prepared for learning.
 #[derive(Debug, Clone)]
 pub struct QueryDependent {
     params: QueryDependentParams,
     lists: FeatureLists,
     queries: Vec<QueryFeatures>,
-    /// Columns that documents are not compared by.
+    /// Marks the columns that are ignored when documents are compared.
     left_out: Vec<bool>,
     gaussian: Option<Gaussian>,
-    /// How far a neighbour may be.
+    /// Largest distance of a neighbour.
     reach: f64,
 }
 
 impl QueryDependent {
-    /// Takes lists whose features are scaled already, what is known of each query (nothing, for weights that do not
-    /// ask), and the columns that belong to queries, by which documents are not compared.
+    /// Creates a learner from lists whose features are already scaled, the features of each query (empty if the weights
+    /// do not use them), and the columns of query features, which are ignored when documents are compared.
     pub fn new(
         params: &QueryDependentParams,
         lists: FeatureLists,
@@ -107,11 +107,15 @@ impl QueryDependent {
         if params.weights.are_local() {
             if queries.len() != lists.n_queries() {
                 let (given, needed) = (queries.len(), lists.n_queries());
-                return Err(Error::Shape(format!("{given} queries have features, and {needed} have lists")));
+                return Err(Error::Shape(format!(
+                    "{given} queries have features, but {needed} queries have lists; the numbers must be equal"
+                )));
             }
             if let Some(i) = queries.iter().position(|query| !query.fits(&queries[0])) {
                 let query = lists.list(i).query();
-                return Err(Error::Shape(format!("query {query} has other features than the first")));
+                return Err(Error::Shape(format!(
+                    "query {query} does not have the same kinds of features as the first query"
+                )));
             }
         }
         for (query, list) in queries.iter().zip(lists.iter()) {
@@ -136,7 +140,7 @@ impl QueryDependent {
         &self.lists
     }
 
-    /// What is known of the training queries.
+    /// Features of the training queries.
     pub fn queries(&self) -> &[QueryFeatures] {
         &self.queries
     }
@@ -146,7 +150,7 @@ impl QueryDependent {
         self.gaussian.as_ref().map(|gaussian| gaussian.width)
     }
 
-    /// The training queries that a target borrows from.
+    /// Finds the training queries that the function of a target is learned from.
     pub fn neighbourhood(&self, target: Target<'_>) -> Result<Neighbourhood> {
         let params = &self.params;
         let near = match (params.weights, target) {
@@ -162,7 +166,7 @@ impl QueryDependent {
                 features.validate()?;
                 if !self.queries.first().is_none_or(|query| query.fits(features)) {
                     return Err(Error::Shape(
-                        "the query has other features than those of the training".into(),
+                        "the query does not have the same kinds of features as the training queries".into(),
                     ));
                 }
                 let k = if observed.is_some() { params.neighbours } else { params.novel_neighbours };
@@ -188,12 +192,12 @@ impl QueryDependent {
         Ok(Neighbourhood::Near(near))
     }
 
-    /// All training queries alike.
+    /// Returns all training queries with equal weight.
     fn everyone(&self) -> Vec<Neighbour> {
         (0..self.lists.n_queries()).map(|query| Neighbour { query, distance: 0.0, weight: 1.0 }).collect()
     }
 
-    /// n of the costs 2 pi / (n N (N - 1)): the training queries; 1 for a query alone (3.4).
+    /// Returns n of the costs 2 pi / (n N (N - 1)): the number of training queries; 1 for an individual query (3.4).
     fn n(&self, near: &Neighbourhood) -> f64 {
         match near {
             Neighbourhood::Near(_) if self.params.weights == Weights::Individual => 1.0,
@@ -201,7 +205,7 @@ impl QueryDependent {
         }
     }
 
-    /// The functions for lambdas that descend, each learned from the one before; `each` gets all of them.
+    /// Learns the functions for descending lambdas, each starting from the previous one; `each` receives all of them.
     pub fn fit_path(&self, near: &Neighbourhood, lambdas: &[f64], mut each: impl FnMut(Function)) {
         let everyone;
         let from = match near {
@@ -224,7 +228,7 @@ impl QueryDependent {
         }
         let (problem, pairs) = self.problem(from, n);
         let (tolerance, iterations) = (params.tolerance, params.max_iterations);
-        // ADMM's alpha is less exact than its w, and kernels need alpha.
+        // ADMM's alpha is less accurate than its w, and kernels need alpha.
         let solver = match (params.solver, &self.gaussian) {
             (Solver::Auto, Some(_)) => Solver::CoordinateDescent,
             (solver, _) => solver,
@@ -234,24 +238,24 @@ impl QueryDependent {
         });
     }
 
-    /// The function for one lambda.
+    /// Learns the function for one lambda.
     pub fn fit(&self, near: &Neighbourhood, lambda: f64) -> Function {
         let mut found = None;
         self.fit_path(near, &[lambda], |function| found = Some(function));
-        found.expect("there is a lambda")
+        found.expect("there is one lambda")
     }
 
     fn n_pairs_at_most(&self, from: &[Neighbour]) -> usize {
         from.iter().map(|near| self.lists.list(near.query).len()).map(|n| n * (n - 1) / 2).sum()
     }
 
-    /// What factor documents have in the linear kernel, by form.
+    /// Returns the factor of documents in the linear kernel, which depends on the form.
     fn factor(&self) -> f64 {
         if self.params.form == Form::Ranking { 0.5f64.sqrt() } else { 1.0 }
     }
 
-    /// The problem of some queries, and for each of its rows the training document (Gaussian scoring) or for each of its
-    /// pairs the training pair (Gaussian ranking).
+    /// Builds the problem of some queries. Also returns the training document of each row (Gaussian scoring), or the
+    /// training pair of each pair (Gaussian ranking).
     fn problem(&self, from: &[Neighbour], n: f64) -> (Problem, Vec<u32>) {
         let n_columns = self.gaussian.as_ref().map_or(self.lists.n_features(), Gaussian::rank);
         let (mut problem, mut numbers) = (Problem::new(n_columns), Vec::new());
@@ -297,7 +301,7 @@ impl QueryDependent {
     fn function(&self, solution: Solution, problem: &Problem, numbers: &[u32]) -> Function {
         let Solution { lambda, w, alpha, mut objective, lower_bound, iterations } = solution;
         if self.gaussian.is_some() && self.params.solver == Solver::Admm {
-            // What is kept is alpha, and its w is another than ADMM's.
+            // alpha is kept, and its w differs from ADMM's.
             objective = problem.objective_of(self.params.loss, lambda, &problem.weights_of(&alpha, lambda));
         }
         let learned = match (&self.gaussian, self.params.form) {
@@ -322,8 +326,8 @@ impl QueryDependent {
         Function { learned, lambda, objective, lower_bound, iterations }
     }
 
-    /// The linear hinge by order statistics. `HingePath` has the mean over lists of the mean over their pairs; lists get
-    /// the weights by which that is in proportion to ours.
+    /// Minimises the linear hinge by order statistics. `HingePath` takes the mean over lists of the mean over their
+    /// pairs; the weights of the lists make that proportional to the objective here.
     fn fit_without_pairs(&self, from: &[Neighbour], n: f64, lambdas: &[f64], mut each: impl FnMut(Function)) {
         let d = self.lists.n_features();
         let factor = self.factor();
@@ -345,7 +349,7 @@ impl QueryDependent {
         }
         let total: f64 = weights.iter().sum();
         let lists = FeatureLists::from_dense(&lengths, labels, d as u32, values)
-            .expect("rows of lists are rows of lists");
+            .expect("rows of valid lists are valid");
         let sample = Sample::weighted(&lists, weights).expect("weights are above 0");
         let scaled: Vec<f64> = lambdas.iter().map(|lambda| lambda / total).collect();
         let path = HingePath {
@@ -366,7 +370,7 @@ impl QueryDependent {
         });
     }
 
-    /// Replaces `scores` by the scores of a list whose features are scaled already.
+    /// Replaces `scores` by the scores of a list whose features are already scaled.
     pub fn score(&self, function: &Function, list: &List<'_>, scores: &mut Vec<f64>) {
         match (&function.learned, &self.gaussian) {
             (Learned::Linear(w), _) => products::scores(list, w, scores),
@@ -381,7 +385,7 @@ impl QueryDependent {
     }
 }
 
-/// Pairs of documents of different grades.
+/// Returns the number of pairs of documents of different grades.
 fn pair_count(labels: &[f32]) -> f64 {
     let mut sorted = labels.to_vec();
     sorted.sort_unstable_by(f32::total_cmp);

@@ -1,6 +1,6 @@
-//! The logistic loss by truncated Newton steps, with a duality gap.
+//! Truncated Newton method for the logistic loss, with a duality gap.
 //!
-//! With a_p = 1 / (1 + exp(u_p)), the slope of the loss with its sign turned,
+//! With a_p = 1 / (1 + exp(u_p)), the negative slope of the loss,
 //!
 //! D(a) = sum c_p H(a_p) - ||sum c_p a_p z_p||^2 / (2 lambda) <= min J, H(a) = -a log a - (1 - a) log(1 - a),
 //!
@@ -54,7 +54,7 @@ impl Smooth for Logistic<'_> {
     }
 }
 
-/// Solves from `start`, until the gap is at most `tolerance` times the objective.
+/// Solves from `start` until the gap is at most `tolerance` times the objective.
 pub(super) fn solve(
     problem: &Problem,
     start: &[f64],
@@ -68,7 +68,7 @@ pub(super) fn solve(
     let mut iterations = 0;
     let mut remainder = (tolerance * lambda).sqrt();
     loop {
-        // What remains of the gradient adds about its square over 2 lambda to the gap.
+        // The remaining gradient adds about its square over 2 lambda to the gap.
         let found = newton::minimise(&mut risk, lambda, w, 1.0, remainder, max_iterations - iterations);
         iterations += found.iterations.max(1);
         w = found.w;

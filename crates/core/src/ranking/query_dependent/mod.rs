@@ -1,35 +1,35 @@
-//! Query-dependent ranking: a function for each query, learned from the queries near to it.
+//! Query-dependent ranking: a function for each query, learned from similar queries.
 //!
-//! For a target query q_0 (one of the training, or new)
+//! For a target query q_0 (a training query, or a new one)
 //!
 //! min over f of lambda/2 ||f||^2 + sum over queries i and pairs of their documents of c_ijl L(sign(y_ij - y_il) f(x_ij, x_il)),
 //!
-//! with c = 2 pi_i / (n N_i (N_i - 1)) for each unordered pair of different grades, and pi_i the weight of query i for the
-//! target (`weights.rs`). One formula, four methods: weights that fall with the distance (q-SVM), the k nearest alike
-//! (kNN-SVM), all alike (RankSVM: one function), the target alone (individual SVM). A query that is not in the training has
-//! neighbours as well, and is ranked through them.
+//! with c = 2 pi_i / (n N_i (N_i - 1)) for each unordered pair of different grades, and pi_i the weight of query i for
+//! the target (`weights.rs`). One formula covers four methods: weights that decrease with the distance (q-SVM), equal
+//! weights for the k nearest (kNN-SVM), equal weights for all (RankSVM: one function), the target alone (individual
+//! SVM). A query outside the training set has neighbours as well, and is ranked through them.
 //!
-//! | question | where |
+//! | topic | module or type |
 //! |---|---|
-//! | how much does a query count for a target | [`Weights`], [`QueryFeatures`] |
+//! | weight of a query for a target | [`Weights`], [`QueryFeatures`] |
 //! | documents as vectors: kernels, scoring and ranking form | `space.rs` |
-//! | the problem that is left, and its solvers | [`Problem`], [`CoordinateDescent`], [`Admm`], `logistic.rs`, `psi.rs` |
+//! | the resulting problem and its solvers | [`Problem`], [`CoordinateDescent`], [`Admm`], `logistic.rs`, `psi.rs` |
 //! | the paper's own iteration | [`KernelAdmm`], [`VectorAdmm`] |
 //! | from lists to functions | [`QueryDependent`] |
 //!
-//! | symbol | where | |
+//! | symbol | name here | meaning |
 //! |---|---|---|
-//! | q_i | [`QueryFeatures`] | what is known of a query |
-//! | pi_i, h, k | [`Neighbour::weight`], `bandwidth`, `neighbours` | its weight, the bandwidth, how many count |
-//! | c | [`Pair::cost`] | what a pair costs |
-//! | sigma^2 | `width` | of the Gaussian kernel |
+//! | q_i | [`QueryFeatures`] | features of a query |
+//! | pi_i, h, k | [`Neighbour::weight`], `bandwidth`, `neighbours` | its weight, the bandwidth, the number of neighbours |
+//! | c | [`Pair::cost`] | cost of a pair |
+//! | sigma^2 | `width` | width of the Gaussian kernel |
 //!
-//! A fit costs about P d for each round of coordinate descent, P pairs and d features (or eigenvectors, with a Gaussian
-//! kernel, after one decomposition for all targets). Beyond 20,000 pairs the linear hinge is minimised without forming
-//! them, as in [`ranksvm`](super::ranksvm). Targets are independent of each other.
+//! A fit costs about P d for each round of coordinate descent, with P pairs and d features (or eigenvectors, with a
+//! Gaussian kernel, after one decomposition for all targets). Above 20,000 pairs the linear hinge is minimised without
+//! forming them, as in [`ranksvm`](super::ranksvm). Targets are independent of each other.
 //!
-//! Where this differs from the print: the penalty is lambda/2 ||f||^2 throughout; pi has no factor h^-p; documents of equal grade
-//! are no pair; there is no intercept, which is 0 by symmetry; rho is balanced.
+//! Differences from the paper: the penalty is lambda/2 ||f||^2 throughout; pi has no factor h^-p; documents of equal
+//! grade form no pair; there is no intercept, which is 0 by symmetry; rho is balanced.
 //!
 //! Reference: Dai and Wang, *Query-dependent ranking and its asymptotic properties*, Electronic Journal of Statistics, 2019.
 //!

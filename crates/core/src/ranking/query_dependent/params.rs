@@ -14,34 +14,34 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryDependentParams {
-    /// How training queries are weighed for a target.
+    /// Weights of the training queries for a target.
     pub weights: Weights,
-    /// k: the nearest training queries that count, for a target that is one of them.
+    /// k: number of nearest training queries that count, for a target that is a training query.
     pub neighbours: usize,
-    /// k for a target that is new.
+    /// k for a new target.
     pub novel_neighbours: usize,
-    /// h; none for the median distance to the target.
+    /// h; `None` for the median distance to the target.
     pub bandwidth: Option<f64>,
-    /// A target whose nearest training query is farther away than this many times the largest distance from a
-    /// training query to the nearest one at another place has no neighbour, and gets the uniform function.
+    /// Reach, in units of the largest distance from a training query to the nearest one at another place. A target
+    /// whose nearest training query is out of reach has no neighbour, and gets the uniform function.
     pub reach: f64,
-    /// How query features that are rankings are compared.
+    /// Kernel of query features that are rankings.
     pub rankings: RankingKernel,
-    /// How documents are compared.
+    /// Kernel of documents.
     pub kernel: DocumentKernel,
-    /// sigma^2 of the Gaussian kernel; none for the median distance between documents.
+    /// sigma^2 of the Gaussian kernel; `None` for the median distance between documents.
     pub width: Option<f64>,
-    /// What is learned.
+    /// Form of the learned function.
     pub form: Form,
-    /// What a pair costs.
+    /// Loss of a pair.
     pub loss: Loss,
-    /// lambda, or several to choose from by validation.
+    /// lambda, or several values from which validation chooses.
     pub lambda: LambdaPath,
-    /// How the hinge is minimised.
+    /// Solver of the hinge.
     pub solver: Solver,
     /// Relative duality gap at which to stop.
     pub tolerance: f64,
-    /// Rounds for each lambda, at most.
+    /// Maximum number of rounds per lambda.
     pub max_iterations: u32,
 }
 
@@ -67,7 +67,7 @@ impl Default for QueryDependentParams {
 }
 
 impl QueryDependentParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         self.lambda.validate()?;
         let positive = |value: Option<f64>| value.is_none_or(|value| value > 0.0 && value.is_finite());
@@ -84,12 +84,13 @@ impl QueryDependentParams {
         }
         if self.loss != Loss::Hinge && !matches!(self.solver, Solver::Auto) {
             return Err(Error::Params(
-                "solvers are for the hinge; the logistic and the psi loss have one each (solver=auto)".into(),
+                "only the hinge has a choice of solvers; use solver=auto with the logistic or the psi loss"
+                    .into(),
             ));
         }
         if self.solver == Solver::Newton && self.kernel == DocumentKernel::Gaussian {
             return Err(Error::Params(
-                "newton works with order statistics of linear scores; use auto with the Gaussian kernel"
+                "the newton solver supports only the linear kernel; use solver=auto with the Gaussian kernel"
                     .into(),
             ));
         }

@@ -1,14 +1,14 @@
-//! What every fit comes down to: vectors, pairs of them, and what each pair costs.
+//! The optimisation problem of every fit: vectors, pairs of vectors, and the cost of each pair.
 //!
 //! minimise J(w) = lambda/2 ||w||^2 + sum over pairs p of c_p L(w . z_p), z_p = x_better - x_worse.
 //!
 //! Vectors are documents (or, in the pairwise-ranking form with a Gaussian kernel, pairs of documents, each paired with
-//! the vector 0). Products with all z go through the vectors: X w first, then a difference for each pair, so that they
-//! cost m d + P instead of P d.
+//! the vector 0). Products with all z are computed through the vectors: X w first, then a difference for each pair,
+//! which costs m d + P instead of P d.
 
 use crate::linalg::simd::vectorised;
 
-/// Columns are padded to a multiple of this with zeros.
+/// Columns are padded with zeros to a multiple of this.
 pub(super) const LANES: usize = 8;
 
 /// Two vectors, the first of which should score higher by 1.
@@ -22,7 +22,7 @@ pub struct Pair {
     pub cost: f64,
 }
 
-/// What a pair costs that is ordered by a margin u.
+/// Loss of a pair that is ordered with margin u.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
@@ -31,7 +31,7 @@ pub enum Loss {
     Hinge,
     /// log(1 + exp(-u)).
     Logistic,
-    /// min(1, (1 - u)_+): a pair that is beyond hope costs no more than any other. Not convex.
+    /// min(1, (1 - u)_+): the loss of a misordered pair is bounded. Not convex.
     Psi,
 }
 
@@ -56,7 +56,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Room for rows of a number of columns; none yet.
+    /// Creates a problem without rows, for the given number of columns.
     pub fn new(n_columns: usize) -> Self {
         let stride = n_columns.next_multiple_of(LANES).max(LANES);
         Self { n_columns, stride, x: Vec::new(), pairs: Vec::new() }
@@ -70,25 +70,28 @@ impl Problem {
         self.x.resize(start + self.stride, 0.0);
     }
 
-    /// Adds a pair of rows that are there. Pairs that cost nothing are left out.
+    /// Adds a pair of existing rows. Pairs of cost 0 are left out.
     pub fn push_pair(&mut self, better: usize, worse: usize, cost: f64) {
-        assert!(better.max(worse) < self.n_rows() && cost >= 0.0 && cost.is_finite(), "a pair of known rows");
+        assert!(
+            better.max(worse) < self.n_rows() && cost >= 0.0 && cost.is_finite(),
+            "a pair of known rows and a finite cost of at least 0"
+        );
         if cost > 0.0 {
             self.pairs.push(Pair { better: better as u32, worse: worse as u32, cost });
         }
     }
 
-    /// Vectors.
+    /// Number of vectors.
     pub fn n_rows(&self) -> usize {
         self.x.len() / self.stride
     }
 
-    /// Numbers of a vector.
+    /// Number of columns of a vector.
     pub fn n_columns(&self) -> usize {
         self.n_columns
     }
 
-    /// The pairs that cost something.
+    /// Pairs with a cost above 0.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
@@ -101,13 +104,13 @@ impl Problem {
         &self.x[row as usize * self.stride..][..self.stride]
     }
 
-    /// z of a pair.
+    /// Computes z of a pair.
     pub(super) fn difference(&self, pair: &Pair, z: &mut [f64]) {
         let (better, worse) = (self.row(pair.better), self.row(pair.worse));
         z.iter_mut().zip(better.iter().zip(worse)).for_each(|(z, (a, b))| *z = a - b);
     }
 
-    /// w . z of every pair, given w with the padding.
+    /// Computes w . z of every pair, given w with padding.
     pub(super) fn margins(&self, w: &[f64], scores: &mut Vec<f64>, margins: &mut Vec<f64>) {
         scores.clear();
         rows_times(&self.x, self.stride, w, scores);
@@ -115,7 +118,7 @@ impl Problem {
         margins.extend(self.pairs.iter().map(|p| scores[p.better as usize] - scores[p.worse as usize]));
     }
 
-    /// sum over pairs of g z, with the padding.
+    /// Computes the sum over pairs of g z, with padding.
     pub(super) fn combine(&self, g: impl IntoIterator<Item = f64>, scores: &mut Vec<f64>, sum: &mut [f64]) {
         scores.clear();
         scores.resize(self.n_rows(), 0.0);
@@ -127,7 +130,7 @@ impl Problem {
         add_rows(&self.x, self.stride, scores, sum);
     }
 
-    /// w = sum alpha z / lambda.
+    /// Computes w = sum alpha z / lambda.
     pub(super) fn weights_of(&self, alpha: &[f64], lambda: f64) -> Vec<f64> {
         let mut w = vec![0.0; self.stride];
         self.combine(alpha.iter().map(|alpha| alpha / lambda), &mut Vec::new(), &mut w);
@@ -135,13 +138,13 @@ impl Problem {
         w
     }
 
-    /// J(w), given the margins.
+    /// Computes J(w), given the margins.
     pub(super) fn objective(&self, loss: Loss, lambda: f64, square: f64, margins: &[f64]) -> f64 {
         let risk: f64 = self.pairs.iter().zip(margins).map(|(pair, &m)| pair.cost * loss.of(m)).sum();
         0.5 * lambda * square + risk
     }
 
-    /// J(w).
+    /// Computes J(w).
     pub fn objective_of(&self, loss: Loss, lambda: f64, w: &[f64]) -> f64 {
         let mut padded = w.to_vec();
         padded.resize(self.stride, 0.0);
@@ -151,31 +154,31 @@ impl Problem {
     }
 }
 
-/// Weights that solve a problem, or come near.
+/// Weights that solve a problem, exactly or approximately.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
     /// lambda.
     pub lambda: f64,
     /// w, one per column.
     pub w: Vec<f64>,
-    /// What each pair contributes: w = sum alpha z / lambda, exactly or as nearly as the method came.
+    /// Contribution of each pair: w = sum alpha z / lambda, exactly or as accurately as the method converged.
     pub alpha: Vec<f64>,
     /// J(w).
     pub objective: f64,
-    /// What no weights can go below; none for psi, which is not convex.
+    /// Lower bound of J; `None` for psi, which is not convex.
     pub lower_bound: Option<f64>,
-    /// Rounds of the solver.
+    /// Number of rounds of the solver.
     pub iterations: u32,
 }
 
 impl Solution {
-    /// (J(w) - lower bound) / J(w).
+    /// Computes (J(w) - lower bound) / J(w).
     pub fn relative_gap(&self) -> Option<f64> {
         Some((self.objective - self.lower_bound?) / self.objective.max(f64::MIN_POSITIVE))
     }
 }
 
-/// The sum of products; vectors have whole lanes.
+/// Returns the dot product of two vectors of whole lanes.
 #[inline(always)]
 pub(super) fn dot_lanes(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
@@ -187,12 +190,12 @@ pub(super) fn dot_lanes(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum()
 }
 
-/// The sum of products of two vectors of one length.
+/// Returns the dot product of two vectors of the same length.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     crate::ranking::products::dot(a, b)
 }
 
-/// b += factor a; vectors have whole lanes.
+/// Computes b += factor a for vectors of whole lanes.
 #[inline(always)]
 pub(super) fn add_lanes(factor: f64, a: &[f64], b: &mut [f64]) {
     for (b, a) in b.as_chunks_mut::<LANES>().0.iter_mut().zip(a.as_chunks::<LANES>().0) {

@@ -1,9 +1,10 @@
-//! The psi loss as a sequence of hinges.
+//! Minimises the psi loss by a sequence of hinge problems.
 //!
 //! min(1, (1 - u)_+) = (1 - u)_+ - (-u)_+ is a difference of convex functions. The second is replaced by its tangent at
-//! the margins so far, which is -u for pairs with u < 0 and 0 for others; what is left is convex, and at least the psi loss
-//! everywhere, so its minimiser is no worse. In the dual the tangent moves the box of such a pair from [0, c] to [-c, 0]:
-//! a pair beyond hope pulls no more. Repeated until the same pairs have a margin below 0.
+//! the current margins, which is -u for pairs with u < 0 and 0 for others. The resulting function is convex and at
+//! least the psi loss everywhere, so its minimiser is no worse. In the dual, the tangent moves the box of such a pair
+//! from [0, c] to [-c, 0]: a misordered pair has no more influence. The steps are repeated until the same pairs
+//! have a margin below 0.
 //!
 //! Reference: Wu and Liu, *Robust truncated hinge loss support vector machines*, 2007; Collobert et al., *Trading
 //! convexity for scalability*, 2006.
@@ -11,10 +12,10 @@
 use super::coordinate_descent::CoordinateDescent;
 use super::problem::{Loss, Problem, Solution, dot};
 
-/// Convex problems at most.
+/// Maximum number of convex problems.
 const MOST: usize = 50;
 
-/// A stationary point of the psi loss, from the hinge's solution on.
+/// Finds a stationary point of the psi loss, starting from the hinge's solution.
 pub(super) fn solve(
     problem: &Problem,
     descent: &mut CoordinateDescent<'_>,

@@ -1,16 +1,16 @@
-//! What is known of a query, and how alike two queries are.
+//! Features of a query, and the similarity of two queries.
 //!
-//! Numbers make a point; points have a distance. Categories and rankings have no place on a line: the first are compared
-//! by overlap (the share that are equal), the second by Kendall's count of pairs in the same order. These are factors of a
-//! product kernel beside the kernel of the distance.
+//! Numbers form a point, and points have a distance. Categories and rankings have no position on a line: categories are
+//! compared by overlap (the share that are equal), rankings by Kendall's count of pairs in the same order. These are
+//! factors of a product kernel, together with the kernel of the distance.
 //!
 //! | part | kernel | value |
 //! |---|---|---|
 //! | categories | overlap | share of equal categories |
-//! | rankings | Kendall | (1 + tau) / 2, the share of pairs in the same order; tau itself may be negative, which no weight may be |
+//! | rankings | Kendall | (1 + tau) / 2, the share of pairs in the same order; tau itself may be negative, but weights may not |
 //! | | Mallows | exp(-nu D), D the share of pairs in opposite order |
 //!
-//! Pairs are those of items that both rankings have; if there are none, tau = 0 and D = 1/2.
+//! Pairs are those of items that both rankings contain; if there are none, tau = 0 and D = 1/2.
 //!
 //! References: Belanche and Villegas, 2013 (overlap); Mania et al., 2018 (Kendall and Mallows).
 
@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// What is known of one query.
+/// Features of one query.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryFeatures {
-    /// A point.
+    /// Coordinates of a point.
     pub numbers: Vec<f64>,
     /// Values without an order, such as a topic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,12 +35,12 @@ pub struct QueryFeatures {
 }
 
 impl QueryFeatures {
-    /// A point alone.
+    /// Creates features that consist of a point only.
     pub fn of_numbers(numbers: Vec<f64>) -> Self {
         Self { numbers, ..Self::default() }
     }
 
-    /// Refuses numbers that are none.
+    /// Returns an error if a number is not finite.
     pub fn validate(&self) -> Result<()> {
         match self.numbers.iter().position(|number| !number.is_finite()) {
             None => Ok(()),
@@ -52,35 +52,35 @@ impl QueryFeatures {
         }
     }
 
-    /// Whether another has as many features of each kind.
+    /// Returns true if another query has the same number of features of each kind.
     pub(super) fn fits(&self, other: &Self) -> bool {
         self.numbers.len() == other.numbers.len()
             && self.categories.len() == other.categories.len()
             && self.rankings.len() == other.rankings.len()
     }
 
-    /// Euclidean, of the numbers.
+    /// Returns the Euclidean distance of the numbers.
     pub fn distance(&self, other: &Self) -> f64 {
         let squares = self.numbers.iter().zip(&other.numbers).map(|(a, b)| (a - b) * (a - b));
         squares.sum::<f64>().sqrt()
     }
 }
 
-/// How rankings are compared.
+/// Kernel of rankings.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankingKernel {
     /// (1 + tau) / 2.
     #[default]
     Kendall,
-    /// exp(-2 D): a tenth and more, even for opposite orders.
+    /// exp(-2 D): more than a tenth, even for opposite orders.
     Mallows,
 }
 
 /// nu of the Mallows kernel.
 const NU: f64 = 2.0;
 
-/// The factors of categories and rankings, from 0 to 1; 1 where there are none.
+/// Returns the product of the kernels of categories and rankings, from 0 to 1; 1 if there are none.
 pub(super) fn likeness(a: &QueryFeatures, b: &QueryFeatures, kernel: RankingKernel) -> f64 {
     let overlap = match a.categories.len() {
         0 => 1.0,
@@ -96,7 +96,7 @@ pub(super) fn likeness(a: &QueryFeatures, b: &QueryFeatures, kernel: RankingKern
     overlap * rankings.product::<f64>()
 }
 
-/// The share of the pairs of common items that two rankings order in opposite ways; 1/2 if there are none.
+/// Returns the share of the pairs of common items that two rankings order in opposite ways; 1/2 if there are none.
 fn discordant(a: &[String], b: &[String]) -> f64 {
     let place: HashMap<&str, usize> = b.iter().enumerate().map(|(i, item)| (item.as_str(), i)).collect();
     let common: Vec<usize> = a.iter().filter_map(|item| place.get(item.as_str()).copied()).collect();
@@ -118,7 +118,7 @@ mod tests {
     fn kinds_of_likeness_by_hand() {
         assert_eq!(discordant(&words("a b c"), &words("a b c")), 0.0);
         assert_eq!(discordant(&words("a b c"), &words("c b a")), 1.0);
-        // Of a-b, a-c and b-c the last alone is turned; d is unknown to the first.
+        // Of a-b, a-c and b-c only the last is reversed; d is unknown to the first.
         assert_eq!(discordant(&words("a b c"), &words("a d c b")), 1.0 / 3.0);
         assert_eq!(discordant(&words("a b"), &words("c d")), 0.5);
         let query = |category: &str, ranking: &str| QueryFeatures {

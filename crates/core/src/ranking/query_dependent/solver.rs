@@ -1,4 +1,4 @@
-//! One problem, a path of lambdas from the largest down, each from the solution of the one before.
+//! Solves one problem for a path of lambdas from the largest down, each from the previous solution.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,33 +7,33 @@ use super::coordinate_descent::CoordinateDescent;
 use super::problem::{Loss, Pair, Problem, Solution, dot};
 use super::{logistic, psi};
 
-/// How the hinge is minimised.
+/// Solver of the hinge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Solver {
-    /// Coordinate descent, ADMM where it does not get there, and Newton where there are many pairs.
+    /// Coordinate descent, ADMM if that does not converge, and Newton for many pairs.
     #[default]
     Auto,
-    /// Pair by pair, in the dual.
+    /// Coordinate descent in the dual, pair by pair.
     CoordinateDescent,
-    /// With an exact update of w.
+    /// ADMM with an exact update of w.
     Admm,
-    /// As in the paper, with vectors instead of a kernel matrix.
+    /// ADMM as in the paper, with vectors instead of a kernel matrix.
     InexactAdmm,
-    /// Without the pairs, by order statistics; linear kernel only.
+    /// Newton's method without forming the pairs, by order statistics; linear kernel only.
     Newton,
 }
 
-/// Rounds of coordinate descent after which `auto` turns to ADMM.
+/// Number of rounds of coordinate descent after which `auto` switches to ADMM.
 const PATIENCE: u32 = 60;
-/// Iterations of ADMM after which `auto` looks whether coordinate descent would do better after all.
+/// Number of iterations of ADMM after which `auto` checks whether coordinate descent would be faster after all.
 const TRIAL: u32 = 200;
-/// The share of J(0) below which all pairs can be ordered, or nearly so.
+/// Share of J(0) below which all pairs can be ordered, or nearly so.
 const SEPARABLE: f64 = 0.05;
-/// c ||z||^2 / lambda, the length of a box in units of a step, beyond which `auto` starts with ADMM.
+/// Limit of c ||z||^2 / lambda, the length of a box in units of a step, above which `auto` starts with ADMM.
 const LONG: f64 = 10.0;
 
-/// Solves for lambdas that descend; `each` gets every solution.
+/// Solves for descending lambdas; `each` receives every solution.
 pub fn solve_path(
     problem: &Problem,
     loss: Loss,
@@ -76,8 +76,8 @@ pub fn solve_path(
     }
 }
 
-/// The method by what was found to be fast: coordinate descent where boxes are short, and where all pairs can be ordered
-/// (then alpha stays far within its box); ADMM elsewhere.
+/// Chooses the solver that was measured to be fast: coordinate descent if boxes are short, or if all pairs can be
+/// ordered (then alpha stays far inside its box); ADMM otherwise.
 struct Auto<'p> {
     problem: &'p Problem,
     /// The largest c ||z||^2.
@@ -115,7 +115,7 @@ impl Auto<'_> {
     }
 }
 
-/// The largest c ||z||^2.
+/// Returns the largest c ||z||^2.
 fn longest(problem: &Problem) -> f64 {
     let mut z = vec![0.0; problem.stride()];
     let length = |pair: &Pair| {
@@ -125,7 +125,7 @@ fn longest(problem: &Problem) -> f64 {
     problem.pairs().iter().map(length).fold(0.0, f64::max)
 }
 
-/// The solution of the smaller objective, with the larger of the bounds.
+/// Returns the solution with the smaller objective, with the larger of the two bounds.
 fn better(first: Option<Solution>, second: Solution) -> Solution {
     let Some(first) = first else { return second };
     let lower_bound = first.lower_bound.zip(second.lower_bound).map(|(a, b)| a.max(b));
@@ -134,7 +134,7 @@ fn better(first: Option<Solution>, second: Solution) -> Solution {
     Solution { lower_bound, iterations, ..best }
 }
 
-/// The paper's iteration, stopped by the gap.
+/// Runs the paper's iteration, with the gap as stopping criterion.
 fn inexact(problem: &Problem, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
     let n = problem.n_columns();
     let mut padded = vec![0.0; problem.stride()];

@@ -7,11 +7,11 @@
 //! | Gaussian | scoring | rows of U sqrt(Lambda), from one eigendecomposition K = U Lambda U' of the documents' kernel |
 //! | Gaussian | ranking | the same of the pairs' kernel, below |
 //!
-//! The eigendecomposition is made once; every target then has a linear problem with some of its rows. Eigenvalues below
-//! 1e-11 of the largest are left out, which changes objectives by less than that.
+//! The eigendecomposition is computed once; every target then has a linear problem with some of its rows. Eigenvalues
+//! below 1e-11 of the largest are left out, which changes objectives by less than that.
 //!
-//! A pairwise function of the joined vector (x, x') needs every pair in both orders; the minimiser turns its sign with the
-//! order. So it lies among the functions that do, whose kernel is
+//! A pairwise function of the joined vector (x, x') needs every pair in both orders, and the minimiser changes its sign
+//! with the order. So it lies among the antisymmetric functions, whose kernel is
 //!
 //! K_a((x, x'), (z, z')) = (k(x, z) k(x', z') - k(x, z') k(x', z)) / 2 (Gaussian: the kernel of joined vectors is a product),
 //!
@@ -26,7 +26,7 @@ use super::weights::median;
 use crate::data::{FeatureLists, FeatureRow, List};
 use crate::{Error, Result};
 
-/// How documents are compared.
+/// Kernel of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentKernel {
@@ -37,41 +37,41 @@ pub enum DocumentKernel {
     Gaussian,
 }
 
-/// What is learned.
+/// Form of the learned function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// A score for each document (3.7).
     #[default]
     Scoring,
-    /// A preference for each pair (3.1), turned into scores by (3.6).
+    /// A preference for each pair (3.1), converted to scores by (3.6).
     Ranking,
 }
 
-/// Rows of an eigendecomposition at most: 5,000 take a minute and 600 MB, and the vectors of the queries that are ranked
-/// at the same time up to 200 MB for each thread.
+/// Maximum number of rows of an eigendecomposition: 5,000 take a minute and 600 MB. The vectors of the queries that are
+/// ranked at the same time take up to 200 MB more for each thread.
 const MOST_ROWS: usize = 5_000;
-/// Eigenvalues relative to the largest that are kept.
+/// Smallest eigenvalue that is kept, relative to the largest.
 const CUTOFF: f64 = 1e-11;
 
-/// The documents of a list with a Gaussian kernel: what scores are made of.
+/// The training documents under a Gaussian kernel, from which scores are computed.
 #[derive(Debug, Clone)]
 pub(super) struct Gaussian {
     /// sigma^2.
     pub(super) width: f64,
     /// All training documents, dense.
     documents: Vec<Vec<f64>>,
-    /// Where the documents of each list start.
+    /// Start of the documents of each list.
     pub(super) starts: Vec<usize>,
     /// One row for every document (scoring) or pair (ranking).
     pub(super) rows: Vec<Vec<f64>>,
     /// The pairs in the ranking form: better and worse document; else empty.
     pub(super) pairs: Vec<(u32, u32)>,
-    /// Where the pairs of each list start.
+    /// Start of the pairs of each list.
     pub(super) pair_starts: Vec<usize>,
 }
 
-/// A row as f64, without the columns that are left out.
+/// Returns a row as f64, without the columns that are left out.
 pub(super) fn dense(row: FeatureRow<'_>, n: usize, left_out: &[bool]) -> Vec<f64> {
     let mut cells = vec![0.0; n];
     for (column, x) in row.entries().filter(|(column, _)| (*column as usize) < n) {
@@ -87,7 +87,7 @@ fn square_distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Gaussian {
-    /// Decomposes the kernel of all training documents. The width is the median distance between two documents if none is given.
+    /// Decomposes the kernel of all training documents. The default width is the median distance between two documents.
     pub(super) fn new(
         lists: &FeatureLists,
         left_out: &[bool],
@@ -97,8 +97,8 @@ impl Gaussian {
         let n = lists.n_features();
         let too_many = |what: &str, n: usize| {
             Err(Error::Params(format!(
-                "there are {n} training {what}; the Gaussian kernel decomposes a matrix of all of them, and takes up to \
-                 {MOST_ROWS}; use the linear kernel, or fewer lists"
+                "there are {n} training {what}; the Gaussian kernel decomposes a matrix of all of them \
+                 and supports up to {MOST_ROWS}; use the linear kernel, or fewer lists"
             )))
         };
         if lists.n_rows() > MOST_ROWS {
@@ -136,18 +136,18 @@ impl Gaussian {
         Ok(Self { width, documents, starts, rows: factor(&gram)?, pairs, pair_starts })
     }
 
-    /// k(x, document) for each document of a list, in the columns of each training document.
+    /// Returns k(x, document) of a vector and a training document.
     pub(super) fn kernel_row(&self, x: &[f64], document: u32) -> f64 {
         (-square_distance(x, &self.documents[document as usize]) / self.width).exp()
     }
 
-    /// Numbers of a row.
+    /// Number of columns of a row.
     pub(super) fn rank(&self) -> usize {
         self.rows.first().map_or(0, Vec::len)
     }
 }
 
-/// Pairs (better, worse) of documents of different grades, in the order of the list.
+/// Iterates over the pairs (better, worse) of documents of different grades, in the order of the list.
 pub(super) fn pairs_of(labels: &[f32]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let n = labels.len();
     (0..n).flat_map(move |i| (i + 1..n).map(move |j| (i, j))).filter_map(|(i, j)| {
@@ -159,7 +159,7 @@ pub(super) fn pairs_of(labels: &[f32]) -> impl Iterator<Item = (usize, usize)> +
     })
 }
 
-/// The median of the distances between two documents, the paper's sigma^2.
+/// Returns the median of the distances between two documents, the paper's sigma^2.
 fn median_distance(documents: &[Vec<f64>]) -> Option<f64> {
     let distances: Vec<f64> = (0..documents.len())
         .into_par_iter()
@@ -170,7 +170,7 @@ fn median_distance(documents: &[Vec<f64>]) -> Option<f64> {
     median(distances)
 }
 
-/// Rows of U sqrt(Lambda).
+/// Computes the rows of U sqrt(Lambda).
 fn factor(gram: &Mat<f64>) -> Result<Vec<Vec<f64>>> {
     if gram.nrows() == 0 {
         return Ok(Vec::new());
@@ -186,7 +186,8 @@ fn factor(gram: &Mat<f64>) -> Result<Vec<Vec<f64>>> {
     Ok((0..n).map(|row| kept.iter().map(|&(i, root)| u[(row, i)] * root).collect()).collect())
 }
 
-/// Scores of the documents of a list from coefficients of training documents: s_j = sum beta_i k(x_i, x_j).
+/// Computes the scores of the documents of a list from coefficients of training documents: s_j = sum beta_i k(x_i,
+/// x_j).
 pub(super) fn kernel_scores(
     gaussian: &Gaussian,
     list: &List<'_>,
@@ -202,7 +203,7 @@ pub(super) fn kernel_scores(
     }));
 }
 
-/// Scores by (3.6) from coefficients beta of pairs (a, b): with kappa_a = sum over the list of k(a, x_l),
+/// Computes the scores by (3.6) from coefficients beta of pairs (a, b): with kappa_a = sum over the list of k(a, x_l),
 /// s_j = 1/2N sum_p beta_p (k(a, x_j) kappa_b - kappa_a k(b, x_j)).
 pub(super) fn pair_scores(
     gaussian: &Gaussian,
@@ -216,7 +217,7 @@ pub(super) fn pair_scores(
     let mut used: Vec<u32> = coefficients.iter().flat_map(|&(a, b, _)| [a, b]).collect();
     used.sort_unstable();
     used.dedup();
-    let place = |document: u32| used.binary_search(&document).expect("it is one of them");
+    let place = |document: u32| used.binary_search(&document).expect("the document is used");
     let kernel: Vec<Vec<f64>> = used
         .iter()
         .map(|&document| rows.iter().map(|x| gaussian.kernel_row(x, document)).collect())
@@ -235,7 +236,7 @@ pub(super) fn pair_scores(
     }));
 }
 
-/// The scores that fit pairwise preferences best (3.6): s_j = (sum_l f_jl - sum_l f_lj) / 2N.
+/// Computes the scores that fit pairwise preferences best (3.6): s_j = (sum_l f_jl - sum_l f_lj) / 2N.
 pub fn scores_of_preferences(f: &[Vec<f64>]) -> Vec<f64> {
     let n = f.len();
     (0..n).map(|j| (0..n).map(|l| f[j][l] - f[l][j]).sum::<f64>() / (2.0 * n as f64)).collect()

@@ -13,7 +13,8 @@ fn matrix(value: &Value) -> Vec<Vec<f64>> {
     value.as_array().unwrap().iter().map(numbers).collect()
 }
 
-/// Features times 1000, so that no digit is lost in f32: w shrinks by as much, lambda and sigma^2 grow by its square.
+/// Features are multiplied by 1000, so that no digit is lost in f32: w shrinks by 1000, lambda and sigma^2 grow by its
+/// square.
 const FACTOR: f64 = 1e6;
 
 fn thousandfold(rows: &[Vec<f64>]) -> Vec<Vec<f32>> {
@@ -153,7 +154,7 @@ fn the_papers_iterates_are_golden_in_both_forms() {
 }
 
 /// With the pairs (j, l) and (l, j) both in the sum and f(j, l) = -f(l, j), the loss is even in the intercept alpha_0
-/// of (3.5), and convex: 0 is its minimum. The paper's iterates keep it there.
+/// of (3.5), and convex: 0 is its minimum. The paper's iterates keep the intercept there.
 #[test]
 fn an_intercept_is_0_at_the_optimum() {
     let data = &golden("qsvm.json")["admm_trajectory"];
@@ -174,8 +175,8 @@ fn an_intercept_is_0_at_the_optimum() {
     assert!(admm.alpha.iter().any(|alpha| alpha.abs() > 1e-3));
 }
 
-/// The paper leaves rho open, and 1 is the usual choice. But the costs c = 2 pi / (n N (N - 1)) are small, and steps of
-/// multipliers in units of rho = 1 overshoot them; in units of their mean they do not.
+/// The paper does not specify rho, and 1 is the usual choice. But the costs c = 2 pi / (n N (N - 1)) are small, and
+/// steps of multipliers in units of rho = 1 overshoot them; steps in units of their mean do not.
 #[test]
 fn rho_belongs_to_the_scale_of_the_costs() {
     let data = &golden("qsvm.json")["admm_trajectory"];
@@ -191,7 +192,7 @@ fn rho_belongs_to_the_scale_of_the_costs() {
     assert!(one > 1.5 * scaled, "{one} with 1, {scaled} with {mean}");
 }
 
-/// Rows whose products are a positive semidefinite matrix: pivoted Cholesky, by hand.
+/// Returns rows whose products are a positive semidefinite matrix: pivoted Cholesky, written out.
 fn factor(k: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = k.len();
     let mut l = vec![Vec::new(); n];
@@ -209,7 +210,7 @@ fn factor(k: &[Vec<f64>]) -> Vec<Vec<f64>> {
     l
 }
 
-/// J by its definition, pair by pair.
+/// Computes J by its definition, pair by pair.
 fn slow_objective(
     learner: &QueryDependent,
     near: &[Neighbour],
@@ -281,7 +282,7 @@ proptest! {
             prop_assert!(function.lower_bound.unwrap() <= function.objective + 1e-12);
             let expected = *reference.get_or_insert(function.objective);
             if solver == Solver::InexactAdmm {
-                // It may be far from there after any number of iterations, but never on the wrong side.
+                // The bound may be far from the minimum after any number of iterations, but is never above it.
                 prop_assert!(function.lower_bound.unwrap() <= expected * (1.0 + 1e-9));
                 prop_assert!(expected <= function.objective * (1.0 + 1e-9));
                 continue;
@@ -339,7 +340,7 @@ proptest! {
                     prop_assert!(of(&moved) >= reached - 1e-9);
                 }
                 _ => {
-                    // No worse than w = 0, nor than the hinge's weights.
+                    // No worse than w = 0, and no worse than the hinge's weights.
                     let hinge = QueryDependentParams { loss: Loss::Hinge, ..params };
                     let hinge = QueryDependent::new(&hinge, lists.clone(), vec![], &[]).unwrap();
                     let there = hinge.fit(&hinge.neighbourhood(Target::default()).unwrap(), lambda);
@@ -351,7 +352,7 @@ proptest! {
     }
 }
 
-/// A path from large to small lambdas gives what each lambda alone gives.
+/// A path from large to small lambdas gives the same results as each lambda alone.
 #[test]
 fn paths_start_warm() {
     let data = golden("qsvm.json");

@@ -1,4 +1,4 @@
-//! How much a training query counts for a target: pi_i = W(||q_i - q_0|| / h), for the k nearest.
+//! Weight of a training query for a target: pi_i = W(||q_i - q_0|| / h), for the k nearest.
 //!
 //! | weights | W(u) | |
 //! |---|---|---|
@@ -9,38 +9,39 @@
 //! | `uniform` | 1, for all queries | RankSVM: one function |
 //! | `individual` | 1 for the target itself | individual SVM: each query for itself |
 //!
-//! h is the median over training queries of the distance to the target, unless it is given. The paper's factor h^-p is left
-//! out: it is the same for all queries, and with forty features it would put lambda out of any reach. W is multiplied by
-//! the likeness of categories and rankings, if queries have such (`query_features.rs`).
+//! h defaults to the median over training queries of the distance to the target. The paper's factor h^-p is left out:
+//! it is the same for all queries, and with forty features it would require extreme values of lambda. W is multiplied
+//! by the similarity of categories and rankings, if queries have any (`query_features.rs`).
 //!
-//! Nearest means of the largest weight; of equal weights the smaller distance, then the earlier query.
+//! The nearest queries are those with the largest weights; ties are broken by the smaller distance, then by the earlier
+//! query.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::query_features::{QueryFeatures, RankingKernel, likeness};
 
-/// How queries are weighed.
+/// Weighting of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
     /// By the normal density of the distance.
     #[default]
     Gaussian,
-    /// The nearest all the same.
+    /// Equal weights for the nearest.
     Knn,
     /// By a parabola of the distance.
     Epanechnikov,
     /// By a cube of cubes of the distance.
     Tricube,
-    /// All queries the same.
+    /// Equal weights for all queries.
     Uniform,
-    /// The target alone.
+    /// Only the target itself.
     Individual,
 }
 
 impl Weights {
-    /// Whether weights depend on query features.
+    /// Returns true if weights depend on query features.
     pub fn are_local(self) -> bool {
         !matches!(self, Self::Uniform | Self::Individual)
     }
@@ -56,25 +57,25 @@ impl Weights {
     }
 }
 
-/// A training query and what it counts for a target.
+/// A training query and its weight for a target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbour {
-    /// Its number among the training lists.
+    /// Number among the training lists.
     pub query: usize,
-    /// Its distance from the target; 0 where distances play no part.
+    /// Distance from the target; 0 if distances are not used.
     pub distance: f64,
     /// pi, above 0.
     pub weight: f64,
 }
 
-/// The median; of an even number the mean of the middle two. None of nothing.
+/// Returns the median; the mean of the middle two for an even number of values, `None` if there are none.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     let n = values.len();
     values.sort_unstable_by(f64::total_cmp);
     Some((values.get(n.checked_sub(1)? / 2)? + values[n / 2]) / 2.0)
 }
 
-/// The `k` training queries nearest to a target, nearest first, with weights above 0.
+/// Returns the `k` training queries nearest to a target, nearest first, with weights above 0.
 pub fn nearest(
     weights: Weights,
     bandwidth: Option<f64>,
@@ -99,7 +100,7 @@ pub fn nearest(
     all
 }
 
-/// The largest distance from a query to the nearest one at another place; infinite if all are at one place.
+/// Returns the largest distance from a query to the nearest one at another place; infinite if all are at one place.
 pub(super) fn widest(queries: &[QueryFeatures]) -> f64 {
     let nearest = |i: usize| {
         let distances = queries.iter().map(|other| other.distance(&queries[i]));

@@ -1,13 +1,13 @@
-//! The hinge by Newton's method: rounded off over a width h, which shrinks until the gap is small enough.
+//! Newton's method for the hinge, smoothed over a width h that shrinks until the gap is small enough.
 //!
 //! l_h of `objective.rs` has slopes -a in [0, 1]: a = ((1 - z)_+ - (1 - h - z)_+) / h for every pair. Any such a is
 //! feasible in the dual of the problem with the hinge itself,
 //!
 //! D(a) = mean a - 1/(2 lambda) ||mean a (x_i - x_j)||^2 <= min J,
 //!
-//! and the second mean is the gradient of the rounded risk. So every point of Newton's method proves a gap J(w) - D(a),
-//! at no cost beyond its own sums. At the minimiser of the rounded problem it is at most h/4 for each pair within h of
-//! the bend, and there are few of those: h = 0.1 is often enough for a gap of 0.1 %.
+//! and the second mean is the gradient of the smoothed risk. So every point of Newton's method proves a gap J(w) -
+//! D(a), at no cost beyond its own sums. At the minimiser of the smoothed problem, the gap is at most h/4 for each pair
+//! within h of the kink, and there are few of those: h = 0.1 is often enough for a gap of 0.1 %.
 
 use super::objective::{Means, PairRisk};
 use super::{PathReport, RankSvmParams};
@@ -19,14 +19,15 @@ use crate::ranking::sample::Sample;
 use crate::ranking::validation::Validation;
 use crate::solve::newton;
 
-/// The first width.
+/// Initial width.
 const WIDEST: f64 = 0.5;
-/// Narrower ones would cost more digits than they gain.
+/// Smallest width; smaller ones would cost more digits than they gain.
 const NARROWEST: f64 = 1e-9;
-/// The dual is a difference of sums of scores over the width: what its rounding may be, of the largest score over the
-/// width. It is taken off, for a bound that holds.
+/// Rounding error of the dual, which is a difference of sums of scores over the width, relative to the largest score
+/// over the width. It is subtracted to obtain a valid bound.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
-/// So a gap below this may stay open, however small J is; that of w = 0 is 1. What is reported is the gap that was proved.
+/// Absolute gap that may remain because of rounding, however small J is; the gap of w = 0 is 1. The reported gap is the
+/// proven one.
 #[cfg(test)]
 pub(super) const PRECISION: f64 = 1e-8;
 
@@ -47,14 +48,14 @@ pub(super) fn fit(
     Ok((chosen.w, PathReport { lambda: chosen.path[chosen.kept].lambda, path: chosen.path }))
 }
 
-/// What a path of lambdas is solved by, the largest first.
+/// Parameters of a path of lambdas, the largest first.
 pub(in crate::ranking) struct HingePath<'a> {
     pub(in crate::ranking) lambdas: &'a [f64],
     pub(in crate::ranking) tolerance: f64,
     pub(in crate::ranking) max_iterations: u32,
 }
 
-/// Solves for every lambda, each from the solution of the one before; `each` gets all of them.
+/// Solves for every lambda, each from the previous solution; `each` receives all of them.
 pub(in crate::ranking) fn hinge_path(
     path: &HingePath<'_>,
     sample: &Sample<'_>,
@@ -80,7 +81,7 @@ fn minimise(
     let (mut best, mut lower_bound) = ((f64::INFINITY, Vec::new()), 0.0f64);
     loop {
         risk.round_hinge(width);
-        // What remains of the gradient adds its square over 2 lambda to the gap. J is at most 1, that of w = 0.
+        // The remaining gradient adds its square over 2 lambda to the gap. J is at most 1, the value at w = 0.
         let remainder = (0.1 * tolerance * best.0.min(1.0) * lambda).sqrt();
         let found = newton::minimise(risk, lambda, w, 1.0, remainder, max_iterations - iterations);
         iterations += found.iterations;
@@ -94,7 +95,7 @@ fn minimise(
         let rounding = ROUNDING * (1.0 + risk.largest_score()) / width;
         lower_bound = lower_bound.max(dual - rounding);
         let (gap, wanted) = (best.0 - lower_bound, tolerance * best.0);
-        // The gap is about in proportion to the square of the width.
+        // The gap is roughly proportional to the square of the width.
         width *= (0.5 * wanted / gap).sqrt().clamp(0.1, 0.5);
         if gap <= wanted || width < NARROWEST || iterations >= max_iterations {
             let (objective, w) = best;

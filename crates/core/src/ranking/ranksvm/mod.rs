@@ -2,18 +2,17 @@
 //!
 //! J(w) = lambda/2 ||w||^2 + 1/n sum over lists of 1/P sum over its P pairs R_i > R_j of l(s_i - s_j),
 //!
-//! with l(z) = max(0, 1 - z) ([`PairLoss::Hinge`], rounded off ever less, until the gap that is proved is small:
-//! `hinge.rs`) or its square ([`PairLoss::SquaredHinge`]), both by a truncated Newton method. A list of m documents may
-//! have m^2 / 4 pairs; they are never formed. Sums over the pairs of a document come from order statistics
-//! (`order_statistics.rs`): with documents sorted by score, one sweep with a tree over grades gives all of them in
-//! O(m log m).
+//! with l(z) = max(0, 1 - z) ([`PairLoss::Hinge`], smoothed less and less until the proven gap is small: `hinge.rs`) or
+//! its square ([`PairLoss::SquaredHinge`]), both by a truncated Newton method. A list of m documents may have m^2 / 4
+//! pairs; they are never formed. Sums over the pairs of a document come from order statistics (`order_statistics.rs`):
+//! with documents sorted by score, one sweep with a tree over grades gives all of them in O(m log m).
 //!
 //! | symbol | where | |
 //! |---|---|---|
 //! | c_i | `Sweep::lower` | documents of lower grade within the margin below s_i |
 //! | d_j | `Sweep::higher` | documents of higher grade within the margin above s_j |
 //!
-//! A list with one grade has no pairs and counts 0.
+//! A list with a single grade has no pairs and counts 0.
 //!
 //! References: Joachims, *Training linear SVMs in linear time*, 2006; Lee and Lin, *Large-scale linear RankSVM*, 2014.
 
@@ -35,7 +34,7 @@ use crate::progress::Progress;
 use crate::solve::newton::{self, Smooth};
 use crate::{Error, Result};
 
-/// What a pair costs that is not ordered by a margin of 1.
+/// Loss of a pair that is not ordered with a margin of 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairLoss {
@@ -50,13 +49,13 @@ pub enum PairLoss {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RankSvmParams {
-    /// What a pair costs.
+    /// Loss of a pair.
     pub loss: PairLoss,
-    /// lambda, or several to choose from by validation.
+    /// lambda, or several values from which validation chooses.
     pub lambda: LambdaPath,
-    /// Where to stop: relative gap (hinge), or gradient relative to the one at w = 0 (squared hinge).
+    /// Stopping criterion: relative gap (hinge), or gradient relative to w = 0 (squared hinge).
     pub tolerance: f64,
-    /// Iterations for each lambda, at most.
+    /// Maximum number of iterations per lambda.
     pub max_iterations: u32,
 }
 
@@ -72,7 +71,7 @@ impl Default for RankSvmParams {
 }
 
 impl RankSvmParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         self.lambda.validate()?;
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 {
@@ -84,17 +83,17 @@ impl RankSvmParams {
     }
 }
 
-/// How training with a path of lambdas went.
+/// Report of training with a path of lambdas.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PathReport {
-    /// Every lambda that was tried.
+    /// All lambdas that were tried.
     pub path: Vec<PathPoint>,
-    /// lambda of the weights that were kept.
+    /// lambda of the weights that are kept.
     pub lambda: f64,
 }
 
-/// Trains on lists whose features are scaled already, for every lambda from the largest down, each from the solution
-/// of the one before; keeps the weights that are best on `validation`, or those of the smallest lambda without one.
+/// Trains on lists whose features are already scaled, for every lambda from the largest down, each from the previous
+/// solution. Keeps the weights that are best on `validation`; without validation, those of the smallest lambda.
 pub fn fit_ranksvm(
     params: &RankSvmParams,
     sample: &Sample<'_>,
@@ -120,13 +119,13 @@ pub struct PathParams<'a> {
     pub lambda: &'a LambdaPath,
     /// Gradient, relative to the one at w = 0, at which to stop.
     pub tolerance: f64,
-    /// Iterations for each lambda, at most.
+    /// Maximum number of iterations for each lambda.
     pub max_iterations: u32,
 }
 
-/// Minimises lambda/2 ||w||^2 and a risk by the truncated Newton method, for every lambda from the largest down, each from
-/// the solution of the one before; keeps the weights that are best on `validation`, or those of the smallest lambda
-/// without one.
+/// Fits a path of lambdas by the truncated Newton method: minimises lambda/2 ||w||^2 and a risk for every lambda from the
+/// largest down, each from the solution of the one before. Keeps the weights that are best on `validation`, or those of
+/// the smallest lambda without one.
 pub fn fit_smooth(
     risk: &mut impl Smooth,
     params: PathParams<'_>,

@@ -1,8 +1,8 @@
-//! Mean pairwise losses that are made of squared hinges, with gradient and Hessian, by [`Sweep`].
+//! Mean pairwise losses composed of squared hinges, with gradient and Hessian, computed by [`Sweep`].
 //!
-//! A squared hinge of margin M is (M - z)_+^2, z = s_i - s_j. The hinge 1 - z, rounded off over a width h where it
-//! bends, is a difference of two: l_h(z) = ((1 - z)_+^2 - (1 - h - z)_+^2) / 2h. So both losses need the same sums
-//! over pairs, for one margin or for two.
+//! A squared hinge of margin M is (M - z)_+^2, z = s_i - s_j. The hinge 1 - z, smoothed over a width h at its kink, is
+//! a difference of two: l_h(z) = ((1 - z)_+^2 - (1 - h - z)_+^2) / 2h. So both losses need the same sums over pairs,
+//! for one margin or for two.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use crate::ranking::products;
 use crate::ranking::sample::Sample;
 use crate::solve::newton::Smooth;
 
-/// Grades of one list as ranks, and how many pairs there are.
+/// Grades of one list as ranks, and the number of pairs.
 struct Grades {
     ranks: Vec<u16>,
     n_grades: usize,
@@ -20,7 +20,7 @@ struct Grades {
 }
 
 impl Grades {
-    /// Grades beyond the 65,536th of a list would share a rank; no list has so many.
+    /// Ranks the grades. Grades beyond the 65,536th of a list would share a rank; no list has so many.
     fn of(labels: &[f32]) -> Self {
         let mut distinct = labels.to_vec();
         distinct.sort_unstable_by(f32::total_cmp);
@@ -47,29 +47,29 @@ struct Scratch {
     sweep: Sweep,
 }
 
-/// A squared hinge, and what it is multiplied by.
+/// A squared hinge with its factor.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     margin: f64,
     factor: f64,
 }
 
-/// Scores less their mean: only differences count, and small numbers keep more digits.
+/// Subtracts the mean from the scores: only differences count, and small numbers keep more digits.
 fn center(scores: &mut [f64]) {
     let mean = scores.iter().sum::<f64>() / scores.len() as f64;
     scores.iter_mut().for_each(|score| *score -= mean);
 }
 
-/// A pairwise loss of one or two squared hinges.
+/// A pairwise loss composed of one or two squared hinges.
 pub(super) struct PairRisk<'s, 'a> {
     sample: &'s Sample<'a>,
     grades: Vec<Grades>,
     pieces: Vec<Piece>,
-    /// Scores at the last w and the orders they give, by list: sorted once for many products with the Hessian.
+    /// Scores at the last w and their sort orders, by list: sorted once for many products with the Hessian.
     at: Vec<Mutex<(Vec<f64>, Vec<u32>)>>,
 }
 
-/// A risk and the hinges that it is made of.
+/// A risk and the hinges it is composed of.
 pub(super) struct Means {
     /// The loss.
     pub(super) risk: f64,
@@ -86,13 +86,13 @@ impl<'s, 'a> PairRisk<'s, 'a> {
         Self { sample, grades: grades(lists), pieces: vec![Piece { margin: 1.0, factor: 1.0 }], at }
     }
 
-    /// The hinge, rounded off over a width from now on.
+    /// Switches to the hinge, smoothed over the given width.
     pub(super) fn round_hinge(&mut self, width: f64) {
         let factor = 0.5 / width;
         self.pieces = vec![Piece { margin: 1.0, factor }, Piece { margin: 1.0 - width, factor: -factor }];
     }
 
-    /// The largest score, less the mean of its list, at the last w.
+    /// Returns the largest score, less the mean of its list, at the last w.
     pub(super) fn largest_score(&self) -> f64 {
         let of_list = |at: &Mutex<(Vec<f64>, Vec<u32>)>| {
             let at = at.lock().expect("no panic while a list is worked on");
@@ -101,7 +101,7 @@ impl<'s, 'a> PairRisk<'s, 'a> {
         self.at.iter().map(of_list).fold(0.0, f64::max)
     }
 
-    /// The means over lists at w, which products with the Hessian are made at from now on.
+    /// Computes the means over lists at w; products with the Hessian refer to this w from now on.
     pub(super) fn means(&mut self, w: &[f64]) -> Means {
         let (sums, gradient) = self.sample.means(|scratch: &mut Scratch, query, list, share, sum| {
             let Grades { ranks, n_grades, n_pairs } = &self.grades[query];

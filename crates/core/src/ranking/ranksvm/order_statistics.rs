@@ -1,29 +1,29 @@
-//! Sums over pairs without the pairs.
+//! Sums over pairs without forming the pairs.
 //!
 //! Documents are swept by descending score. When i is reached, all j with s_j > s_i - M are in a Fenwick tree over
-//! grades, which answers how many of them have a lower grade than i, and what a payload sums up to over those:
-//! c_i and sum u_j. The same by ascending score for documents of higher grades. Sums only ever grow, so nothing
-//! is lost by subtracting. O(m log m) for the sort, O(m log g) for g grades.
+//! grades. The tree returns the number of those with a lower grade than i, and the sum of a payload over them: c_i and
+//! sum u_j. A second sweep, by ascending score, does the same for documents of higher grades. Sums only ever grow, so
+//! nothing is lost by cancellation. O(m log m) for the sort, O(m log g) for g grades.
 
-/// One list in the order of its scores.
+/// One list sorted by score.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Sweep {
-    /// Documents by ascending score; of equal scores the first in the list first.
+    /// Documents by ascending score; equal scores keep the order of the list.
     order: Vec<u32>,
     keys: Vec<(i64, u32)>,
-    /// Score, payload and rank in that order: the sweeps go through memory from one end to the other.
+    /// Score, payload and rank in that order, so that the sweeps read memory sequentially.
     sorted: Vec<(f64, f64, u16)>,
     tree: Vec<(f64, f64)>,
-    /// For every i: how many j with R_j < R_i have s_j > s_i - M, and the sum of their payload.
+    /// For every i: the number of j with R_j < R_i and s_j > s_i - M, and the sum of their payload.
     pub(crate) lower: Vec<(f64, f64)>,
-    /// For every j: how many i with R_i > R_j have s_i < s_j + M, and the sum of their payload.
+    /// For every j: the number of i with R_i > R_j and s_i < s_j + M, and the sum of their payload.
     pub(crate) higher: Vec<(f64, f64)>,
 }
 
 impl Sweep {
     /// Sorts documents by score.
     pub(crate) fn sort(&mut self, scores: &[f64]) -> &[u32] {
-        // By whole numbers that are ordered as `total_cmp` orders floats.
+        // Sort by integers that are ordered as `total_cmp` orders floats.
         let key = |score: &f64| {
             let bits = score.to_bits() as i64;
             bits ^ ((bits >> 63) as u64 >> 1) as i64
@@ -36,7 +36,7 @@ impl Sweep {
         &self.order
     }
 
-    /// Takes an order that [`sort`](Self::sort) gave for the same scores.
+    /// Restores an order that [`sort`](Self::sort) returned for the same scores.
     pub(crate) fn set_order(&mut self, order: &[u32]) {
         self.order.clear();
         self.order.extend_from_slice(order);
@@ -83,7 +83,7 @@ impl Sweep {
     }
 }
 
-/// Adds a document of a rank.
+/// Adds a document with the given rank.
 fn add(tree: &mut [(f64, f64)], rank: usize, payload: f64) {
     let mut at = rank + 1;
     while at < tree.len() {
@@ -93,7 +93,7 @@ fn add(tree: &mut [(f64, f64)], rank: usize, payload: f64) {
     }
 }
 
-/// Count and sum over ranks below one.
+/// Returns count and sum over the ranks below the given one.
 fn below(tree: &[(f64, f64)], rank: usize) -> (f64, f64) {
     let (mut at, mut count, mut sum) = (rank, 0.0, 0.0);
     while at > 0 {

@@ -7,7 +7,7 @@ use crate::progress::Silent;
 use crate::ranking::products;
 use crate::ranking::testing::{close, lists, some_lists};
 
-/// Mean over lists of the mean over pairs, pair by pair.
+/// Computes the mean over lists of the mean over pairs, pair by pair.
 fn slow(lists: &FeatureLists, w: &[f64], loss: impl Fn(f64) -> f64) -> f64 {
     let mut scores = Vec::new();
     let of_list = |list: crate::data::List<'_>| {
@@ -23,7 +23,7 @@ fn slow(lists: &FeatureLists, w: &[f64], loss: impl Fn(f64) -> f64) -> f64 {
     lists.iter().map(of_list).sum::<f64>() / lists.n_queries() as f64
 }
 
-/// The hinge as it is rounded off: a parabola over the width, then a line.
+/// Computes the smoothed hinge: a parabola over the width, then a line.
 fn rounded(u: f64, width: f64) -> f64 {
     if u <= 0.0 {
         0.0
@@ -34,13 +34,13 @@ fn rounded(u: f64, width: f64) -> f64 {
     }
 }
 
-/// Summed over the pairs of a list with r relevant documents of m, the hinge at equal scores has a gradient by the
-/// scores whose l1 norm is 2 r (m - r): m^2 / 2 where half are relevant, not the 2 m of the SLAM paper's appendix 7.9.
-/// The risk here is a mean over pairs, whose gradient has the norm 2 for lists of any length.
+/// Summed over the pairs of a list with r relevant documents of m, the hinge at equal scores has a gradient with
+/// respect to the scores whose l1 norm is 2 r (m - r). If half are relevant, that is m^2 / 2, not the 2 m of the SLAM
+/// paper's appendix 7.9. The risk here is a mean over pairs, whose gradient has the norm 2 for lists of any length.
 #[test]
 fn the_gradient_of_the_summed_hinge_grows_as_the_square_of_the_list() {
     for m in [2, 8, 32, 128] {
-        // Each document has a feature of its own, so that w is the scores.
+        // Each document has its own feature, so w is the vector of scores.
         let rows = (0..m).map(|i| (0..m).map(|j| f32::from(u8::from(i == j))).collect()).collect();
         let grades = (0..m).map(|i| f32::from(u8::from(i % 2 == 0))).collect();
         let lists = lists(&[(rows, grades)]);
@@ -92,7 +92,7 @@ proptest! {
         let (below, gradient_below) = risk.at(&moved(-h));
         let (_, gradient) = risk.at(w);
         close(&[(above - below) / (2.0 * h)], &[dot(&gradient, direction)], 1e-4);
-        // The generalized Hessian jumps where a pair becomes active, so it is compared where it does not.
+        // The generalized Hessian jumps when a pair becomes active, so it is compared away from such points.
         let bends: Vec<f64> =
             gradient_above.iter().zip(&gradient_below).map(|(a, b)| (a - b) / (2.0 * h)).collect();
         let curvature = risk.curvature(direction);

@@ -1,9 +1,9 @@
-//! Objective (4) over all lists at once: by a bundle method that proves how close it came, or by Pegasos.
+//! Minimises objective (4) over all lists at once: by a bundle method with a proven gap, or by Pegasos.
 //!
-//! On judged data w = 0 is often the very minimiser of (4), for every lambda, and ranks nothing. The default
-//! ([`Solver::Auto`]) leaves that point: where the bundle method proves w = 0, the weights are those of Pegasos, whose mean
-//! iterate is not at the minimum and ranks well. Validation prefers it to the perceptron's rule on both sets of LETOR that
-//! are at hand (mean NDCG@10 of the validation folds: MQ2008 0.693 against 0.684, OHSUMED 0.425 against 0.421).
+//! On judged data w = 0 is often the exact minimiser of (4), for every lambda, and ranks nothing. The default
+//! ([`Solver::Auto`]) avoids that point: if the bundle method proves w = 0, the weights are those of Pegasos, whose
+//! mean iterate is not at the minimum and ranks well. Validation prefers it to the perceptron's rule on both available
+//! sets of LETOR (mean NDCG@10 of the validation folds: MQ2008 0.693 against 0.684, OHSUMED 0.425 against 0.421).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,16 +19,16 @@ use crate::ranking::validation::Validation;
 use crate::solve::bundle::{Bundle, Convex};
 use crate::{Error, Result};
 
-/// How (4) is minimised.
+/// Solver of (4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Solver {
-    /// By the bundle method; where it proves that w = 0 is the minimiser, by Pegasos.
+    /// The bundle method; if that proves that w = 0 is the minimiser, Pegasos.
     #[default]
     Auto,
-    /// To a gap that is proved.
+    /// The bundle method, to a proven gap.
     Bundle,
-    /// By stochastic subgradients, one list at a time; stops anywhere, also away from w = 0.
+    /// Stochastic subgradients, one list at a time; may stop away from the minimiser, hence also away from w = 0.
     Pegasos,
 }
 
@@ -40,15 +40,15 @@ pub struct SlamParams {
     pub target: Target,
     /// Delta, the margin.
     pub delta: f64,
-    /// How (4) is minimised.
+    /// Solver of (4).
     pub solver: Solver,
-    /// lambda, or several to choose from by validation.
+    /// lambda, or several values from which validation chooses.
     pub lambda: LambdaPath,
     /// Gap, relative to the objective, at which the bundle method stops.
     pub tolerance: f64,
-    /// Iterations of the bundle method for each lambda, at most.
+    /// Maximum number of iterations of the bundle method per lambda.
     pub max_iterations: u32,
-    /// Passes of Pegasos over the lists for each lambda.
+    /// Number of passes of Pegasos over the lists per lambda.
     pub epochs: u32,
 }
 
@@ -67,12 +67,12 @@ impl Default for SlamParams {
 }
 
 impl SlamParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         self.lambda.validate()?;
         self.target.check(&[])?;
         if !(self.delta > 0.0 && self.delta.is_finite()) {
-            return Err(Error::Params(format!("delta must be a number above 0, and is {}", self.delta)));
+            return Err(Error::Params(format!("delta must be a finite number above 0, not {}", self.delta)));
         }
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) || self.max_iterations == 0 || self.epochs == 0 {
             return Err(Error::Params(
@@ -83,33 +83,33 @@ impl SlamParams {
     }
 }
 
-/// How training went.
+/// Report of a training run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlamReport {
-    /// Every lambda that was tried.
+    /// All lambdas that were tried.
     pub path: Vec<PathPoint>,
-    /// lambda of the weights that were kept.
+    /// lambda of the weights that are kept.
     pub lambda: f64,
-    /// (4) at the weights that were kept.
+    /// (4) at the weights that are kept.
     pub objective: f64,
     /// (4) at w = 0.
     pub objective_at_zero: f64,
-    /// (4) is nowhere smaller than this at the lambda that was kept; none where that was not proved.
+    /// Lower bound of (4) at the lambda that is kept; `None` if none was proven.
     pub lower_bound: Option<f64>,
-    /// True if w = 0 was proved to be as good as any weights at the lambda that was kept, within the tolerance: (4) has
+    /// True if w = 0 was proven to be as good as any weights at the lambda that is kept, within the tolerance: (4) has
     /// nothing to learn from.
     pub collapsed: bool,
-    /// Whether the weights are those of Pegasos.
+    /// True if the weights are those of Pegasos.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_pegasos: bool,
-    /// Bound (23), where its conditions hold: one lambda, fixed beforehand, the minimiser, and lists that all count the
-    /// same. Files of former versions have another one, which did not hold; it is not read.
+    /// Bound (23), if its conditions hold: one lambda, fixed beforehand, the minimiser, and equal weights of all lists.
+    /// Files of former versions contain a different, invalid bound, which is not read.
     #[serde(default, deserialize_with = "super::bound::sound")]
     pub bound: Option<GeneralizationBound>,
 }
 
-/// Minimises (4) on lists whose features are scaled already, for every lambda from the largest down, and keeps the
-/// weights that are best on `validation`, or those of the smallest lambda without one.
+/// Minimises (4) on lists whose features are already scaled, for every lambda from the largest down. Keeps the weights
+/// that are best on `validation`; without validation, those of the smallest lambda.
 pub fn fit_slam(
     params: &SlamParams,
     sample: &Sample<'_>,
@@ -138,7 +138,7 @@ pub fn fit_slam(
     };
     let mut proved = None;
     if params.solver != Solver::Pegasos {
-        // (4) grows with lambda, and not at w = 0: if that is as good as any weights for the smallest lambda, it is
+        // (4) grows with lambda except at w = 0: if w = 0 is as good as any weights for the smallest lambda, it is so
         // for all.
         let (_, mut point) = by_bundle(params.lambda.smallest(), zero.clone());
         if point.lower_bound.is_some_and(collapsed) {
@@ -182,7 +182,7 @@ pub fn fit_slam(
         }
     })?;
     let point = chosen.path[chosen.kept];
-    // The path may have grown below the lambda of the proof, where nothing is proved.
+    // The path may have been extended below the lambda of the proof, where nothing is proven.
     let proved = proved.filter(|proved| proved.lambda <= point.lambda);
     let lower_bound = point.lower_bound.or(proved.and_then(|proved| proved.lower_bound));
     let report = SlamReport {
@@ -198,7 +198,7 @@ pub fn fit_slam(
     Ok((chosen.w, report))
 }
 
-/// Bound (23) of the minimiser, where lambda was fixed beforehand and lists count the same.
+/// Computes bound (23) of the minimiser, if lambda was fixed beforehand and all lists have equal weights.
 fn bound_of(params: &SlamParams, sample: &Sample<'_>, goals: &Goals<'_>) -> Option<GeneralizationBound> {
     match params.lambda {
         LambdaPath::One(lambda) if sample.is_even() => {

@@ -1,17 +1,17 @@
-//! The generalization bound (23) with its constants, and the radius R_X that bounds are made of.
+//! The generalisation bound (23) with its constants, and the radius R_X that bounds depend on.
 //!
-//! Theorem 8 is about the minimiser w^ of (4) over n lists for a lambda and a ball ||w|| <= B that are fixed before the
-//! lists are seen. Its proof gives, for every such lambda,
+//! Theorem 8 is about the minimiser w^ of (4) over n lists, for a lambda and a ball ||w|| <= B that are fixed before
+//! the lists are seen. Its proof gives, for every such lambda,
 //!
 //! E L(w^) <= L(w*) + lambda B^2 / 2 + 4 (lambda B + L_2)^2 / (lambda n),
 //!
-//! L the expected phi_v, w* the best weights of the ball, and L_2 = R_X max over lists of 2 sum v how fast phi_v changes
-//! with w; (23) itself is this with the lambda that makes the right side small. The norm of the weights that were found is
-//! no such B: it is known only afterwards. What is known beforehand is that w^ is never worse than w = 0, and that
-//! phi_v(0) <= Delta for every list, since the weights v of a list sum up to 1 at most: lambda B^2 / 2 = Delta, whatever
-//! the lists. (The mean of phi_v(0) over the lists at hand would be smaller, and is not known beforehand.) The bound is
-//! then above Delta: with this B it tells lambdas and numbers of lists apart, and no more. Since 1 - measure is never
-//! above 1, a bound of 1 or more says nothing at all, which is so for every Delta of 1 or more.
+//! L the expected phi_v, w* the best weights of the ball, and L_2 = R_X max over lists of 2 sum v the Lipschitz
+//! constant of phi_v in w; (23) itself is this with the lambda that makes the right side small. The norm of the weights
+//! that were found is not a valid B, since it is known only afterwards. It is known beforehand that w^ is never worse
+//! than w = 0, and that phi_v(0) <= Delta for every list, since the weights v of a list sum to at most 1: lambda B^2 /
+//! 2 = Delta, whatever the lists. (The mean of phi_v(0) over the given lists would be smaller, but is not known
+//! beforehand.) The bound is then above Delta. With this B it only allows comparing lambdas and numbers of lists. Since
+//! 1 - measure is never above 1, a bound of 1 or more is vacuous, which is the case for every Delta of 1 or more.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
@@ -28,19 +28,20 @@ pub struct GeneralizationBound {
     pub lambda: f64,
     /// R_X: the largest norm of a row less the mean of its list.
     pub radius: f64,
-    /// The largest 2 sum v of a list: how much phi_v can change per unit of scores.
+    /// Largest 2 sum v of a list: the largest change of phi_v per unit of scores.
     pub lipschitz: f64,
-    /// B = sqrt(2 Delta / lambda): the ball that holds the minimiser, whatever the lists.
+    /// B = sqrt(2 Delta / lambda): the radius of a ball that contains the minimiser, whatever the lists.
     pub norm: f64,
-    /// lambda B^2 / 2 + 4 (lambda B + L_2)^2 / (lambda n): expected loss beyond that of the best weights of the ball.
+    /// lambda B^2 / 2 + 4 (lambda B + L_2)^2 / (lambda n): expected loss in excess of that of the best weights of the
+    /// ball.
     pub excess: f64,
-    /// Whether that says nothing, being 1 or more.
+    /// True if the excess is 1 or more, which says nothing.
     pub vacuous: bool,
-    /// Lists from which on the bound is below 1; none where no number of lists is enough.
+    /// Number of lists from which on the bound is below 1; `None` if no number of lists is enough.
     pub lists_needed: Option<u64>,
 }
 
-/// Reads a bound; one without a lambda is of a former version, which took the norm of the weights for B.
+/// Reads a bound. One without a lambda is from a former version, which used the norm of the weights as B.
 pub(super) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Option<GeneralizationBound>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -62,7 +63,7 @@ impl GeneralizationBound {
         Self::new(lists.n_queries() as u64, lambda, radius, lipschitz, delta)
     }
 
-    /// The bound from its constants; `delta` is the largest loss that w = 0 can have.
+    /// Computes the bound from its constants; `delta` is the largest loss that w = 0 can have.
     pub fn new(n: u64, lambda: f64, radius: f64, lipschitz: f64, delta: f64) -> Self {
         let norm = (2.0 * delta / lambda).sqrt();
         let slope = 4.0 * (lambda * norm + radius * lipschitz).powi(2) / lambda;
@@ -72,7 +73,7 @@ impl GeneralizationBound {
     }
 }
 
-/// R_X: the largest norm of a row less the mean of the rows of its list.
+/// Computes R_X: the largest norm of a row less the mean of the rows of its list.
 pub fn list_radius(lists: &FeatureLists) -> f64 {
     let squares = (0..lists.n_queries())
         .into_par_iter()
@@ -80,14 +81,14 @@ pub fn list_radius(lists: &FeatureLists) -> f64 {
     squares.reduce(|| 0.0, f64::max).sqrt()
 }
 
-/// ||x - mean||^2 = ||x||^2 - 2 x'mean + ||mean||^2, over the entries of the rows alone. `mean` is zero before
+/// Computes ||x - mean||^2 = ||x||^2 - 2 x'mean + ||mean||^2, over the entries of the rows alone. `mean` is zero before
 /// and after.
 fn squared_radius(list: &List<'_>, mean: &mut [f64]) -> f64 {
     let entries = || (0..list.len()).flat_map(|i| list.row(i).entries());
     let share = 1.0 / list.len() as f64;
     entries().for_each(|(column, x)| mean[column as usize] += share * f64::from(x));
     if list.dense().is_some() {
-        // All columns are there, so the differences are taken one by one, which loses no digits.
+        // All columns are stored, so the differences are computed one by one, which loses no digits.
         let off = |(mean, column): (&f64, u32), i| (f64::from(list.row(i).get(column)) - mean).powi(2);
         let square = |i| mean.iter().zip(0..).map(|at| off(at, i)).sum::<f64>();
         let most = (0..list.len()).map(square).fold(0.0, f64::max);

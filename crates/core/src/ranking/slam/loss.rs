@@ -1,9 +1,9 @@
 //! phi_v(s, R) = sum_i v_i max(0, max over j with R_j < R_i of (Delta + s_j - s_i)), and its subgradient.
 //!
-//! The inner maximum needs only k, the highest-scored document of a lower grade: documents are gone through
-//! by ascending grades with a running maximum. Sorting the grades is O(m log m), the rest O(m).
+//! The inner maximum needs only k, the highest-scored document of a lower grade. Documents are visited by ascending
+//! grade with a running maximum. Sorting the grades is O(m log m), the rest O(m).
 
-/// Which documents count: those that a margin of Delta is missing for, or only those that stand wrong.
+/// Selects the active documents: those within the margin Delta, or only the misordered ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Active {
     /// Delta + s_k - s_i > 0.
@@ -12,7 +12,7 @@ pub(crate) enum Active {
     Misordered,
 }
 
-/// A document i that counts, and k, the highest-scored document of a lower grade.
+/// An active document i, and k, the highest-scored document of a lower grade.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pair {
     i: u32,
@@ -22,8 +22,8 @@ struct Pair {
     gap: f64,
 }
 
-/// The terms of phi_v that are not 0; reused from list to list, so that nothing is allocated. Of equal scores
-/// the document that stands first in the list is k.
+/// The non-zero terms of phi_v; reused from list to list, so that nothing is allocated. Among equal scores, k is the
+/// first document of the list.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     order: Vec<u32>,
@@ -63,12 +63,12 @@ impl Terms {
         }
     }
 
-    /// phi_v, of terms found with [`Active::Within`] the same Delta.
+    /// Computes phi_v from terms found with [`Active::Within`] the same Delta.
     pub(crate) fn loss(&self, delta: f64) -> f64 {
         self.pairs.iter().map(|pair| pair.v * (delta + pair.gap)).sum()
     }
 
-    /// A_t: the sum of the weights of the documents that count.
+    /// Returns A_t: the sum of the weights of the active documents.
     pub(crate) fn weight(&self) -> f64 {
         self.pairs.iter().map(|pair| pair.v).sum()
     }
@@ -82,7 +82,7 @@ impl Terms {
     }
 }
 
-/// phi_v of one list for any weights v of at least 0; all slices have one entry per document.
+/// Computes phi_v of one list for any weights v of at least 0; all slices have one entry per document.
 ///
 /// ```
 /// use matchrank_core::ranking::slam::{self, Target};
@@ -90,7 +90,7 @@ impl Terms {
 /// let grades = [1.0, 0.0, 2.0];
 /// let v = Target::Ndcg.weights(&grades);
 /// assert_eq!(slam::loss(&[2.0, 0.5, 3.5], &grades, &v, 1.0), 0.0);
-/// // The best document stands last and lacks Delta = 1 and 2 more: it adds its weight thrice.
+/// // The best document is last, 2 below the highest score, and lacks the margin of 1: it adds its weight three times.
 /// assert!((slam::loss(&[1.0, 0.0, -1.0], &grades, &v, 1.0) - 3.0 * v[2]).abs() < 1e-12);
 /// ```
 pub fn loss(scores: &[f64], grades: &[f32], v: &[f64], delta: f64) -> f64 {
@@ -99,7 +99,7 @@ pub fn loss(scores: &[f64], grades: &[f32], v: &[f64], delta: f64) -> f64 {
     terms.loss(delta)
 }
 
-/// A subgradient of [`loss`] with respect to the scores: k is the first of the highest-scored documents.
+/// Computes a subgradient of [`loss`] with respect to the scores: k is the first of the highest-scored documents.
 pub fn subgradient(scores: &[f64], grades: &[f32], v: &[f64], delta: f64) -> Vec<f64> {
     let mut terms = Terms::default();
     terms.find(scores, grades, v, Active::Within(delta));

@@ -1,7 +1,7 @@
-//! 1 - measure of a list in the worst order of its ties, which the perceptron decides by.
+//! Computes 1 - measure of a list with ties in the worst order, on which the perceptron bases its updates.
 //!
-//! At w = 0 all scores are equal. With ties in the order of the list, a list that names its best documents
-//! first would look perfect and never be learned from.
+//! At w = 0 all scores are equal. With ties in the order of the list, a list that names its best documents first would
+//! look perfect and never be learned from.
 
 use super::weights::{Discounts, Target};
 
@@ -14,7 +14,7 @@ pub(crate) struct WorstCase {
 }
 
 impl WorstCase {
-    /// RML of the papers: 1 - MAP or 1 - NDCG, documents of equal score in the worst order. 0 for a list
+    /// Computes RML of the papers: 1 - MAP or 1 - NDCG, with documents of equal score in the worst order. 0 for a list
     /// without a relevant document.
     pub(crate) fn loss(&mut self, target: Target, scores: &[f64], grades: &[f32]) -> f64 {
         let Self { order, ideal, discounts } = self;
@@ -46,8 +46,8 @@ impl WorstCase {
     }
 }
 
-/// 1 - measure of a list, documents of equal score in the worst order; 0 without a relevant document. phi_v
-/// with the weights of the same target and Delta = 1 is never below it.
+/// Computes 1 - measure of a list, with documents of equal score in the worst order; 0 without a relevant document.
+/// phi_v with the weights of the same target and Delta = 1 is never below it.
 pub fn worst_loss(target: Target, scores: &[f64], grades: &[f32]) -> f64 {
     WorstCase::default().loss(target, scores, grades)
 }

@@ -1,4 +1,4 @@
-//! What lists want (v and grades), and objective (4) over them.
+//! Goals of the lists (v and grades), and objective (4) over them.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ impl<'a> Goals<'a> {
 }
 
 impl Target {
-    /// Grades as the measure sees them: MAP knows relevant and not.
+    /// Returns the grades as the measure sees them: MAP is binary.
     pub(crate) fn grades(self, grades: &[f32]) -> Cow<'_, [f32]> {
         match self {
             Self::Map => {
@@ -54,7 +54,7 @@ impl Target {
     }
 }
 
-/// The mean of phi_v over lists: (4) without its first term.
+/// Mean of phi_v over lists: (4) without its first term.
 pub(crate) struct SlamObjective<'s, 'a> {
     pub(crate) sample: &'s Sample<'a>,
     pub(crate) goals: &'s Goals<'a>,

@@ -1,7 +1,7 @@
-//! (4) by stochastic subgradients.
+//! Minimises (4) by stochastic subgradients.
 //!
-//! w <- (1 - 1/t) w - 1/(lambda t) X'z for one list after the other, kept within the ball of radius
-//! sqrt(2 phi(0) / lambda) that holds the minimiser; the mean of the iterates of the second half is returned.
+//! w <- (1 - 1/t) w - 1/(lambda t) X'z for one list after the other, projected onto the ball of radius sqrt(2 phi(0) /
+//! lambda) that contains the minimiser. The mean of the iterates of the second half is returned.
 //!
 //! Reference: Shalev-Shwartz, Singer, Srebro and Cotter, *Pegasos*, 2011, Figure 1.
 

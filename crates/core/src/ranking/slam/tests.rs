@@ -46,7 +46,7 @@ fn golden_losses() {
     }
 }
 
-/// All words of a length over 0, 1, ..., `letters` - 1.
+/// Generates all words of a length over 0, 1, ..., `letters` - 1.
 fn words(length: usize, letters: usize) -> impl Iterator<Item = Vec<usize>> {
     (0..letters.pow(length as u32)).map(move |mut n| {
         let letter = |_| {
@@ -85,13 +85,13 @@ fn phi_bounds_the_loss_for_every_order_of_small_lists_and_the_active_weight_does
 
 /// Two relevant documents and one that is not, for which v_MAP is (1/4, 1/6, 0). Theorem 2 says that v_MAP is below
 /// every other v whose phi bounds 1 - MAP. But (1/6, 1/4, 0) bounds it too, and so does (5/24, 5/24, 0). Their sum is
-/// that of v_MAP, and no v of a smaller sum will do.
+/// that of v_MAP, and no v of a smaller sum is enough.
 #[test]
 fn v_map_is_minimal_in_sum_but_not_dominant() {
     let grades = [1.0, 1.0, 0.0];
     let v_map = Target::Map.weights(&grades);
     close(&v_map, &[1.0 / 4.0, 1.0 / 6.0, 0.0], 1e-15);
-    // Documents in right order are a margin apart and others hardly: there phi is as small as it can be.
+    // Documents in the right order are a margin apart, others hardly: this makes phi as small as possible.
     let places = [0.0, 1e-9, 1.0, 1.0 + 1e-9, 2.0];
     let slack = |v: &[f64]| {
         let of = |word: Vec<usize>| {
@@ -106,12 +106,12 @@ fn v_map_is_minimal_in_sum_but_not_dominant() {
         let smaller: Vec<f64> = v.iter().map(|v| 0.999 * v).collect();
         assert!(slack(&smaller) < 0.0, "{smaller:?}");
     }
-    // Nor is every v of that sum enough: a document that alone is below needs its 1/6.
+    // Nor is every v of that sum enough: if only one document is misplaced, it needs its 1/6.
     assert!(slack(&[5.0 / 12.0, 0.0, 0.0]) < -0.1);
 }
 
-/// Equation (30) sums over the documents 1..k of the ideal order, not over the places 1..k. Where two documents have
-/// the same grade, the order that names the second first is perfect as well, and (30) gives it less than 1.
+/// Equation (30) sums over the documents 1..k of the ideal order, not over the ranks 1..k. If two documents have the
+/// same grade, the order that names the second first is perfect as well, but (30) gives it less than 1.
 #[test]
 fn equation_30_as_printed_scores_a_perfect_order_below_1() {
     let grades = [1.0f32, 1.0, 0.0];
@@ -130,7 +130,7 @@ fn equation_30_as_printed_scores_a_perfect_order_below_1() {
     }
 }
 
-/// The definition, word for word.
+/// Computes the definition, word for word.
 fn slow_loss(scores: &[f64], grades: &[f32], v: &[f64], delta: f64) -> f64 {
     let m = scores.len();
     let lower = |i: usize| (0..m).filter(move |&j| grades[j] < grades[i]);
@@ -202,7 +202,8 @@ fn golden_batch() {
         let goals = Goals::new(Target::Ndcg, &lists).unwrap();
         let risk = SlamObjective { sample: &sample, goals: &goals, delta: 1.0 };
 
-        // Features are a thousand times the golden ones, so weights are a thousandth and lambda a million times.
+        // Features are a thousand times the golden ones, so weights are a thousandth and lambda is a million times
+        // larger.
         let at = &golden["at_w"];
         let (w, lambda) = (numbers(&at["w"]), at["lam"].as_f64().unwrap());
         let shrunk: Vec<f64> = w.iter().map(|w| w / 1000.0).collect();
@@ -254,7 +255,7 @@ fn the_bound_is_that_of_the_proof_for_a_ball_fixed_beforehand() {
     assert!(excess(needed) < 1.0 && excess(needed - 1.0) >= 1.0, "{needed}");
     assert!(GeneralizationBound::new(100, 0.25, 1.5, 2.0, 0.5).vacuous);
     assert_eq!(GeneralizationBound::new(1 << 40, 0.25, 1.5, 2.0, 1.0).lists_needed, None);
-    // Never below what w = 0 guarantees, however many lists.
+    // Never below the guarantee of w = 0, however many lists.
     assert!(GeneralizationBound::new(1 << 40, 0.25, 1.5, 2.0, 0.5).excess > 0.5);
 }
 
@@ -300,7 +301,7 @@ fn the_default_leaves_a_minimum_at_zero() {
     assert!(w == fit(Solver::Pegasos).0 && w.iter().any(|w| *w != 0.0));
 }
 
-/// The best lambda stands beyond the smallest that was given, so what is proved at that one is not claimed.
+/// The best lambda is beyond the smallest that was given, so nothing proven at the smallest is claimed.
 #[test]
 fn nothing_is_claimed_of_a_lambda_below_that_of_the_proof() {
     let lists = thousandfold(&golden("slam_batch.json")["noisy"]["data"]);

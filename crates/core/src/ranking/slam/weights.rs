@@ -1,7 +1,6 @@
 //! The weights v that make phi_v an upper bound of 1 - MAP or 1 - NDCG.
 //!
-//! Documents are numbered i = 1, 2, ... by descending grade R, of equal grades the one that stands first in
-//! the list first:
+//! Documents are numbered i = 1, 2, ... by descending grade R; equal grades keep the order of the list:
 //!
 //! - MAP: v_i = 1/r - i / (r (m - r + i)) for the r documents with a grade above 0, else 0 (eq. 6);
 //! - NDCG: v_i = (G(R_i) - G(R_m)) (D(i) - D(m)) / Z (eq. 9);
@@ -16,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// With a higher grade r, sums of 2^r leave the range of numbers.
+/// Highest grade r; sums of larger 2^r would overflow.
 const HIGHEST_EXPONENT: f32 = 1000.0;
 
-/// The measure that phi_v is to bound. Written `map`, `ndcg`, `ndcg@10` and `tight_ndcg@10`.
+/// The measure that phi_v bounds. Written `map`, `ndcg`, `ndcg@10` and `tight_ndcg@10`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Target {
@@ -29,19 +28,19 @@ pub enum Target {
     Ndcg,
     /// 1 - NDCG at a cut-off.
     NdcgAt(u32),
-    /// The same with smaller weights, and so a tighter bound.
+    /// 1 - NDCG at a cut-off, with smaller weights and hence a tighter bound.
     TightNdcgAt(u32),
 }
 
 impl Target {
-    /// v of a list, in the order of its grades. All are 0 where no order is better than another.
+    /// Returns v of a list, in the order of its grades. All are 0 if every order is equally good.
     pub fn weights(self, grades: &[f32]) -> Vec<f64> {
         let mut weigher = Weigher::default();
         weigher.weigh(self, grades);
         weigher.v
     }
 
-    /// Documents beyond this place count nothing.
+    /// Returns the last rank that counts.
     pub(super) fn cutoff(self) -> usize {
         match self {
             Self::Map | Self::Ndcg => usize::MAX,
@@ -49,14 +48,14 @@ impl Target {
         }
     }
 
-    /// Refuses grades whose gain is no number, and a cut-off of 0.
+    /// Returns an error if the gain of a grade would overflow, or the cut-off is 0.
     pub fn check(self, grades: &[f32]) -> Result<()> {
         if self.cutoff() == 0 {
-            return Err(Error::Params("ndcg@0 measures nothing; give a cut-off of at least 1".into()));
+            return Err(Error::Params("the cut-off of ndcg@0 must be at least 1, as in ndcg@10".into()));
         }
         match grades.iter().find(|&&grade| grade > HIGHEST_EXPONENT) {
             Some(grade) if self != Self::Map => Err(Error::Params(format!(
-                "a document has the grade {grade}, and NDCG computes 2 to the power of grades, up to \
+                "a document has the grade {grade}, but NDCG computes 2^grade and supports grades up to \
                  {HIGHEST_EXPONENT}; use smaller grades, or the target map"
             ))),
             _ => Ok(()),
@@ -85,7 +84,7 @@ impl FromStr for Target {
             "ndcg" => Ok(Self::Ndcg),
             _ => at("ndcg@").map(Self::NdcgAt).or(at("tight_ndcg@").map(Self::TightNdcgAt)).ok_or_else(|| {
                 Error::Params(format!(
-                    "the target {text:?} is not known; known are map, ndcg, ndcg@K and tight_ndcg@K, such as ndcg@10"
+                    "unknown target {text:?}; known targets: map, ndcg, ndcg@K and tight_ndcg@K, such as ndcg@10"
                 ))
             }),
         }
@@ -150,7 +149,7 @@ impl Weigher {
     }
 }
 
-/// D(1), D(2), ..., as many as were needed so far.
+/// D(1), D(2), ..., as far as they were needed.
 #[derive(Debug, Default)]
 pub(super) struct Discounts(Vec<f64>);
 

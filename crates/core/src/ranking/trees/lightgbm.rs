@@ -1,4 +1,4 @@
-//! The text in which LightGBM keeps a model, read and written.
+//! Reads and writes the text format of LightGBM models.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,22 +8,22 @@ use super::{Missing, Node, Tree, Trees};
 use crate::data::HIGHEST_FEATURE;
 use crate::{Error, Result};
 
-/// Bits of a decision type: a split by categories; missing values go left; what is missing.
+/// Bits of a decision type: categorical split; missing values go left; type of missing values.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 const MISSING_FROM: u8 = 2;
 
-/// The largest score that trees may sum up to, well within single precision.
+/// Largest score that trees may sum to, well within single precision.
 const LARGEST_SCORE: f64 = 1e30;
 
 impl Trees {
-    /// Reads the text of a LightGBM model of one number a row, such as those of its objectives `lambdarank` and
-    /// `regression`. Splits by categories and linear leaves are refused. `name` is what errors call the text.
+    /// Parses the text of a LightGBM model with one output per row, such as those of its objectives `lambdarank` and
+    /// `regression`. Categorical splits and linear leaves are errors. `name` is the name of the text in errors.
     pub fn parse_lightgbm(name: &str, text: &str) -> Result<Self> {
         let mut sections = sections(text);
         let head = sections.next().unwrap_or_default();
         if head.start.trim() != "tree" {
-            return Err(Error::format(name, "this is not a model of LightGBM: its first line is not `tree`"));
+            return Err(Error::format(name, "this is not a LightGBM model: its first line is not `tree`"));
         }
         let last: usize = head.one(name, "max_feature_idx")?;
         if last >= HIGHEST_FEATURE as usize {
@@ -31,13 +31,13 @@ impl Trees {
                 name,
                 head.line,
                 format!(
-                    "`max_feature_idx={last}`: there are features beyond the {HIGHEST_FEATURE} that trees may know"
+                    "`max_feature_idx={last}`: there are features beyond the {HIGHEST_FEATURE} that trees support"
                 ),
             ));
         }
         let n_features = last + 1;
         if head.one::<usize>(name, "num_tree_per_iteration")? != 1 {
-            return Err(Error::format(name, "the model has several numbers a row; one is expected"));
+            return Err(Error::format(name, "the model has several outputs per row; one is expected"));
         }
         if head.fields.contains_key("average_output") {
             return Err(Error::format(name, "the model is a random forest; boosted trees are expected"));
@@ -49,23 +49,23 @@ impl Trees {
             }
             let tree = tree(name, &section, n_features)?;
             largest += tree.leaves.iter().fold(0.0, |most: f64, leaf| most.max(leaf.abs()));
-            // NaN, too, is not below.
+            // The negated comparison also catches NaN.
             if !(largest <= LARGEST_SCORE && tree.leaves.iter().all(|leaf| leaf.is_finite())) {
                 return Err(Error::parse(
                     name,
                     section.line,
                     format!(
-                        "the leaves of this tree and those before sum up to more than {LARGEST_SCORE:e}, or to no number"
+                        "the leaves of this tree and those before sum to more than {LARGEST_SCORE:e}, or are not finite"
                     ),
                 ));
             }
             trees.push(tree);
         }
-        Err(Error::format(name, "the text ends before `end of trees`: it was cut off"))
+        Err(Error::format(name, "the text ends before `end of trees`: the file is truncated"))
     }
 
-    /// The text of a LightGBM model with these trees, as far as scoring goes: LightGBM reads it, and
-    /// [`Self::parse_lightgbm`] gives the same trees again.
+    /// Returns the text of a LightGBM model with these trees, as far as scoring needs it. LightGBM reads it, and
+    /// [`Self::parse_lightgbm`] returns the same trees.
     pub fn lightgbm_text(&self, objective: &str) -> String {
         let names: Vec<String> = (0..self.n_features).map(|i| format!("Column_{i}")).collect();
         let infos = vec!["[-1e308:1e308]"; self.n_features].join(" ");
@@ -85,7 +85,7 @@ impl Trees {
 /// A part of the text, up to an empty line.
 #[derive(Default)]
 struct Section<'a> {
-    /// The line number of its first line, from 1.
+    /// Number of the first line, counted from 1.
     line: u64,
     start: &'a str,
     fields: HashMap<&'a str, &'a str>,
@@ -108,7 +108,9 @@ fn sections(text: &str) -> impl Iterator<Item = Section<'_>> {
 impl Section<'_> {
     fn field(&self, name: &str, key: &str) -> Result<&str> {
         let field = self.fields.get(key).copied();
-        field.ok_or_else(|| Error::parse(name, self.line, format!("`{key}=` is missing in what begins here")))
+        field.ok_or_else(|| {
+            Error::parse(name, self.line, format!("`{key}=` is missing in the section that starts here"))
+        })
     }
 
     fn one<T: FromStr>(&self, name: &str, key: &str) -> Result<T> {
@@ -133,20 +135,22 @@ impl Section<'_> {
 
     fn wrong(&self, name: &str, key: &str, found: &str) -> Error {
         let found: String = found.chars().take(40).collect();
-        Error::parse(name, self.line, format!("`{key}={found}` in what begins here is no number"))
+        Error::parse(
+            name,
+            self.line,
+            format!("`{key}={found}` in the section that starts here is not a number"),
+        )
     }
 }
 
 fn tree(name: &str, section: &Section<'_>, n_features: usize) -> Result<Tree> {
     let bad = |message: String| Error::parse(name, section.line, message);
     if !section.start.starts_with("Tree=") {
-        return Err(bad(format!("`{}` is found where a tree is expected", section.start)));
+        return Err(bad(format!("a tree is expected, found `{}`", section.start)));
     }
     let is_linear = section.fields.get("is_linear").is_some_and(|field| field.trim() != "0");
     if section.one::<usize>(name, "num_cat")? != 0 || is_linear {
-        return Err(bad(
-            "the tree splits by categories or has linear leaves; neither can be scored here".into()
-        ));
+        return Err(bad("the tree has categorical splits or linear leaves, which are not supported".into()));
     }
     let n_leaves: usize = section.one(name, "num_leaves")?;
     if n_leaves == 0 || n_leaves > i32::MAX as usize {
@@ -166,14 +170,17 @@ fn tree(name: &str, section: &Section<'_>, n_features: usize) -> Result<Tree> {
     let mut nodes = Vec::with_capacity(n);
     for i in 0..n {
         if features[i] as usize >= n_features || thresholds[i].is_nan() {
-            return Err(bad(format!("node {i} splits feature {} of {n_features}", features[i])));
+            return Err(bad(format!(
+                "node {i} splits feature {} of {n_features}: there is no such feature, or the threshold is NaN",
+                features[i]
+            )));
         }
-        // Children come after their parents, so that every walk ends at a leaf.
+        // Children come after their parents, so every walk ends at a leaf.
         let is_child = |child: i32| {
             if child < 0 { !child < n_leaves as i32 } else { (i + 1..n).contains(&(child as usize)) }
         };
         if !is_child(left[i]) || !is_child(right[i]) {
-            return Err(bad(format!("node {i} leads nowhere")));
+            return Err(bad(format!("a child of node {i} does not exist or precedes it")));
         }
         let missing = match (decisions[i] >> MISSING_FROM) & 3 {
             0 => Missing::None,
@@ -182,7 +189,7 @@ fn tree(name: &str, section: &Section<'_>, n_features: usize) -> Result<Tree> {
             _ => return Err(bad(format!("node {i} has the unknown decision type {}", decisions[i]))),
         };
         if decisions[i] & CATEGORICAL != 0 {
-            return Err(bad(format!("node {i} splits by categories, which cannot be scored here")));
+            return Err(bad(format!("node {i} has a categorical split, which is not supported")));
         }
         nodes.push(Node {
             feature: features[i],

@@ -1,8 +1,8 @@
-//! Regression trees whose values are summed: what MART and LambdaMART learn.
+//! Sums of regression trees, the models of MART and LambdaMART.
 //!
-//! Trees are grown by LightGBM and [read](Trees::parse_lightgbm) from its model text; they are scored here, without it.
-//! A node sends a row to the left if its feature is at most the threshold. Where a feature is missing (NaN, or 0 where
-//! the node says so), it goes to the side that the node names. Why a row has its value is told by [`Trees::shapley`].
+//! Trees are grown by LightGBM and [read](Trees::parse_lightgbm) from its model text; they are scored here, without
+//! LightGBM. A node sends a row to the left if its feature is at most the threshold. If the feature is missing (NaN, or
+//! 0 for some nodes), the row goes to the node's default side. [`Trees::shapley`] explains the value of a row.
 
 mod lightgbm;
 pub mod shapley;
@@ -12,7 +12,7 @@ mod tests;
 use crate::data::{FeatureRow, List};
 use crate::ranking::Ranker;
 
-/// Trees, the values of whose leaves are added up.
+/// Trees whose leaf values are summed.
 ///
 /// ```
 /// use matchrank_core::ranking::trees::Trees;
@@ -34,7 +34,7 @@ pub struct Trees {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Tree {
-    /// The root first; none where the tree is a single leaf.
+    /// Nodes, the root first; empty if the tree is a single leaf.
     nodes: Vec<Node>,
     leaves: Vec<f64>,
 }
@@ -43,19 +43,19 @@ struct Tree {
 struct Node {
     feature: u32,
     missing: Missing,
-    /// Where rows go whose feature is missing.
+    /// Side of rows whose feature is missing.
     default_left: bool,
     threshold: f64,
-    /// A node, or the complement of a leaf.
+    /// Index of a node, or the complement of that of a leaf.
     left: i32,
     right: i32,
     gain: f32,
 }
 
-/// Which values of a feature count as missing.
+/// Values of a feature that count as missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
-    /// None; NaN is taken for 0.
+    /// None; NaN is treated as 0.
     None,
     /// 0, and NaN.
     Zero,
@@ -63,7 +63,7 @@ enum Missing {
     Nan,
 }
 
-/// Numbers this near to 0 are 0.
+/// Numbers this close to 0 are 0.
 const ZERO: f64 = 1e-35;
 
 impl Node {
@@ -81,7 +81,7 @@ impl Node {
 }
 
 impl Tree {
-    /// A node, or the complement of a leaf, as everywhere.
+    /// Returns the root: a node, or the complement of a leaf.
     fn root(&self) -> i32 {
         if self.nodes.is_empty() { -1 } else { 0 }
     }
@@ -98,36 +98,36 @@ impl Tree {
 }
 
 impl Trees {
-    /// Features that a row has.
+    /// Number of features of a row.
     pub fn n_features(&self) -> usize {
         self.n_features
     }
 
-    /// Trees.
+    /// Number of trees.
     pub fn len(&self) -> usize {
         self.trees.len()
     }
 
-    /// Whether there is no tree.
+    /// Returns true if there is no tree.
     pub fn is_empty(&self) -> bool {
         self.trees.is_empty()
     }
 
-    /// The value of a row that has every feature.
+    /// Returns the value of a row that has every feature.
     pub fn value(&self, row: &[f32]) -> f64 {
         self.trees.iter().map(|tree| tree.value(|feature| row[feature as usize])).sum()
     }
 
-    /// The value of a row of a list: features that it does not name are 0, and NaN is missing.
+    /// Returns the value of a row of a list: features that it does not name are 0, and NaN is missing.
     fn value_of_row(&self, row: FeatureRow<'_>) -> f64 {
         match row {
             FeatureRow::Dense(row) if row.len() >= self.n_features => self.value(row),
-            // Few features of a sparse row differ from 0, and a row of all features would be long.
+            // Few features of a sparse row are non-zero, and a dense row would be long.
             row => self.trees.iter().map(|tree| tree.value(|feature| row.get(feature))).sum(),
         }
     }
 
-    /// The same trees over the features that they split, and the numbers of these features, ascending.
+    /// Returns the trees over the features that they split, and the numbers of these features, ascending.
     pub fn compacted(&self) -> (Self, Vec<u32>) {
         let mut columns: Vec<u32> =
             self.trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.feature).collect();
@@ -137,7 +137,7 @@ impl Trees {
         for node in compact.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
             node.feature = columns.partition_point(|&column| column < node.feature) as u32;
         }
-        // LightGBM's text has one feature at least.
+        // LightGBM's text has at least one feature.
         if columns.is_empty() {
             columns.push(0);
         }
@@ -145,31 +145,31 @@ impl Trees {
         (compact, columns)
     }
 
-    /// The same trees over other columns: feature `i` becomes `columns[i]` of `n_features`.
+    /// Returns the trees over other columns: feature `i` becomes `columns[i]` of `n_features`.
     ///
     /// # Panics
     /// If a tree splits a feature that has no column, or one beyond `n_features`.
     pub fn renumbered(mut self, columns: &[u32], n_features: usize) -> Self {
         for node in self.trees.iter_mut().flat_map(|tree| &mut tree.nodes) {
             node.feature = columns[node.feature as usize];
-            assert!((node.feature as usize) < n_features, "a column that there is");
+            assert!((node.feature as usize) < n_features, "the column exists");
         }
         self.n_features = n_features;
         self
     }
 
-    /// The value of one tree alone.
+    /// Returns the value of one tree.
     pub fn value_of(&self, tree: usize, row: &[f32]) -> f64 {
         self.trees[tree].value(|feature| row[feature as usize])
     }
 
-    /// The first `n` trees.
+    /// Keeps the first `n` trees.
     pub fn truncated(mut self, n: usize) -> Self {
         self.trees.truncate(n);
         self
     }
 
-    /// What each feature is worth: the gains of its splits, summed.
+    /// Returns the importance of each feature: the sum of the gains of its splits.
     pub fn gains(&self) -> Vec<f64> {
         let mut gains = vec![0.0; self.n_features];
         for node in self.trees.iter().flat_map(|tree| &tree.nodes) {
@@ -178,8 +178,8 @@ impl Trees {
         gains
     }
 
-    /// A row of a list with every feature: those that it does not name are 0, and those that no tree knows count
-    /// nothing. `cells` is where it is put together, if need be.
+    /// Expands a row of a list to all features. Features that it does not name are 0, and features that no tree knows
+    /// are ignored. `cells` is the buffer for the expanded row, if one is needed.
     fn complete<'r>(&self, row: FeatureRow<'r>, cells: &'r mut Vec<f32>) -> &'r [f32] {
         match row {
             FeatureRow::Dense(row) if row.len() >= self.n_features => row,
@@ -195,7 +195,8 @@ impl Trees {
 }
 
 impl Ranker for Trees {
-    /// Features that a row does not name are 0, NaN is missing; features that no tree knows count nothing.
+    /// Scores a list. Features that a row does not name are 0, NaN is missing, and features that no tree knows are
+    /// ignored.
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
         scores.clear();
         scores.extend((0..list.len()).map(|i| self.value_of_row(list.row(i))));

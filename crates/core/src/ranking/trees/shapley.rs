@@ -1,28 +1,30 @@
-//! What each feature adds to the value of a row: Shapley values against other rows, exactly.
+//! Exact Shapley values of the features of a row against other rows.
 //!
 //! Let f be the sum of the trees, x the row in question and z another, its *reference*. For a set S of the d features,
-//! v(S) is f of the row that has the features of S from x and the others from z. What feature j adds is what v gains
-//! when j changes from z to x, on average over all orders in which features may change:
+//! v(S) is f of the row that has the features of S from x and the others from z. The contribution of feature j is the
+//! gain of v when j changes from z to x, averaged over all orders in which features may change:
 //!
 //! ```text
 //! phi_j = sum over S without j of  |S|! (d - |S| - 1)! / d!  (v(S + j) - v(S))
 //! ```
 //!
-//! So the phi_j sum to f(x) - f(z), a feature that makes no difference adds 0, and features that do the same add the
-//! same. With several references the phi_j are averaged, and sum to f(x) less the mean of f over them. In ranking the
-//! references are other documents of the same query, and features of the query alone add nothing, as they must.
+//! So the phi_j sum to f(x) - f(z), a feature that makes no difference contributes 0, and features with the same effect
+//! contribute equally. With several references the phi_j are averaged, and sum to f(x) less the mean of f over them. In
+//! ranking, the references are other documents of the same query. Features of the query alone then contribute nothing,
+//! as they should.
 //!
-//! The 2^d sets need not be gone through. The row of S comes to a leaf if S has all features of a set A, by which x
-//! alone goes the way of the leaf, and none of a set B, by which z alone does. A leaf of value u then adds
+//! The 2^d sets need not be enumerated. The row of S reaches a leaf if S contains all features of a set A, at which
+//! only x takes the path to the leaf, and none of a set B, at which only z does. A leaf of value u then contributes
 //!
 //! ```text
 //! u (|A| - 1)! |B|! / (|A| + |B|)!   for every feature of A
 //! -u |A|! (|B| - 1)! / (|A| + |B|)!  for every feature of B
 //! ```
 //!
-//! Leaves that any S comes to are found by walking down with x and z at once: where they part by a feature for the first
-//! time, both ways are gone, one with the feature in A and one with it in B; after that the way of whom the feature was
-//! taken from. The cost is at most references x leaves x depth, and mostly far less: x and z part at few nodes.
+//! The reachable leaves are found by walking down with x and z at once. Where they first separate at a feature, both
+//! branches are followed, one with the feature in A and one with it in B. From then on, that feature is taken from x or
+//! z, respectively. The cost is at most references x leaves x depth, and mostly far less: x and z separate at few
+//! nodes.
 
 use rayon::prelude::*;
 
@@ -30,12 +32,13 @@ use super::{Tree, Trees};
 use crate::data::List;
 use crate::ranking::Shapley;
 
-/// References that one thread takes at a time.
+/// Number of references that one thread takes at a time.
 const CHUNK: usize = 32;
 
 impl Trees {
-    /// What each feature adds to the score of the `i`-th document of a list over the mean score of the documents
-    /// `references` of that list: all of them, or one to compare with. See the [module](self).
+    /// Returns the contribution of each feature to the difference between the score of the `i`-th document of a list
+    /// and the mean score of the documents `references` of that list: all of them, or one to compare with. See the
+    /// [module](self).
     ///
     /// ```
     /// use matchrank_core::data::FeatureLists;
@@ -59,7 +62,7 @@ impl Trees {
         assert!(!references.is_empty(), "a row is explained against at least one other");
         let mut cells = Vec::new();
         let row = self.complete(list.row(i), &mut cells);
-        // Sums over chunks of fixed size, so that their rounding is the same for any number of threads.
+        // Sums over chunks of fixed size, so that rounding is the same for any number of threads.
         let of_chunk = |chunk: &[usize]| {
             let (mut base, mut adds) = (0.0, vec![0.0; self.n_features]);
             let (mut cells, mut walk) = (Vec::new(), Walk::default());
@@ -81,12 +84,12 @@ impl Trees {
     }
 }
 
-/// The leaves of a tree that rows between x and z come to.
+/// The leaves of a tree that mixtures of x and z reach.
 #[derive(Default)]
 struct Walk {
-    /// Features by which x and z have parted, and whether x was followed: A and B of the module.
+    /// Features at which x and z have separated, and whether x was followed: A and B of the module.
     parted: Vec<(u32, bool)>,
-    /// Where z goes another way: the node or leaf, the length of `parted` there, and by which feature.
+    /// Branches of z to follow later: the node or leaf, the length of `parted` there, and the feature.
     pending: Vec<(i32, usize, u32)>,
 }
 
@@ -124,7 +127,7 @@ impl Walk {
     }
 }
 
-/// (a - 1)! b! / (a + b)!, and 0 for a = 0, where there is nobody to have it.
+/// Computes (a - 1)! b! / (a + b)!; 0 for a = 0, where no feature receives it.
 fn weight(a: u32, b: u32) -> f64 {
     if a == 0 {
         return 0.0;
@@ -141,7 +144,7 @@ mod tests {
     use crate::data::FeatureLists;
     use crate::ranking::Ranker;
 
-    /// By the definition, over all subsets of the features.
+    /// Computes the values by the definition, over all subsets of the features.
     fn by_definition(trees: &Trees, x: &[f32], z: &[f32]) -> Vec<f64> {
         let d = trees.n_features;
         let value = |set: usize| {
@@ -160,7 +163,7 @@ mod tests {
         (0..d).map(of_feature).collect()
     }
 
-    /// A tree of random shape: the i-th split takes the place of a leaf that there is, and makes two of it.
+    /// Generates a tree of random shape: the i-th split replaces an existing leaf by two.
     fn tree(d: u32) -> impl Strategy<Value = Tree> {
         let missing = prop_oneof![Just(Missing::None), Just(Missing::Zero), Just(Missing::Nan)];
         let threshold = prop_oneof![(-2i32..3).prop_map(f64::from), Just(0.5)];
@@ -193,7 +196,7 @@ mod tests {
         })
     }
 
-    /// Values on, between and beyond the thresholds, and none.
+    /// Generates values on, between and beyond the thresholds, and missing ones.
     fn cells(n: usize) -> impl Strategy<Value = Vec<f32>> {
         let whole = (-2i32..4).prop_map(|value| value as f32);
         prop::collection::vec(
@@ -211,7 +214,7 @@ mod tests {
             for (found, expected) in adds.iter().zip(by_definition(&trees, x, z)) {
                 prop_assert!((found - expected).abs() < 1e-9, "{} {}", found, expected);
             }
-            // Whoever is compared with whom, the difference is the same but for its sign.
+            // Swapping the two rows only changes the sign of the contributions.
             let mut back = vec![0.0; trees.n_features];
             trees.trees.iter().for_each(|tree| walk.add(tree, z, x, &mut back));
             prop_assert!(adds.iter().zip(&back).all(|(there, back)| (there + back).abs() < 1e-9));
@@ -237,7 +240,7 @@ mod tests {
         }
     }
 
-    /// a above 0.5 and b above 0.5, with c nowhere: by hand.
+    /// a above 0.5 and b above 0.5, with c unused: computed by hand.
     #[test]
     fn by_hand() {
         let node = |feature, left, right| Node {
@@ -251,7 +254,7 @@ mod tests {
         };
         let tree = Tree { nodes: vec![node(0, -1, 1), node(1, -2, -3)], leaves: vec![1.0, 2.0, 10.0] };
         let trees = Trees { n_features: 3, trees: vec![tree] };
-        // x comes to 10; the others to 1 (by a alone, then by both) and to 2.
+        // x reaches 10; the others reach 1 (by a alone, then by both) and 2.
         let cells = vec![1.0, 1.0, 7.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 7.0];
         let lists = FeatureLists::from_dense(&[4], vec![0.0; 4], 3, cells).unwrap();
         let adds = |references: &[usize]| trees.shapley(&lists.list(0), 0, references);

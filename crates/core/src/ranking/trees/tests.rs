@@ -36,7 +36,7 @@ fn values_are_those_of_lightgbm() {
     }
 }
 
-/// As in LightGBM: at most the threshold goes left, whatever counts as missing.
+/// As in LightGBM, values up to the threshold go left, whatever counts as missing.
 #[test]
 fn a_value_on_the_threshold_goes_left() {
     for missing in [Missing::None, Missing::Zero, Missing::Nan] {
@@ -57,31 +57,31 @@ fn broken_texts_are_errors() {
     let text = &golden()[0].text;
     let error = |text: &str| Trees::parse_lightgbm("model.txt", text).unwrap_err().to_string();
     assert!(error("").contains("first line is not `tree`"));
-    assert!(error(&text[..text.find("Tree=1").unwrap()]).contains("cut off"));
+    assert!(error(&text[..text.find("Tree=1").unwrap()]).contains("truncated"));
     assert!(error(&text.replacen("left_child=", "left_child=9 ", 1)).contains("numbers"));
     let number = |key: &str| {
         let at = text.find(&format!("\n{key}=")).unwrap() + key.len() + 2;
         let end = at + text[at..].find([' ', '\n']).unwrap();
         format!("{}99{}", &text[..at], &text[end..])
     };
-    assert!(error(&number("left_child")).contains("leads nowhere"));
+    assert!(error(&number("left_child")).contains("does not exist or precedes it"));
     assert!(error(&number("split_feature")).contains("splits feature 99 of 4"));
-    assert!(error(&number("num_cat")).contains("categories"));
+    assert!(error(&number("num_cat")).contains("categorical"));
     assert!(error(&text.replacen("\nthreshold=", "\nthreshold=x", 1)).starts_with("model.txt:"));
-    // A number of features that no memory has, or that does not fit a number.
+    // A number of features that fits no memory, or no integer.
     for last in ["18446744073709551615", "9223372036854775808", "4000000000", "10000000"] {
         let crafted = text.replacen("max_feature_idx=3", &format!("max_feature_idx={last}"), 1);
         assert!(error(&crafted).contains("beyond the 10000000"), "{}", error(&crafted));
     }
-    // Leaves whose sum is no finite score.
+    // Leaves whose sum is not a finite score.
     for leaf in ["1e308", "-1e308", "inf", "nan", "2e30"] {
         let crafted = text.replacen("\nleaf_value=", &format!("\nleaf_value={leaf} "), 1);
         let (start, rest) = crafted.split_once("\nleaf_value=").unwrap();
-        // One value more than there are leaves: the last goes.
+        // One value more than there are leaves: drop the last.
         let (values, end) = rest.split_once('\n').unwrap();
         let values = values.rsplit_once(' ').unwrap().0;
         let crafted = format!("{start}\nleaf_value={values}\n{end}");
-        assert!(error(&crafted).contains("sum up to more than 1e30, or to no number"), "{}", error(&crafted));
+        assert!(error(&crafted).contains("sum to more than 1e30, or are not finite"), "{}", error(&crafted));
     }
 }
 

@@ -1,15 +1,15 @@
 //! The position-based click model, and the result pages users see.
 //!
-//! A user looks at position `k` with probability `gamma_k = k^-eta` and clicks a document looked at with
-//! the probability of its attractiveness `alpha(q, d)`, which depends on the grade alone; positions are
-//! independent of each other:
+//! A user examines position `k` with probability `gamma_k = k^-eta` and clicks an examined document with the
+//! probability of its attractiveness `alpha(q, d)`, which depends only on the grade. Positions are independent of each
+//! other:
 //!
 //! ```text
 //! P(click on d at position k | q) = gamma_k * alpha(q, d),   gamma_k = k^-eta,   alpha = attractiveness[grade(q, d)]
 //! ```
 //!
-//! A query's page is the same in all sessions, except that a session sees two neighbours in exchanged
-//! order with a small probability: enough to tell position bias from relevance.
+//! A query's page is the same in all sessions, except that with a small probability a session sees two neighbours
+//! swapped: enough to tell position bias from relevance.
 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -20,40 +20,40 @@ use super::random::Stream;
 /// The click model of a simulation.
 #[derive(Clone, Debug)]
 pub struct ClickModel {
-    /// Probability of looking at each position, the first one first: `gamma`.
+    /// Probability of examining each position, from the first: `gamma`.
     pub examination: Vec<f64>,
-    /// Probability of clicking a document looked at, by grade: `alpha`.
+    /// Probability of clicking an examined document, by grade: `alpha`.
     pub attractiveness: [f64; 5],
     swap: f64,
 }
 
-/// What was shown and clicked at a position, beside what the click model expects.
+/// Impressions and clicks at a position, and the clicks that the click model expects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PositionCount {
     /// Position, counted from 1.
     pub position: usize,
-    /// Documents shown there, sessions without any click included.
+    /// Number of documents shown there, including sessions without any click.
     pub shown: u64,
-    /// Clicks there.
+    /// Number of clicks there.
     pub clicks: u64,
-    /// Sum of `gamma_k alpha(q, d)` over what was shown: the expectation of `clicks`.
+    /// Sum of `gamma_k alpha(q, d)` over the impressions: the expectation of `clicks`.
     pub expected_clicks: f64,
 }
 
-/// What one user saw and did.
+/// One user's visit: the order shown and the clicks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Position, counted from 0, that was exchanged with the one below; [`Session::UNCHANGED`] if none was.
+    /// Position, counted from 0, that was swapped with the one below; [`Session::UNCHANGED`] if none was.
     pub swapped: u8,
     /// Bit `k` is set when the document at position `k`, counted from 0, was clicked.
     pub clicked: u16,
 }
 
 impl Session {
-    /// No two positions were exchanged.
+    /// Marks a session without a swap.
     pub const UNCHANGED: u8 = u8::MAX;
 
-    /// Which document of the query's page stood at a position, both counted from 0.
+    /// Returns the document of the query's page that was shown at a position, both counted from 0.
     pub fn shown_at(self, position: usize) -> usize {
         let swapped = self.swapped as usize;
         if position == swapped {
@@ -67,7 +67,7 @@ impl Session {
 }
 
 impl ClickModel {
-    /// The click model that the parameters describe.
+    /// Creates the click model that the parameters describe.
     pub fn new(params: &ClickParams) -> Self {
         let gamma = |k: usize| (k as f64).powf(-params.position_bias);
         Self {
@@ -77,7 +77,7 @@ impl ClickModel {
         }
     }
 
-    /// One user's visit to a page whose documents have these grades, counted into `counts`.
+    /// Simulates one user's visit to a page whose documents have these grades, and adds it to `counts`.
     pub(super) fn visit(&self, grades: &[u8], counts: &mut [PositionCount], rng: &mut Stream) -> Session {
         let mut session = Session { swapped: Session::UNCHANGED, clicked: 0 };
         if grades.len() > 1 && rng.random_bool(self.swap) {
@@ -109,7 +109,7 @@ mod tests {
         let grades = [4, 0, 3, 3, 2, 1, 0, 2, 4, 1];
         let mut counts = vec![PositionCount::default(); 10];
         let mut rng = stream(5, 0, 0);
-        // Shown and clicked by (position, document), counted here and compared with the equation.
+        // Impressions and clicks by (position, document), counted here and compared with the equation.
         let mut table = [[(0u32, 0u32); 10]; 10];
         for _ in 0..200_000 {
             let session = model.visit(&grades, &mut counts, &mut rng);

@@ -1,8 +1,8 @@
-//! Concepts of a topic, and the words in which queries and documents say them.
+//! Concepts of a topic, and the words that queries and documents use for them.
 //!
-//! A concept has one word that both sides know, words that only queries use and words that only
-//! documents use; some concepts, like names, have the shared word alone. A tenth of the words say a
-//! second concept of the topic too. Concepts are numbered by popularity.
+//! A concept has one word that both sides know, words that only queries use and words that only documents use. Some
+//! concepts, such as names, have only the shared word. A tenth of the words also stand for a second concept of the
+//! topic. Concepts are numbered by popularity.
 
 use rand::RngExt;
 
@@ -16,16 +16,16 @@ pub(super) const GENERAL: Word = 1 << 31;
 /// Concepts of a topic by popularity.
 pub(super) type ConceptId = u32;
 
-/// The most a topic's concepts take of its words; the others are names of sites and the like.
+/// Largest share of a topic's words that belong to concepts; the others are names of sites and the like.
 const CONCEPT_WORDS: f64 = 0.6;
-/// Mean words of a concept that only one side uses.
+/// Mean number of words of a concept that only one side uses.
 const MEAN_OWN_WORDS: f64 = 3.0;
-/// Share of the concept words that say another concept of the topic too.
+/// Share of the concept words that also stand for another concept of the topic.
 const AMBIGUOUS: f64 = 0.1;
-/// Concepts that are often asked for together lie within this distance.
+/// Distance within which concepts are often asked for together.
 const NEIGHBOURHOOD: usize = 8;
 
-/// Who speaks.
+/// The side that uses a word: queries or documents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Query,
@@ -46,7 +46,7 @@ pub(super) struct Concepts {
 }
 
 impl Concepts {
-    /// `n` concepts, or as many as fit a topic that has `words` words in all, for it needs names too.
+    /// Creates `n` concepts, or as many as fit a topic of `words` words, which needs names too.
     pub(super) fn new(n: usize, words: usize, params: &ClickParams, rng: &mut Stream) -> Self {
         let limit = (words as f64 * CONCEPT_WORDS) as usize;
         let mut concepts = Vec::new();
@@ -75,23 +75,23 @@ impl Concepts {
         self.concepts.len()
     }
 
-    /// Words that are numbered so far; the topic's other words follow.
+    /// Number of words used so far; the topic's other words follow.
     pub(super) fn n_words(&self) -> usize {
         self.n_words
     }
 
-    /// A concept, popular ones more often.
+    /// Draws a concept, popular ones more often.
     pub(super) fn choose(&self, rng: &mut Stream) -> ConceptId {
         early(self.len(), rng) as ConceptId
     }
 
-    /// A concept that goes with this one.
+    /// Draws a concept that is related to this one.
     pub(super) fn neighbour(&self, concept: ConceptId, rng: &mut Stream) -> ConceptId {
         let distance = 1 + early(NEIGHBOURHOOD.min(self.len() - 1), rng);
         ((concept as usize + distance) % self.len()) as ConceptId
     }
 
-    /// A word for the concept, as this side would say it.
+    /// Draws a word for the concept from the vocabulary of this side.
     pub(super) fn say(&self, concept: ConceptId, side: Side, rng: &mut Stream) -> Word {
         let concept = &self.concepts[concept as usize];
         let own = if side == Side::Query { &concept.query } else { &concept.document };
@@ -102,7 +102,7 @@ impl Concepts {
         }
     }
 
-    /// A word that says nothing.
+    /// Draws a word without meaning.
     pub(super) fn say_nothing(&self, rng: &mut Stream) -> Word {
         GENERAL + early(self.general_words, rng) as Word
     }

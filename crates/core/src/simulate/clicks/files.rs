@@ -1,4 +1,4 @@
-//! The bytes of a topic in each file of the simulation.
+//! Formats the part of a topic in each file of the simulation.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ pub(super) struct Parts {
     pub(super) queries: Vec<u8>,
     pub(super) validation: Vec<u8>,
     pub(super) test: Vec<u8>,
-    /// Rows in `clicks`.
+    /// Number of rows in `clicks`.
     pub(super) rows: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn header(rows: Rows) -> &'static str {
 /// 2026-01-05, a Monday, in days since 1970-01-01.
 const FIRST_DAY: u32 = 20_458;
 
-/// Spells what one topic says.
+/// Writes the texts of one topic.
 struct Scribe<'a> {
     place: &'a Place,
     params: &'a ClickParams,
@@ -78,7 +78,7 @@ pub(super) fn write(
 }
 
 impl Scribe<'_> {
-    /// Queries absent from the log are numbered after all of the log.
+    /// Returns the id of an unseen query; these are numbered after all queries of the log.
     fn unseen_id(&self, i: usize) -> usize {
         self.params.queries + self.place.unseen.start + i
     }
@@ -107,8 +107,8 @@ impl Scribe<'_> {
         out.push(b'\n');
     }
 
-    /// The URL is the names of the site and the first word of the title: `/sita/lomina`. Its parts are
-    /// words for any analyser that breaks at slashes, and it has no others.
+    /// Writes a document. The URL consists of the names of the site and the first word of the title: `/sita/lomina`.
+    /// Any analyser that breaks at slashes finds these words and no others.
     fn document_line(&self, id: usize, document: &Document, out: &mut Vec<u8>) {
         put(out, format_args!("{{\"id\":\"d{id}\",\"title\":\""));
         let start = out.len();
@@ -158,7 +158,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// The text as a user types it: now and then with capitals or spare spaces.
+    /// Writes a query as a user types it: sometimes with capitals or extra spaces.
     fn type_query(&self, text: &[u8], rng: &mut Stream, out: &mut Vec<u8>) {
         let start = out.len();
         if !rng.random_bool(self.params.typing_noise) {
@@ -186,7 +186,7 @@ fn put(out: &mut Vec<u8>, what: std::fmt::Arguments) {
     out.write_fmt(what).expect("writing to memory does not fail");
 }
 
-/// Seconds since the first midnight: any day, and by night (22 to 6 h) a fifth of the traffic of the day.
+/// Draws seconds since the first midnight: any day, with a fifth of the daytime traffic at night (22 to 6 h).
 fn some_time(days: u32, rng: &mut Stream) -> u32 {
     loop {
         let second = rng.random_range(0..86_400);
@@ -196,7 +196,7 @@ fn some_time(days: u32, rng: &mut Stream) -> u32 {
     }
 }
 
-/// ISO 8601 in UTC; the date after Howard Hinnant's `civil_from_days`, for years after 1970.
+/// Formats ISO 8601 in UTC; the date follows Howard Hinnant's `civil_from_days`, for years after 1970.
 fn put_time(seconds: u32, out: &mut Vec<u8>) {
     let days = FIRST_DAY + seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -210,7 +210,7 @@ fn put_time(seconds: u32, out: &mut Vec<u8>) {
     put(out, format_args!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"));
 }
 
-/// Whether a query and a document have a word in common.
+/// Returns true if a query and a document have a word in common.
 pub(super) fn share_a_word(query: &Query, document: &Document) -> bool {
     query.words.iter().any(|w| document.title.contains(w) || document.site.contains(w))
 }

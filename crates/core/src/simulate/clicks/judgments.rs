@@ -1,9 +1,9 @@
-//! Which queries are judged, and which documents for them.
+//! Chooses the judged queries, and their judged documents.
 //!
-//! Queries of the log are judged with a probability that grows with the square root of their popularity;
-//! others are absent from the log altogether. A list holds part of what the engine shows (none for an
-//! unseen query), documents that serve the query whether or not anybody ever saw them there, near misses,
-//! and documents of the topic and of other topics. Grades know the concepts and nothing of the clicks.
+//! Queries of the log are judged with a probability that grows with the square root of their popularity; other judged
+//! queries are absent from the log. A list contains part of the result page (nothing for an unseen query), relevant
+//! documents whether or not anybody ever saw them there, near misses, and documents of the topic and of other topics.
+//! Grades depend on the concepts and not on the clicks.
 
 use rand::RngExt;
 
@@ -12,15 +12,15 @@ use super::params::ClickParams;
 use super::random::{KeptMean, Stream, early};
 use super::topic::{Place, Query, Topic};
 
-/// Documents looked at to find those that serve a query.
+/// Number of documents examined to find relevant ones for a query.
 const LOOKS: usize = 40;
 
 /// A judged query of a topic.
 pub(super) struct Judged {
-    /// Its number in `Topic::queries` or, if absent from the log, in `Topic::unseen`.
+    /// Number in `Topic::queries` or, if absent from the log, in `Topic::unseen`.
     pub(super) query: usize,
     pub(super) seen: bool,
-    /// For validation; the others are for test.
+    /// True if the query is for validation; the others are for test.
     pub(super) validation: bool,
     /// Documents by their number in the whole simulation, with their grades.
     pub(super) documents: Vec<(u32, u8)>,
@@ -48,8 +48,8 @@ pub(super) fn judge(
     judged
 }
 
-/// A sample without replacement, weights being the square roots of the sessions (Efraimidis and
-/// Spirakis, 2006: the `n` largest `u^(1/w)`), in no particular order of popularity.
+/// Draws a sample without replacement, with the square roots of the sessions as weights (Efraimidis and Spirakis, 2006:
+/// the `n` largest `u^(1/w)`), in no particular order of popularity.
 fn popular_sample(queries: &[Query], n: usize, rng: &mut Stream) -> Vec<usize> {
     let mut keys: Vec<(f64, usize)> = queries
         .iter()

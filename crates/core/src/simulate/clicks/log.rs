@@ -1,16 +1,14 @@
-//! The traffic of a topic: which page each query gets, and what its users click.
+//! The traffic of a topic: the page of each query, and the clicks of its users.
 //!
-//! **Page.** A query's page holds the documents written for it, documents written for others that serve
-//! it too (*borrowed*), and near misses and misses up to `list_size`, ordered by grade plus noise, as an
-//! imperfect engine would.
+//! **Page.** A query's page contains the documents written for it, relevant documents written for others (*borrowed*),
+//! and near misses and misses up to `list_size`, ordered by grade plus noise, as an imperfect engine would.
 //!
-//! **Traffic.** A query's sessions end when at least `Query::sessions` of them had a click and every
-//! document written for the query was clicked. Both can be told from the past alone (a stopping time), so
-//! the clicks at each position still have the expectation that the click model states. Thereby each
-//! query and each document is clicked.
+//! **Traffic.** A query's sessions end when at least `Query::sessions` of them had a click and every document written
+//! for the query was clicked. Both conditions depend only on the past (a stopping time), so the clicks at each position
+//! still have the expectation of the click model. Thus each query and each document is clicked.
 //!
-//! **Mean.** How many documents a query borrows is drawn with the mean that is still missing to
-//! `clicked_per_query` when the rate of noise so far goes on; popular queries borrow more.
+//! **Mean.** The number of borrowed documents of a query is drawn with the mean that is still missing to reach
+//! `clicked_per_query` at the current rate of noise; popular queries borrow more.
 
 use std::ops::Range;
 
@@ -22,11 +20,11 @@ use super::random::{Stream, early, geometric};
 use super::relevance::grade;
 use super::topic::{Place, Query, Topic};
 
-/// Documents looked at to find one to borrow.
+/// Number of documents examined to find one to borrow.
 const LOOKS: usize = 8;
-/// Queries before the rate of unplanned pairs is believed in.
+/// Weight, in queries, of the assumption that there are no unplanned pairs.
 const WARM_UP: usize = 10;
-/// Standard deviation, roughly, of the engine's error in grades.
+/// Approximate standard deviation of the engine's error, in grades.
 const ENGINE_ERROR: f64 = 1.2;
 
 /// A session with a click, of one query of the topic.
@@ -35,7 +33,7 @@ pub(super) struct Visit {
     pub(super) session: Session,
 }
 
-/// What was clicked at one position of a query's page.
+/// Clicks at one position of a query's page.
 pub(super) struct Pair {
     pub(super) query: u32,
     pub(super) document: u32,
@@ -49,12 +47,12 @@ pub(super) struct Log {
     pages: Vec<u32>,
     page_ends: Vec<u32>,
     rows: Rows,
-    /// Filled in the sessions layout.
+    /// Visits, in the sessions layout.
     pub(super) visits: Vec<Visit>,
-    /// Filled in the pairs layout.
+    /// Pairs, in the pairs layout.
     pub(super) pairs: Vec<Pair>,
     pub(super) positions: Vec<PositionCount>,
-    /// Distinct clicked (query, document) pairs, and how many of them have grade 0 or 1.
+    /// Number of distinct clicked (query, document) pairs, and how many of them have grade 0 or 1.
     pub(super) n_pairs: u64,
     pub(super) n_noise_pairs: u64,
     pub(super) n_sessions: u64,
@@ -90,7 +88,7 @@ pub(super) fn simulate(topic: &Topic, place: &Place, params: &ClickParams, rng: 
     let mut planned = 0.0;
     for (q, query) in topic.queries.iter().enumerate() {
         let left = (topic.queries.len() - q) as f64;
-        // Pairs per query beyond those written for it and those planned: noise, less what stays unclicked.
+        // Pairs per query beyond the written and planned ones: noise, minus those that stay unclicked.
         let unplanned = (log.n_pairs as f64 - f64::from(written_so_far) - planned) / (q + WARM_UP) as f64;
         let written_left = topic.documents.len() as f64 - f64::from(written_so_far);
         let missing = target - log.n_pairs as f64 - written_left - unplanned * left;
@@ -108,11 +106,11 @@ pub(super) fn simulate(topic: &Topic, place: &Place, params: &ClickParams, rng: 
     log
 }
 
-/// What one query's users are shown, best first in the engine's opinion.
+/// The result page of one query, in the order of the engine.
 struct Page {
     documents: Vec<u32>,
     grades: Vec<u8>,
-    /// Bit `i` is set when document `i` was written for the query.
+    /// Bit `i` is set if document `i` was written for the query.
     written: u16,
 }
 
@@ -136,7 +134,7 @@ impl Page {
                 found.push(best);
             }
         }
-        // Misses; a few attempts, for a small topic may have nothing else to show.
+        // Misses; only a few attempts, because a small topic may have nothing else to show.
         for _ in 0..4 * params.list_size {
             if found.len() == params.list_size {
                 break;
@@ -148,7 +146,7 @@ impl Page {
         }
         let mut scored: Vec<(f64, usize)> = (0..found.len())
             .map(|i| {
-                // The sum of three uniform numbers is as good as normal here.
+                // The sum of three uniform numbers is close enough to normal here.
                 let noise = (0..3).map(|_| rng.random::<f64>() * 2.0 - 1.0).sum::<f64>();
                 (f64::from(found[i].1) + ENGINE_ERROR * noise, i)
             })
@@ -164,7 +162,7 @@ impl Page {
     }
 }
 
-/// The best of a few documents that hold a concept of the query, the main one mostly.
+/// Returns the best of a few documents that contain a concept of the query, mostly the main one.
 fn borrow(
     topic: &Topic,
     query: &Query,
@@ -190,7 +188,7 @@ fn borrow(
     best
 }
 
-/// A document for another concept of the query, of the topic, or of the whole collection.
+/// Draws a document for another concept of the query, of the topic, or of the whole collection.
 fn miss(
     topic: &Topic,
     documents: &Range<usize>,
@@ -210,7 +208,7 @@ fn miss(
     (document as u32, grade_of(topic, documents, query, document as u32))
 }
 
-/// The grade of a document of any topic; those of other topics are Bad.
+/// Returns the grade of a document of any topic; those of other topics are Bad.
 pub(super) fn grade_of(topic: &Topic, documents: &Range<usize>, query: &Query, document: u32) -> u8 {
     if documents.contains(&(document as usize)) {
         grade(&query.concepts, &topic.documents[document as usize - documents.start].concepts)

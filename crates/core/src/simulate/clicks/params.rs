@@ -2,64 +2,64 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// How the click log is laid out.
+/// Layout of the click log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rows {
     /// One row per shown document of a session with a click, from position 1 to one below the last click.
     Sessions,
-    /// One row per (query, document, position) with a click: how often it was shown there and clicked.
+    /// One row per (query, document, position) with a click: its numbers of impressions and clicks.
     Pairs,
 }
 
-/// What to simulate. The module's essay says what each parameter does to the data.
+/// Parameters of the simulation. The essay of the module describes their effects on the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClickParams {
-    /// Queries with at least one click, `n_x`.
+    /// Number of queries with at least one click, `n_x`.
     pub queries: usize,
-    /// Documents, `n_y`; each of them is clicked at least once.
+    /// Number of documents, `n_y`; each of them is clicked at least once.
     pub documents: usize,
-    /// Distinct words of the clicked queries and the documents together.
+    /// Number of distinct words of the clicked queries and the documents together.
     pub words: usize,
-    /// Topics; queries, documents and words of different topics have nothing to do with each other.
+    /// Number of topics; queries, documents and words of different topics are unrelated.
     pub topics: usize,
-    /// Concepts of all topics together; fewer where a topic has too few words for them.
+    /// Number of concepts of all topics together; fewer if a topic has too few words for them.
     pub concepts: usize,
-    /// Words that belong to every topic and to no concept, as "free" or "page" do.
+    /// Number of words that belong to every topic and to no concept, such as "free" or "page".
     pub general_words: usize,
-    /// Mean clicked documents of a query.
+    /// Mean number of clicked documents of a query.
     pub clicked_per_query: f64,
-    /// Mean distinct words of a query.
+    /// Mean number of distinct words of a query.
     pub words_per_query: f64,
-    /// Mean distinct words of a document, title and URL together.
+    /// Mean number of distinct words of a document, title and URL together.
     pub words_per_document: f64,
-    /// Share of the concepts that have one word only, the same in queries and documents, as a name has.
+    /// Share of the concepts that have only one word, the same in queries and documents, such as a name.
     pub one_word_concepts: f64,
-    /// Probability that a side says a concept in its own words rather than in the word both sides know.
+    /// Probability that a side uses its own word for a concept rather than the word that both sides know.
     pub own_words: f64,
     /// Exponent `a` of a query's popularity: P(at least n sessions with a click) = n^-a.
     pub popularity: f64,
-    /// The most sessions with a click that popularity alone gives a query.
+    /// Maximum number of sessions with a click that popularity alone gives a query.
     pub most_sessions: usize,
-    /// Documents on a result page.
+    /// Number of documents on a result page.
     pub list_size: usize,
-    /// Exponent `eta` of the position bias: position k is looked at with probability k^-eta.
+    /// Exponent `eta` of the position bias: position k is examined with probability k^-eta.
     pub position_bias: f64,
-    /// Probability that a document which is looked at is clicked, for grades 0 to 4. The entry of
-    /// grade 0 is the rate of noise clicks.
+    /// Probability that an examined document is clicked, for grades 0 to 4. The entry of grade 0 is the rate of noise
+    /// clicks.
     pub attractiveness: [f64; 5],
-    /// Probability that a session sees two neighbours of the ranking in exchanged order.
+    /// Probability that a session sees two neighbours of the ranking swapped.
     pub swap: f64,
-    /// Share of the sessions whose query is typed with capitals or spare spaces (sessions layout only).
+    /// Share of the sessions whose query is typed with capitals or extra spaces (sessions layout only).
     pub typing_noise: f64,
-    /// Judged queries, half of them for validation, half for test.
+    /// Number of judged queries, half of them for validation, half for test.
     pub judged: usize,
     /// Share of the judged queries that are absent from the log.
     pub unseen: f64,
-    /// Mean judged documents of a judged query.
+    /// Mean number of judged documents of a judged query.
     pub judged_per_query: f64,
-    /// Days the log covers.
+    /// Number of days the log covers.
     pub days: u32,
     /// Layout of the log.
     pub rows: Rows,
@@ -72,7 +72,7 @@ impl Default for ClickParams {
 }
 
 impl ClickParams {
-    /// A log that is made in less than a second: for trying things, demonstrations and tests.
+    /// A log that is generated in less than a second: for experiments, demonstrations and tests.
     pub fn small() -> Self {
         Self {
             queries: 2_000,
@@ -111,7 +111,7 @@ impl ClickParams {
             concepts: 4_000,
             general_words: 300,
             clicked_per_query: 1.74,
-            // With 1.74 clicks the papers' c_x = 4.0 and N_x = 1.7 (c_x <= 3.97) leave 2.22.
+            // With 1.74 clicks, the papers' c_x = 4.0 and N_x = 1.7 (c_x <= 3.97) leave 2.22.
             words_per_query: 2.22,
             words_per_document: 4.44,
             judged: 4_445,
@@ -142,12 +142,12 @@ impl ClickParams {
         }
     }
 
-    /// Whether such data can be made at all; the error says what to change.
+    /// Returns an error if such data cannot be generated; the error says what to change.
     pub fn validate(&self) -> Result<()> {
         let check = |ok: bool, message: String| if ok { Ok(()) } else { Err(Error::Params(message)) };
         check(
             self.topics >= 1 && self.topics <= 4_000,
-            format!("topics is {}; 1 to 4000 work", self.topics),
+            format!("topics is {}; it must be from 1 to 4000", self.topics),
         )?;
         let per_topic = 20 * self.topics;
         for (name, n) in [("queries", self.queries), ("documents", self.documents)] {
@@ -155,7 +155,7 @@ impl ClickParams {
                 n >= per_topic,
                 format!("{name} is {n}; {} topics need at least {per_topic}", self.topics),
             )?;
-            check(n <= 1 << 30, format!("{name} is {n}; at most 2^30 work"))?;
+            check(n <= 1 << 30, format!("{name} is {n}; it must be at most 2^30"))?;
         }
         check(
             self.words >= self.general_words + per_topic,
@@ -185,9 +185,9 @@ impl ClickParams {
         )?;
         check(
             self.concepts >= self.topics,
-            format!("concepts is {}; {} topics need one each", self.concepts, self.topics),
+            format!("concepts is {}; {} topics need at least one each", self.concepts, self.topics),
         )?;
-        check(self.general_words >= 1, "general_words is 0; at least 1 is needed".into())?;
+        check(self.general_words >= 1, "general_words is 0; it must be at least 1".into())?;
         for (name, value, low, high) in [
             ("clicked_per_query", self.clicked_per_query, 1.0, 6.0),
             ("words_per_query", self.words_per_query, 1.2, 5.0),
@@ -201,19 +201,22 @@ impl ClickParams {
             ("unseen", self.unseen, 0.0, 1.0),
             ("judged_per_query", self.judged_per_query, 4.0, 30.0),
         ] {
-            check((low..=high).contains(&value), format!("{name} is {value}; it lies in {low} to {high}"))?;
+            check(
+                (low..=high).contains(&value),
+                format!("{name} is {value}; it must be from {low} to {high}"),
+            )?;
         }
         for (grade, &a) in self.attractiveness.iter().enumerate() {
-            // A page of bad documents alone must be clicked some day, for its query's traffic to end.
+            // Even a page of only bad documents must be clicked eventually, or its query's traffic would not end.
             let low = if grade < 2 { 0.0005 } else { 0.05 };
             check(
                 (low..=1.0).contains(&a),
-                format!("attractiveness[{grade}] is {a}; it lies in {low} to 1"),
+                format!("attractiveness[{grade}] is {a}; it must be from {low} to 1"),
             )?;
         }
         check(
             (2..=16).contains(&self.list_size),
-            format!("list_size is {}; it lies in 2 to 16", self.list_size),
+            format!("list_size is {}; it must be from 2 to 16", self.list_size),
         )?;
         let pairs = self.clicked_per_query * self.queries as f64;
         check(
@@ -226,13 +229,13 @@ impl ClickParams {
         check(
             self.documents <= self.queries * self.list_size / 4,
             format!(
-                "documents is {}; at most {} work with so few queries and such short result pages",
+                "documents is {}; it must be at most {} for this number of queries and this length of result pages",
                 self.documents,
                 self.queries * self.list_size / 4
             ),
         )?;
-        check(self.most_sessions >= 1, "most_sessions is 0; at least 1 is needed".into())?;
-        check((1..=3_650).contains(&self.days), format!("days is {}; it lies in 1 to 3650", self.days))?;
+        check(self.most_sessions >= 1, "most_sessions is 0; it must be at least 1".into())?;
+        check((1..=3_650).contains(&self.days), format!("days is {}; it must be from 1 to 3650", self.days))?;
         let seen = self.judged - (self.judged as f64 * self.unseen) as usize;
         check(
             seen <= self.queries / 2,

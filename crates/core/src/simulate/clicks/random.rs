@@ -1,12 +1,12 @@
-//! Random numbers: independent streams, heavy tails, and a mean that is kept.
+//! Random numbers: independent streams, heavy-tailed distributions, and counts with a controlled mean.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub(super) type Stream = Xoshiro256PlusPlus;
 
-/// The stream of random numbers that `(seed, topic, purpose)` names. No other part of the simulation
-/// draws from it, so the order in which topics are made does not matter.
+/// Returns the stream of random numbers of `(seed, topic, purpose)`. No other part of the simulation draws from it, so
+/// the order in which topics are generated does not matter.
 pub(super) fn stream(seed: u64, topic: usize, purpose: u64) -> Stream {
     let mut key = seed;
     for part in [topic as u64, purpose] {
@@ -19,19 +19,19 @@ pub(super) fn stream(seed: u64, topic: usize, purpose: u64) -> Stream {
     Stream::seed_from_u64(key)
 }
 
-/// An index below `n`, low ones far more often: P(index < x n) = x^(1/3), a power law of exponent 2/3.
+/// Draws an index below `n`, low ones far more often: P(index < x n) = x^(1/3), a power law of exponent 2/3.
 pub(super) fn early(n: usize, rng: &mut Stream) -> usize {
     let u: f64 = rng.random();
     ((u * u * u * n as f64) as usize).min(n - 1)
 }
 
-/// n >= 1 with P(at least n) = n^-a, cut at `most`.
+/// Draws n >= 1 with P(at least n) = n^-a, truncated at `most`.
 pub(super) fn pareto(a: f64, most: usize, rng: &mut Stream) -> usize {
     let u: f64 = 1.0 - rng.random::<f64>();
     (u.powf(-1.0 / a) as usize).clamp(1, most)
 }
 
-/// n >= 0 with P(at least n) = (mean / (1 + mean))^n, cut at `most`.
+/// Draws n >= 0 with P(at least n) = (mean / (1 + mean))^n, truncated at `most`.
 pub(super) fn geometric(mean: f64, most: usize, rng: &mut Stream) -> usize {
     let go_on = mean / (1.0 + mean);
     let mut n = 0;
@@ -41,8 +41,8 @@ pub(super) fn geometric(mean: f64, most: usize, rng: &mut Stream) -> usize {
     n
 }
 
-/// Shares of `n` for parts of sizes proportional to `(k + 1)^-0.6`: a few large parts, many small ones.
-/// Part `k` of `n` things is `cut(k)..cut(k + 1)`, exactly, for every `n`.
+/// Shares of parts whose sizes are proportional to `(k + 1)^-0.6`: a few large parts, many small ones. Part `k` of `n`
+/// items is `cut(k)..cut(k + 1)`, exactly, for every `n`.
 pub(super) struct Shares {
     cumulative: Vec<f64>,
 }
@@ -64,13 +64,13 @@ impl Shares {
     }
 }
 
-/// Draws counts `low + Binomial(trials, p)` and steers them so that the mean of the counts that were
-/// really used stays at `mean`, whatever made the caller use another count than the one drawn.
+/// Draws counts `low + Binomial(trials, p)`, and adjusts them so that the mean of the counts that were actually used
+/// stays at `mean`, even if the caller uses other counts than those drawn.
 pub(super) struct KeptMean {
     mean: f64,
     low: usize,
     trials: usize,
-    /// Sum of what was used, minus `mean` for each use.
+    /// Sum of the counts used, minus `mean` for each.
     ahead: f64,
 }
 

@@ -1,8 +1,8 @@
-//! Grades: what a judge would say, who knows the concepts behind the words.
+//! Grades of a judge who knows the concepts behind the words.
 
 use super::concepts::ConceptId;
 
-/// The grade of a document for a query, both given by their concepts, the main one first:
+/// Returns the grade of a document for a query, both given by their concepts, the main one first:
 ///
 /// | grade | name | the document's concepts |
 /// |---|---|---|

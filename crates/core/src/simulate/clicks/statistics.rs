@@ -1,36 +1,36 @@
-//! What was made: the papers' Table 1, and what else one wants to know of a simulated log.
+//! Statistics of a simulated log: the papers' Table 1, and more.
 
 use serde::{Deserialize, Serialize};
 
 use super::click_model::PositionCount;
 use super::params::ClickParams;
 
-/// Statistics of query and document features, as Table 1 of the papers has them, with the counts of the
-/// text before it. `X` holds a row of word and click features per query, `Y` one per document.
+/// Statistics of query and document features as in Table 1 of the papers, with the counts of the text before it. `X`
+/// holds a row of word and click features per query, `Y` one per document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table1 {
-    /// Queries with a click.
+    /// Number of queries with a click.
     pub n_x: f64,
-    /// Documents with a click.
+    /// Number of documents with a click.
     pub n_y: f64,
-    /// Distinct words of queries, titles and URLs.
+    /// Number of distinct words of queries, titles and URLs.
     pub words: f64,
     /// Dimension of the query space: words + documents.
     pub d_x: f64,
     /// Dimension of the document space: words + queries.
     pub d_y: f64,
-    /// Mean nonzero features of a query.
+    /// Mean number of nonzero features of a query.
     pub c_x: f64,
-    /// Mean nonzero features of a document.
+    /// Mean number of nonzero features of a document.
     pub c_y: f64,
-    /// Mean clicked documents of a query.
+    /// Mean number of clicked documents of a query.
     pub documents_per_query: f64,
-    /// Mean queries a document is clicked for.
+    /// Mean number of queries for which a document is clicked.
     pub queries_per_document: f64,
-    /// Mean nonzero entries of a column of `X`, nnz(X) / d_x.
+    /// Mean number of nonzero entries of a column of `X`, nnz(X) / d_x.
     #[serde(rename = "N_x")]
     pub big_n_x: f64,
-    /// Mean nonzero entries of a column of `Y`, nnz(Y) / d_y.
+    /// Mean number of nonzero entries of a column of `Y`, nnz(Y) / d_y.
     #[serde(rename = "N_y")]
     pub big_n_y: f64,
 }
@@ -66,7 +66,7 @@ impl Table1 {
         big_n_y: 5.9,
     };
 
-    /// From counts: queries and documents with a click, distinct words, distinct (query, word),
+    /// Computes the statistics from counts: queries and documents with a click, distinct words, distinct (query, word),
     /// (document, word) and clicked (query, document) pairs.
     pub fn from_counts(
         n_x: u64,
@@ -94,7 +94,7 @@ impl Table1 {
         }
     }
 
-    /// Name, meaning and value of every entry, in the order of the papers.
+    /// Returns name, meaning and value of every entry, in the order of the papers.
     pub fn entries(&self) -> [(&'static str, &'static str, f64); 11] {
         [
             ("n_x", "queries with a click", self.n_x),
@@ -112,38 +112,38 @@ impl Table1 {
     }
 }
 
-/// Everything that is known of a simulated log when it is written.
+/// Statistics that are known when a simulated log is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClickStatistics {
     /// Table 1 as generated.
     pub table1: Table1,
-    /// Sessions, those without a click included (which the log leaves out).
+    /// Number of sessions, including those without a click (which the log leaves out).
     pub sessions: u64,
-    /// Sessions without a click.
+    /// Number of sessions without a click.
     pub abandoned: u64,
-    /// Clicks.
+    /// Number of clicks.
     pub clicks: u64,
-    /// Distinct clicked (query, document) pairs.
+    /// Number of distinct clicked (query, document) pairs.
     pub pairs: u64,
     /// Share of these pairs whose grade is Bad or Fair.
     pub noise_pairs: f64,
-    /// Rows of the log.
+    /// Number of rows of the log.
     pub rows: u64,
-    /// Shown, clicked, and expected to be clicked, by position.
+    /// Impressions, clicks and expected clicks by position.
     pub positions: Vec<PositionCount>,
-    /// Judged queries for validation and for test.
+    /// Numbers of judged queries for validation and for test.
     pub judged_queries: [u64; 2],
-    /// Judged queries that are absent from the log.
+    /// Number of judged queries that are absent from the log.
     pub judged_unseen: u64,
-    /// Judged (query, document) pairs by grade, 0 to 4.
+    /// Number of judged (query, document) pairs by grade, 0 to 4.
     pub grades: [u64; 5],
-    /// Mean judged documents of a judged query.
+    /// Mean number of judged documents of a judged query.
     pub judged_per_query: f64,
     /// Share of the judged Excellent and Perfect documents that share no word with their query.
     pub term_mismatch: f64,
-    /// Seed the simulation was started with.
+    /// Seed of the simulation.
     pub seed: u64,
-    /// Its parameters.
+    /// Parameters of the simulation.
     pub params: ClickParams,
 }
 

@@ -1,14 +1,12 @@
-//! The texts of one topic: its queries, its documents, and who wrote which document for whom.
+//! The texts of one topic: its queries, its documents, and the query that each document was written for.
 //!
-//! A query asks for one to three concepts that go together. Every document is written for one query of
-//! the log, its *parent*: it takes up the parent's concepts (now and then it leaves one out or puts
-//! another first), adds some of its own, the name of its site, and words that say nothing. Words are
-//! drawn concept by concept, each side in its own vocabulary, so a document can be perfect for a query
-//! and share no word with it.
+//! A query asks for one to three related concepts. Every document is written for one query of the log, its *parent*. It
+//! contains the parent's concepts (sometimes it leaves one out or puts another first), some of its own, the name of its
+//! site, and words without meaning. Words are drawn concept by concept, each side from its own vocabulary, so a
+//! document can be perfect for a query and share no word with it.
 //!
-//! The counts are kept exactly: a topic uses all the words it was given. Concept words come first; the
-//! names of sites make up what is missing. Query texts are distinct within the topic, and across topics
-//! because each holds a word of its topic.
+//! The counts are exact: a topic uses all the words it was given. Concept words come first; the names of sites make up
+//! the rest. Query texts are distinct within the topic, and across topics because each contains a word of its topic.
 
 use std::ops::Range;
 
@@ -22,7 +20,7 @@ use super::random::{KeptMean, Shares, Stream, early, pareto};
 const MOST_CONCEPTS: usize = 3;
 const MOST_QUERY_WORDS: usize = 5;
 const MOST_DOCUMENT_WORDS: usize = 8;
-/// Share of the queries that contain a word that says nothing.
+/// Share of the queries that contain a word without meaning.
 const GENERAL_IN_QUERY: f64 = 0.2;
 /// Probability that a document leaves out a concept of its parent, other than the main one.
 const LEFT_OUT: f64 = 0.15;
@@ -30,20 +28,20 @@ const LEFT_OUT: f64 = 0.15;
 const OTHER_MAIN: f64 = 0.2;
 
 pub(super) struct Query {
-    /// The main concept, which is the rarest, first.
+    /// Concepts, the main one, which is the rarest, first.
     pub(super) concepts: Vec<ConceptId>,
-    /// Distinct words in the order typed.
+    /// Distinct words in the order in which they are typed.
     pub(super) words: Vec<Word>,
-    /// Sessions with a click the query gets at least.
+    /// Minimum number of sessions with a click.
     pub(super) sessions: usize,
 }
 
 pub(super) struct Document {
-    /// The main concept first.
+    /// Concepts, the main one first.
     pub(super) concepts: Vec<ConceptId>,
-    /// Distinct words of the title, the first of which says the main concept.
+    /// Distinct words of the title, of which the first stands for the main concept.
     pub(super) title: Vec<Word>,
-    /// Distinct names in the URL, all absent from the title.
+    /// Distinct names in the URL, none of which is in the title.
     pub(super) site: Vec<Word>,
 }
 
@@ -53,14 +51,14 @@ impl Document {
     }
 }
 
-/// Where a topic lies in the numbering of the whole simulation.
+/// Ranges of a topic in the numbering of the whole simulation.
 pub(super) struct Place {
     pub(super) topic: usize,
     pub(super) queries: Range<usize>,
     pub(super) documents: Range<usize>,
     pub(super) words: usize,
     pub(super) concepts: usize,
-    /// Judged queries of the log, as numbered among all of them.
+    /// Judged queries of the log, numbered among all of them.
     pub(super) seen: Range<usize>,
     /// Judged queries absent from the log.
     pub(super) unseen: Range<usize>,
@@ -84,15 +82,15 @@ impl Place {
 pub(super) struct Topic {
     pub(super) queries: Vec<Query>,
     pub(super) documents: Vec<Document>,
-    /// Queries that are judged and absent from the log.
+    /// Judged queries that are absent from the log.
     pub(super) unseen: Vec<Query>,
-    /// The documents written for each query, by their number in the topic.
+    /// Documents written for each query, by their number in the topic.
     pub(super) written_for: Vec<Vec<u32>>,
-    /// The documents that hold each concept, by their number in the topic; popular ones first.
+    /// Documents that contain each concept, by their number in the topic; popular ones first.
     pub(super) holding: Vec<Vec<u32>>,
-    /// Which general words occur in the log's queries and the documents.
+    /// Marks the general words that occur in the log's queries and the documents.
     pub(super) general_used: Vec<bool>,
-    /// How many words of the topic occur in them.
+    /// Number of words of the topic that occur in them.
     pub(super) n_words_used: usize,
 }
 
@@ -132,7 +130,7 @@ impl Topic {
     }
 }
 
-/// Makes queries whose texts are all different.
+/// Generates queries with distinct texts.
 struct Typist<'a> {
     concepts: &'a Concepts,
     params: &'a ClickParams,
@@ -155,7 +153,7 @@ impl<'a> Typist<'a> {
                 let sessions = pareto(self.params.popularity, self.params.most_sessions, rng);
                 return Query { concepts, words, sessions };
             }
-            // Short texts run out; a longer one says it differently.
+            // Short texts run out; a longer text is still free.
             if attempt % 4 == 0 {
                 length += 1;
             }
@@ -192,7 +190,7 @@ impl<'a> Typist<'a> {
             }
         }
         asked.sort_unstable_by(|a, b| b.cmp(a));
-        // People type the words in any order.
+        // Users type the words in any order.
         for i in (1..words.len()).rev() {
             words.swap(i, rng.random_range(0..=i));
         }
@@ -200,8 +198,8 @@ impl<'a> Typist<'a> {
     }
 }
 
-/// For each document the query it is written for: most queries get one, popular ones get more, none gets
-/// more than `most`.
+/// Returns the query that each document is written for: most queries get one, popular ones get more, none gets more
+/// than `most`.
 fn parents(queries: &[Query], n_documents: usize, most: usize, rng: &mut Stream) -> Vec<u32> {
     let once = (0.8 * n_documents.min(queries.len()) as f64) as usize;
     let mut cumulative = Vec::with_capacity(queries.len());
@@ -229,14 +227,14 @@ fn parents(queries: &[Query], n_documents: usize, most: usize, rng: &mut Stream)
         written[q] += 1;
         parents.push(q as u32);
     }
-    // A document's number is its popularity: no query owns the popular ones.
+    // A document's number is its popularity: shuffle, so that no query owns all the popular ones.
     for d in (1..n_documents).rev() {
         parents.swap(d, rng.random_range(0..=d));
     }
     parents
 }
 
-/// Stands for a name that [`name_sites`] will choose.
+/// Placeholder for a name that [`name_sites`] will choose.
 const NAME: Word = Word::MAX;
 
 fn write(parent: &Query, concepts: &Concepts, lengths: &mut KeptMean, rng: &mut Stream) -> Document {
@@ -285,7 +283,7 @@ fn write(parent: &Query, concepts: &Concepts, lengths: &mut KeptMean, rng: &mut 
 }
 
 impl Document {
-    /// Takes up a concept, unless the word for it is there already and so says another one.
+    /// Adds a concept, unless its word is already in the text and stands for another concept.
     fn hold(&mut self, concept: ConceptId, word: Word) {
         if !self.title.contains(&word) {
             self.title.push(word);
@@ -296,8 +294,7 @@ impl Document {
     }
 }
 
-/// Chooses the names of sites: exactly `n` of them occur, numbered from `first`, a few in many documents,
-/// most in few.
+/// Chooses the names of sites: exactly `n` of them occur, numbered from `first`, a few in many documents, most in few.
 fn name_sites(documents: &mut [Document], first: Word, n: usize, rng: &mut Stream) {
     let mut places_left: usize = documents.iter().map(|d| d.site.len()).sum();
     let mut named = 0;
@@ -306,7 +303,7 @@ fn name_sites(documents: &mut [Document], first: Word, n: usize, rng: &mut Strea
             let new = n - named;
             let mut name = NAME;
             if named > 0 && rng.random_range(0..places_left) >= new {
-                // A known name; after a few that the document has already, a word is not worth the trouble.
+                // A known name; after a few attempts that the document already has, give up.
                 name = (0..8)
                     .map(|_| first + early(named, rng) as Word)
                     .find(|known| !document.site[..i].contains(known))

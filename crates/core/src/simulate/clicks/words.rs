@@ -1,9 +1,8 @@
-//! Made-up words: pronounceable, all different, and untouched by English stemming and stop words.
+//! Artificial words: pronounceable, distinct, and unaffected by English stemming and stop words.
 //!
-//! A word is a row of syllables, a consonant and a vowel each. The first syllables name the topic, so
-//! that people see which words belong together. No `e` and no `y` occur and the last vowel is `a`, `o`
-//! or `u`, so that no suffix rule of the Porter2 stemmer applies; four letters at least keep clear of
-//! stop words.
+//! A word is a sequence of syllables, a consonant and a vowel each. The first syllables identify the topic, so that
+//! readers see which words belong together. There is no `e` and no `y`, and the last vowel is `a`, `o` or `u`, so that
+//! no suffix rule of the Porter2 stemmer applies. At least four letters avoid stop words.
 
 const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const INNER_VOWELS: &[u8; 4] = b"aiou";
@@ -18,12 +17,12 @@ pub struct Speller {
 }
 
 impl Speller {
-    /// Words for this many topics, and one more for the words that belong to all of them.
+    /// Creates words for the given number of topics, and one more for the words that belong to all of them.
     pub fn new(topics: usize) -> Self {
         Self { topic_syllables: if topics < INNER { 1 } else { 2 } }
     }
 
-    /// Appends word `index` of `topic`. Equal arguments give equal words, different ones different words.
+    /// Appends word `index` of `topic`. Equal arguments give equal words, and different arguments different words.
     pub fn spell(self, topic: usize, index: usize, out: &mut Vec<u8>) {
         // Multiplying by an odd number permutes the residues of a power of two: neighbours look different.
         let topic = topic * 37 % INNER.pow(self.topic_syllables);

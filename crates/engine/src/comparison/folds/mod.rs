@@ -190,12 +190,13 @@ impl FoldRun<'_> {
 
     /// The result of one ranker, kept or made; none where it was stopped, or is and there is none to keep.
     fn entry(&self, planned: &PlannedRanker, stopped: bool) -> Result<Option<Entry>> {
-        let Course { folder, progress, stop, .. } = self.course;
+        let Course { plan, folder, progress, stop, .. } = self.course;
         let (name, key, n_folds) = (&planned.name, self.key(planned), self.folds.lists.len());
         let is_there = Comparison::run(folder, name).is_file()
             && (1..=n_folds).all(|fold| Comparison::fold_model(folder, name, fold).is_file());
         if let Ok(entry) = Comparison::entry(folder, name)
             && entry.key == key
+            && entry.has(&plan.measure_names(), self.folds.lists.iter().map(FeatureLists::n_queries).sum())
             && is_there
         {
             progress.note(&format!("{name}: kept from before"));

@@ -1,4 +1,4 @@
-//! The row of a ranker in the table, from its folds.
+//! Row of a ranker in the table, computed from its folds.
 
 use indexmap::IndexMap;
 use matchrank_core::Result;
@@ -12,7 +12,7 @@ use crate::comparison::results::{BinFigures, Compared, Entry, Figures};
 use crate::rankers::RankerRecipe;
 
 impl FoldRun<'_> {
-    /// The row of a ranker from its folds, whose models take `bytes` in all.
+    /// Computes the row of a ranker from its folds, whose models take `bytes` in total.
     pub(super) fn of_folds(
         &self,
         planned: &PlannedRanker,
@@ -77,7 +77,7 @@ impl FoldRun<'_> {
     }
 }
 
-/// Every note once, with the folds it is about.
+/// Merges the notes of all folds: each note once, with the numbers of its folds.
 fn notes(tested: &[Tested]) -> Vec<String> {
     let mut folds: IndexMap<&str, Vec<usize>> = IndexMap::new();
     for (fold, result) in (1..).zip(tested) {

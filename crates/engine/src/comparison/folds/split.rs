@@ -1,8 +1,8 @@
-//! Which folds are trained and validated on where one is tested.
+//! Assigns folds to training, validation and test.
 //!
-//! As in LETOR: for fold k the fold before it (the last one for the first) is validated on, and all others are trained
-//! on. The figure of a measure is the mean of its means on the folds. A query that is in two folds would be tested on by a
-//! model that learned from it, so it is an error.
+//! As in LETOR, a model that is tested on fold k is validated on the fold before it (the last one for the first) and
+//! trained on all others. The figure of a measure is the mean of its means on the folds. A query in two folds is an
+//! error: a model would be tested on a query that it learned from.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::message::counted_with;
 use matchrank_core::{Error, Result};
 
-/// The lists that fold `test` is trained on, and those it is validated on.
+/// Returns the training lists and the validation lists for the test fold `test`.
 pub(super) fn train_and_validation(folds: &[FeatureLists], test: usize) -> (FeatureLists, FeatureLists) {
     let validation = (test + folds.len() - 1) % folds.len();
     let others = folds.iter().enumerate().filter(|(i, _)| *i != test && *i != validation);
@@ -35,8 +35,8 @@ pub(super) fn check_folds(folds: &[FeatureLists], names: &[String]) -> Result<()
             match fold_of.insert(id, fold) {
                 Some(other) if other != fold => {
                     return Err(Error::Params(format!(
-                        "query {id} is in two folds, {} and {}; a fold is tested on by rankers that have not seen its queries, \
-                         so every query belongs to one fold",
+                        "query {id} is in two folds, {} and {}; rankers are tested on queries that they have not seen, \
+                         so every query must be in one fold only",
                         names[other], names[fold]
                     )));
                 }
@@ -79,7 +79,7 @@ mod tests {
         let refusal = |folds: &[FeatureLists]| check_folds(folds, &names).err().map(|e| e.to_string());
         assert_eq!(refusal(&[fold(&["a"]), fold(&["b"]), fold(&["c"])]), None);
         assert!(refusal(&[fold(&["a"]), fold(&["b"])]).unwrap().contains("at least three are needed"));
-        // Copies of one file would be learned by heart.
+        // With copies of one file, rankers would be tested on their training data.
         let error = refusal(&[fold(&["a", "x"]), fold(&["b"]), fold(&["x"])]).unwrap();
         assert!(error.contains("query x is in two folds, fold 1 and fold 3"), "{error}");
     }

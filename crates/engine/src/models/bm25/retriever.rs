@@ -1,10 +1,9 @@
 //! Exact top-k with early termination (MaxScore: Turtle & Flood 1995), in windows of documents.
 //!
-//! Every term has a bound: the most it adds to any document. Once k documents are known, terms whose
-//! bounds together cannot reach the k-th score are *optional*: a document with only such terms cannot
-//! enter. So for every window of documents the other terms' postings are summed into an array that
-//! stays in the cache, and the optional terms are looked up only for documents that may still enter.
-
+//! Every term has a bound: the most that it adds to any document. Once k documents are known, terms whose bounds
+//! together cannot reach the k-th score are *optional*: a document with only such terms cannot enter the result. So for
+//! every window of documents, the postings of the other terms are summed into an array that stays in the cache, and the
+//! optional terms are looked up only for documents that may still enter.
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,27 +26,28 @@ use crate::unwind::caught;
 pub struct Retriever<'m> {
     index: Arc<Index>,
     model: &'m TextBm25,
-    /// For each weighted field: its place in the index, and its weight.
+    /// Position in the index and weight of each weighted field.
     fields: Vec<(usize, f64)>,
     /// Weighted length of every document, by segment.
     lengths: Vec<Vec<f32>>,
-    /// The largest saturation of each term, measured when a term is first used; NaN before.
+    /// Largest saturation of each term, measured when a term is first used; NaN before.
     largest: Vec<AtomicU32>,
 }
 
-/// Documents summed at a time: 8 bytes each, 256 KiB, which the second-level cache holds. Few in
-/// tests, so that small collections have many windows.
+/// Documents summed at a time: 8 bytes each, 256 KiB, which fits into the second-level cache. Few in tests, so that
+/// small collections have many windows.
 const WINDOW: u32 = if cfg!(test) { 1 << 8 } else { 1 << 15 };
-/// Terms of fewer documents are given the bound that holds for every term, k1 + 1.
+/// Terms in fewer documents get the bound that holds for every term, k1 + 1.
 const RARE: u32 = 512;
-/// Sums are in another order than their bounds; this covers the difference many times over.
+/// Slack for rounding: sums and their bounds are computed in different orders. It covers the difference many times
+/// over.
 const SLACK: f64 = 1.0 + 1e-9;
 
 /// The postings of one query term in one segment.
 struct Term {
     /// qtf idf.
     weight: f64,
-    /// The most it adds to a document.
+    /// Most that the term adds to a document.
     bound: f64,
     /// The term in each weighted field that has it, with the weight of the field.
     fields: Vec<(f64, Postings)>,
@@ -65,12 +65,12 @@ thread_local! {
 }
 
 impl<'m> Retriever<'m> {
-    /// A retriever, once model and index have been found to fit: the same analyser, and an index that has
-    /// the weighted fields.
+    /// Creates a retriever. Returns an error unless model and index fit: the same analyser, and an index that has the
+    /// weighted fields.
     pub fn new(index: Arc<Index>, model: &'m TextBm25) -> Result<Self> {
         if index.analyser() != model.words.analyser.params() {
             return Err(Error::Params(format!(
-                "{} was built with another analyser than the model ({:?}, not {:?}); build it again",
+                "{} was built with a different analyser than the model ({:?}, not {:?}); build it again",
                 index.name(),
                 index.analyser(),
                 model.words.analyser.params()
@@ -93,27 +93,27 @@ impl<'m> Retriever<'m> {
         Ok(Self { index, model, fields, lengths, largest })
     }
 
-    /// The index that is searched.
+    /// Returns the index that is searched.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// The model that scores.
+    /// Returns the model that scores documents.
     pub fn model(&self) -> &TextBm25 {
         self.model
     }
 
-    /// The `k` best documents for the text of a query.
+    /// Returns the `k` best documents for the text of a query.
     pub fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
         self.search_bag(&self.model.words.query(query), k)
     }
 
-    /// The `k` best documents for each query, on all threads.
+    /// Returns the `k` best documents for each query, on all threads.
     pub fn search_all(&self, queries: &[impl AsRef<str> + Sync], k: usize) -> Result<Vec<Vec<Hit>>> {
         queries.par_iter().map(|query| self.search(query.as_ref(), k)).collect()
     }
 
-    /// The `k` best documents for a query that has been analysed.
+    /// Returns the `k` best documents for an analysed query.
     pub fn search_bag(&self, query: &Bag, k: usize) -> Result<Vec<Hit>> {
         let mut top = TopK::new(k);
         if k == 0 {
@@ -123,7 +123,7 @@ impl<'m> Retriever<'m> {
         scratch.scores.resize(WINDOW as usize, 0.0);
         scratch.counts.resize(WINDOW as usize, 0.0);
         scratch.present.resize(WINDOW as usize / 64, 0);
-        // A mapped file that changes after its checksum was compared may lead anywhere.
+        // A mapped file that changes after its checksum was compared may cause anything.
         let searched = caught(|| {
             for (segment, lengths) in self.index.segments.iter().zip(&self.lengths) {
                 let mut terms = self.terms(query, segment).map_err(|e| self.unreadable(e))?;
@@ -167,7 +167,7 @@ impl<'m> Retriever<'m> {
         Ok(opened)
     }
 
-    /// The largest `tf (k1 + 1) / (tf + K)` of a term over all documents, at least.
+    /// Returns an upper bound of `tf (k1 + 1) / (tf + K)` of a term over all documents.
     fn largest_saturation(&self, id: u32) -> std::io::Result<f64> {
         if self.model.bm25.document_frequencies()[id as usize] < RARE {
             return Ok(self.model.bm25.params().k1 + 1.0);
@@ -234,13 +234,13 @@ impl<'m> Retriever<'m> {
         present.iter_mut().zip(&found).for_each(|(all, some)| *all |= some);
     }
 
-    /// Core's saturation of a weighted count, rounded as a [`Bag`] would store it.
+    /// Returns core's saturation of a weighted count, rounded as a [`Bag`] would store it.
     #[inline]
     fn saturation(&self, count: f64, length: f32) -> f64 {
         self.model.bm25.saturation(count as f32, self.model.bm25.length_norm(length))
     }
 
-    /// Terms ascend by bound.
+    /// Searches one segment; terms ascend by bound.
     fn search_segment(
         &self,
         terms: &mut [Term],
@@ -281,7 +281,7 @@ impl<'m> Retriever<'m> {
                     top.offer(Hit { document: segment.first + document, score: score as f32 });
                 }
             };
-            // One list alone needs no summing.
+            // A single list needs no summing.
             if let [Term { weight, fields, .. }] = needed
                 && let [(field_weight, postings)] = &mut fields[..]
             {
@@ -316,7 +316,7 @@ impl<'m> Retriever<'m> {
     }
 }
 
-/// The weighted length of every document of a segment.
+/// Returns the weighted length of every document of a segment.
 fn lengths(segment: &Segment, model: &TextBm25, fields: &[(usize, f64)]) -> Vec<f32> {
     let mut counts = vec![0u32; fields.len()];
     (0..segment.n_documents as usize)
@@ -329,7 +329,7 @@ fn lengths(segment: &Segment, model: &TextBm25, fields: &[(usize, f64)]) -> Vec<
         .collect()
 }
 
-/// The window that starts at the first document any of the postings is at.
+/// Returns the window that starts at the first current document of the postings.
 fn next_window<'a>(postings: impl Iterator<Item = &'a Postings>) -> Option<Range<u32>> {
     let start = postings.filter_map(Postings::document).min()?;
     Some(start..start.saturating_add(WINDOW))

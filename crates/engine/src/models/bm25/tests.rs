@@ -106,7 +106,7 @@ fn what_does_not_fit_is_refused() {
         TextBm25::fit(&Bm25Params::default(), analyser, &fields, [["a b"]]).unwrap()
     };
     let refused = |model: &TextBm25| Retriever::new(index.clone(), model).err().unwrap().to_string();
-    assert!(refused(&model(&english, "text")).contains("another analyser"));
+    assert!(refused(&model(&english, "text")).contains("a different analyser"));
     assert!(refused(&model(&plain, "title")).contains("no field \"title\""));
     let fitting = model(&plain, "text");
     let retriever = Retriever::new(index.clone(), &fitting).unwrap();

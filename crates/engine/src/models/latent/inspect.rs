@@ -1,4 +1,4 @@
-//! Figures about a latent model: sizes, norms, spectrum, collapse, and the papers' bounds.
+//! Statistics of a latent model: sizes, norms, spectrum, collapse, and theoretical bounds.
 
 use matchrank_core::Result;
 use matchrank_core::bounds::{Bound, RmlsFamily, Sample};
@@ -12,30 +12,30 @@ use super::{Inputs, LatentModel};
 /// Figures about one side of a bilinear model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
-    /// Features.
+    /// Number of features.
     pub n_features: usize,
     /// Features whose row is not zero.
     pub n_rows: usize,
-    /// Numbers in these rows that are not zero.
+    /// Nonzero numbers in these rows.
     pub n_nonzero: usize,
-    /// Share of the numbers in these rows that are not zero.
+    /// Share of nonzero numbers in these rows.
     pub density: f64,
     /// Lengths of these rows: the smallest, the mean, the largest.
     pub lengths: [f64; 3],
     /// The largest sum of absolute values of a row.
     pub largest_l1: f64,
-    /// Whether the rows have become one.
+    /// Collapse of the rows into one.
     pub collapse: Collapse,
 }
 
-/// How the singular values fall.
+/// Decay of the singular values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spectrum {
-    /// All of them, descending.
+    /// All singular values, descending.
     pub singular_values: Vec<f64>,
-    /// How many make up half of the sum of squares.
+    /// Number of singular values that make up half of the sum of squares.
     pub half: usize,
-    /// How many make up nine tenths of it.
+    /// Number of singular values that make up nine tenths of the sum of squares.
     pub nine_tenths: usize,
 }
 
@@ -48,29 +48,29 @@ pub struct Inspection {
     pub x: Side,
     /// L_y, the document features.
     pub y: Side,
-    /// Singular values, where the model was made of singular vectors.
+    /// Singular values, if the model consists of singular vectors.
     pub spectrum: Option<Spectrum>,
-    /// Theorem 4 for PLS, Theorem 5 for RMLS, with the model's own constants: the most by which its mean
-    /// score on training pairs may differ from the expectation.
+    /// Theorem 4 for PLS, Theorem 5 for RMLS, with the model's own constants: the largest difference between its mean
+    /// score on training pairs and the expectation.
     pub bound: Option<BoundReport>,
 }
 
-/// A bound and whether it says anything.
+/// A bound, and whether it is vacuous.
 #[derive(Debug, Clone, Serialize)]
 pub struct BoundReport {
-    /// Which theorem of the papers.
+    /// Number of the theorem in the papers.
     pub theorem: u8,
     /// The bound.
     #[serde(flatten)]
     pub bound: Bound,
-    /// Whether it is not below the scale of the scores.
+    /// True if the bound is not below the scale of the scores.
     pub vacuous: bool,
 }
 
 /// The bound holds with probability 1 - 2 delta.
 const DELTA: f64 = 0.05;
 
-/// Looks into a bilinear model.
+/// Computes the statistics of a bilinear model.
 pub fn inspect(model: &LatentModel) -> Result<Inspection> {
     let (x, y) = (side(model.model.lx()), side(model.model.ly()));
     let bound = bound(model, &x, &y)?;
@@ -108,7 +108,7 @@ fn side(factor: &Factor) -> Side {
     let n_nonzero: usize = kept().map(|(.., nonzero)| nonzero).sum();
     let n = n_rows.max(1) as f64;
     let shortest = kept().map(|(_, length, _)| *length).fold(f64::INFINITY, f64::min);
-    // In the order they are kept in, which is that of training: so RMLS reported the same figures.
+    // In stored order, which is that of training, so that the figures are those that RMLS reported.
     let mut used: Vec<u32> = factor.row_of().iter().copied().filter(|&row| row != Factor::NONE).collect();
     used.sort_unstable();
     let row = |i: usize| {

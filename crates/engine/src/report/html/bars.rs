@@ -1,5 +1,5 @@
-//! Means as bars, with 95 % confidence intervals. Texts are HTML, so that they stay readable on a phone; only the
-//! shapes are SVG, stretched to the space there is.
+//! Means as bars, with 95 % confidence intervals. Text is HTML, so that it stays readable on a phone; only the shapes
+//! are SVG, stretched to the available width.
 
 use maud::{Markup, html};
 
@@ -10,13 +10,13 @@ pub(super) fn section(page: &Page) -> Markup {
     let measures = &page.comparison.split.measures;
     html! {
         section #intervals aria-labelledby="intervals-title" {
-            h2 #intervals-title { "How sure the figures are" }
+            h2 #intervals-title { "Confidence intervals" }
             p { "A bar is the mean over the test queries, the line its 95 % confidence interval (bootstrap over queries). "
-                "Models are compared query by query, so intervals that overlap may still belong to models of which one is "
-                "significantly better; the letters of the table say so." }
+                "Models are compared query by query, so one model may be significantly better than another although "
+                "their intervals overlap; the letters of the table show that." }
             (chart(page, &measures[0]))
             @if measures.len() > 1 {
-                details.block { summary { "The same by " (others(measures)) }
+                details.block { summary { "Also by " (others(measures)) }
                     @for name in &measures[1..] { h4 { (measure(name)) } (chart(page, name)) }
                 }
             }
@@ -50,7 +50,7 @@ fn chart(page: &Page, name: &str) -> Markup {
     }
 }
 
-/// One bar; 1000 units wide, 20 high.
+/// Draws one bar, 1000 units wide and 20 high.
 fn bar(mean: f64, [low, high]: [f64; 2], most: f64, ticks: i32) -> Markup {
     let x =
         |value: f64| if value.is_finite() { (1000.0 * value / most).clamp(0.0, 1000.0).round() } else { 0.0 };
@@ -67,7 +67,7 @@ fn bar(mean: f64, [low, high]: [f64; 2], most: f64, ticks: i32) -> Markup {
     }
 }
 
-/// The next round number: 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1 times a power of ten.
+/// Returns the next round number: 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1 times a power of ten.
 pub(super) fn nice(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 1.0;

@@ -1,5 +1,5 @@
-//! Means by kind of query: seen or not, how many clicks (Tables 6 and 7 of the papers), how many words. Each column is
-//! a small chart of its own: bars stand behind the numbers.
+//! Means by kind of query: seen or unseen, number of clicks (Tables 6 and 7 of the papers), number of words. Each
+//! column is a small chart, with bars behind the numbers.
 
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ use crate::report::Page;
 /// Below this many queries a column says little.
 const FEW: usize = 30;
 
-/// Whether there is any kind of query to tell apart.
+/// Returns true if there are kinds of queries to show.
 pub(super) fn any(page: &Page) -> bool {
     page.comparison.models.iter().any(|model| model.bins.values().any(|bins| !bins.is_empty()))
 }
@@ -23,7 +23,7 @@ pub(super) fn section(page: &Page) -> Markup {
     let first = &page.comparison.split.measures[0];
     html! {
         section #kinds aria-labelledby="kinds-title" {
-            h2 #kinds-title { "Which queries a model is good at" }
+            h2 #kinds-title { "Results by kind of query" }
             p { (measure(first)) " by kind of query; the best of each column is bold. Columns with fewer than " (FEW)
                 " queries are pale: their differences are mostly chance." }
             @for kind in kinds(page) { (group(page, kind)) }
@@ -31,7 +31,7 @@ pub(super) fn section(page: &Page) -> Markup {
     }
 }
 
-/// The kinds that any model was measured by, in the order of the first.
+/// Returns the kinds that any model was measured by, in the order of the first model.
 fn kinds(page: &Page) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
     for kind in page.comparison.models.iter().flat_map(|model| model.bins.keys()) {
@@ -44,7 +44,7 @@ fn kinds(page: &Page) -> Vec<&str> {
 
 fn title(kind: &str) -> String {
     match kind {
-        "seen" => "Seen in training, or not".to_owned(),
+        "seen" => "Seen or unseen in training".to_owned(),
         "clicks" => "By clicks in training".to_owned(),
         "length" => "By number of words".to_owned(),
         other => format!("By {other}"),
@@ -62,7 +62,7 @@ fn group(page: &Page, kind: &str) -> Markup {
         } @else {
             (table(page, kind, first, &measures[0]))
             @if measures.len() > 1 {
-                details.block { summary { "The same by " (others(measures)) }
+                details.block { summary { "Also by " (others(measures)) }
                     @for name in &measures[1..] { h4 { (measure(name)) } (table(page, kind, first, name)) }
                 }
             }

@@ -1,4 +1,4 @@
-//! What the models learned from: Table 1 of the papers, and what `doctor` says of it.
+//! Training data: Table 1 of the papers, and the findings of `doctor`.
 
 use maud::{Markup, html};
 
@@ -15,7 +15,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 Some(known) => { (statistics(known)) (findings(page)) }
                 None => p {
                     "Lists of feature vectors with grades, in folds: " (page.comparison.data.name) ", "
-                    (counted(page.queries.len(), "query")) " in all."
+                    (counted(page.queries.len(), "query")) " in total."
                 }
             }
         }
@@ -30,7 +30,7 @@ fn statistics(s: &Statistics) -> Markup {
         ("n_x", "queries with a training response", whole(s.n_x)),
         ("n_y", "documents with a training response", whole(s.n_y)),
         ("pairs", "of a query and a document with a response", whole(s.n_pairs)),
-        ("responses", "their sum: clicks, or grades", short(s.n_clicks)),
+        ("responses", "sum of clicks or grades", short(s.n_clicks)),
         ("words", "different words of queries and documents", whole(s.n_words)),
         ("d_x", "features of queries", whole(s.d_x)),
         ("d_y", "features of documents", whole(s.d_y)),
@@ -57,8 +57,8 @@ fn statistics(s: &Statistics) -> Markup {
 fn findings(page: &Page) -> Markup {
     let findings: Vec<&Finding> = page.findings.iter().flat_map(|report| &report.findings).collect();
     html! {
-        h3 { "What the doctor says" }
-        @if findings.is_empty() { p { "Nothing: no damage, no empty texts, no test data in training." } }
+        h3 { "Findings of the doctor" }
+        @if findings.is_empty() { p { "None: no damage, no empty texts, no test data in training." } }
         ul.findings { @for finding in findings {
             li class=(class(finding.severity)) {
                 p { span.severity { (name(finding.severity)) } " " (finding.message) }
@@ -68,7 +68,7 @@ fn findings(page: &Page) -> Markup {
     }
 }
 
-/// Symbols of the papers with their indices low.
+/// Writes a symbol of the papers with its index as a subscript.
 fn symbol(name: &str) -> Markup {
     match name.split_once('_') {
         Some((letter, index)) => html! { i { (letter) } sub { (index) } },

@@ -1,4 +1,4 @@
-//! What a hurried reader takes away: the best model, its lead, and whether it is real.
+//! Headline of the page: the best model, its lead, and whether the lead is significant.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use crate::comparison::Compared;
 use crate::report::Page;
 use crate::report::shown::shortened;
 
-/// Characters of the name of the data.
+/// Largest number of characters of the name of the data.
 const NAME: usize = 60;
 
 pub(super) fn section(page: &Page) -> Markup {
@@ -25,7 +25,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 } }
             }
             @if models.len() > 1 {
-                (lead(page, 1, "the next"))
+                (lead(page, 1, "the next best"))
                 @if page.baseline > 1 { (lead(page, page.baseline, "the baseline")) }
             }
             div.tile {
@@ -45,7 +45,7 @@ fn interval(page: &Page, model: &Compared) -> Option<[f64; 2]> {
     model.intervals.get(&page.comparison.split.measures[0]).copied()
 }
 
-/// Whether the first model of the table is significantly better than another, as the comparison found.
+/// Returns true if the first model of the table is significantly better than another, as the comparison found.
 fn beats(page: &Page, other: usize) -> bool {
     page.comparison.models[0].beats.contains(&page.comparison.models[other].name)
 }
@@ -67,7 +67,7 @@ fn title(page: &Page) -> String {
     }
 }
 
-/// The lead of the best model over another.
+/// Shows the lead of the best model over another.
 fn lead(page: &Page, other: usize, role: &str) -> Markup {
     let pair = page.pairs.get(0, 0, other);
     let real = beats(page, other);
@@ -99,10 +99,10 @@ fn paragraphs(page: &Page) -> Vec<String> {
         paragraphs.push(match near.len() {
             0 => format!("{best} is significantly better than every other model."),
             _ => format!(
-                "These test queries cannot tell {best} from {}; it is significantly better than {}.",
+                "These test queries cannot distinguish {best} from {}; {best} is significantly better than {}.",
                 listed(&near),
                 match models.len() - 1 - near.len() {
-                    0 => "none".to_owned(),
+                    0 => "no other model".to_owned(),
                     1 => "the other".to_owned(),
                     n => format!("the other {n}"),
                 }
@@ -117,22 +117,22 @@ fn paragraphs(page: &Page) -> Vec<String> {
             by_validation(page)
         ),
         None => format!(
-            "Each fold was tested on once, by rankers trained on other folds; the fold before it chose their parameters \
-             by {tuned_by}. {}",
+            "Each fold was tested once, by rankers trained on other folds; their parameters were chosen on the fold \
+             before it by {tuned_by}. {}",
             by_validation(page)
         ),
     });
     paragraphs
 }
 
-/// Which model one would have taken without a look at the test queries.
+/// Describes the model that the validation queries alone would choose.
 fn by_validation(page: &Page) -> String {
     let models = &page.comparison.models;
     let known = models.iter().enumerate().filter_map(|(i, model)| {
         Some((i, *model.validation.get(&page.comparison.split.tuned_by)?))
             .filter(|(_, value)| value.is_finite())
     });
-    // Of equally good ones the one that stands higher in the table.
+    // Among equally good models, the one that is higher in the table.
     let Some((chosen, value)) = known.reduce(|best, other| if other.1 > best.1 { other } else { best })
     else {
         return String::new();
@@ -140,12 +140,11 @@ fn by_validation(page: &Page) -> String {
     let (name, label) = (&models[chosen].name, measure(&page.comparison.split.tuned_by));
     match chosen {
         0 if models.len() == 1 => format!("On the validation queries its {label} is {}.", rounded(value)),
-        0 => format!(
-            "By the validation queries alone one would choose {name}, too ({label} {}).",
-            rounded(value)
-        ),
+        0 => {
+            format!("The validation queries alone would choose {name} as well ({label} {}).", rounded(value))
+        }
         _ => format!(
-            "By the validation queries alone one would choose {name} ({label} {}), which reaches {} on the test queries.",
+            "The validation queries alone would choose {name} ({label} {}), which reaches {} on the test queries.",
             rounded(value),
             rounded(figure(page, &models[chosen]))
         ),

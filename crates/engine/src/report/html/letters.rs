@@ -1,17 +1,17 @@
-//! The letters by which a table says which models a model beats.
+//! Letters that mark the models that a model beats.
 
-/// There is no q, as in the tables of `eval`, where it does not exist as a superscript.
+/// Letters of models. There is no q, as in the tables of `eval`, because it does not exist as a superscript.
 const LETTERS: [char; 25] = [
     'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'r', 's', 't', 'u', 'v',
     'w', 'x', 'y', 'z',
 ];
 
-/// The letter of the i-th model: a to z, then aa, bb and so on.
+/// Returns the letter of the i-th model: a to z, then aa, bb and so on.
 pub(super) fn letter(i: usize) -> String {
     std::iter::repeat_n(LETTERS[i % LETTERS.len()], 1 + i / LETTERS.len()).collect()
 }
 
-/// The letters of some models, ascending; three and more in a row are written as a range.
+/// Writes the letters of some models, ascending; three and more in a row are written as a range.
 pub(super) fn letters(models: &[usize]) -> String {
     let runs = models.chunk_by(|a, b| a + 1 == *b);
     let written = runs.map(|run| match run {

@@ -1,4 +1,4 @@
-//! How the comparison was made, so that it can be made again and believed.
+//! Protocol of the comparison, so that readers can check and reproduce it.
 
 use maud::{Markup, html};
 
@@ -27,21 +27,21 @@ pub(super) fn section(page: &Page) -> Markup {
                             "from " (counted(split.validation_queries, "validation query")) ", chosen by "
                             (measure(&split.tuned_by)) "."
                             @if let Some(name) = &split.chosen_on {
-                                " This was done on the dataset " (name) "; what was chosen was then trained once more, on this dataset, "
+                                " This was done on the dataset " (name) "; the chosen models were then trained again on this dataset, "
                                 "which has the same documents and the same test."
                             } }
                     }
-                    None => li { "Each fold was tested on once, by rankers trained on the others but the one before it, which "
-                        "chose epochs, lambdas and numbers of trees by " (measure(&split.tuned_by)) ". "
-                        @if split.refit { "With these, rankers were trained again on that fold too. " }
+                    None => li { "Each fold was tested once, by rankers trained on all other folds except the one before it. "
+                        "That fold chose epochs, lambdas and numbers of trees by " (measure(&split.tuned_by)) ". "
+                        @if split.refit { "With these parameters, rankers were trained again with that fold included. " }
                         "Means are over folds; intervals and tests are over queries." }
                 }
-                li { "Then, and only then, every model ranked " (counted(split.test_queries, "test query"))
+                li { "After all choices were made, every model ranked " (counted(split.test_queries, "test query"))
                     ", once: test was measured once. " (ranked) }
                 li { "The gain of a grade r is 2" sup { "r" } " − 1 unless a measure says otherwise. Queries without a relevant document are left out of the "
                     "means; equal scores are ordered by a hash of the ids, so the order of a file never helps a model." }
                 li { "Every pair of models was compared by the " (test(&split.test)) " over queries; p-values are "
-                    "corrected for the number of pairs (Holm), and a difference counts as real below " (split.level) ". "
+                    "corrected for the number of pairs (Holm), and a difference is significant below " (split.level) ". "
                     "Intervals are the middle 95 % of means over resampled queries." }
             }
             @for model in &page.comparison.models {
@@ -50,12 +50,12 @@ pub(super) fn section(page: &Page) -> Markup {
             dl.facts {
                 dt { "matchrank" } dd { (page.comparison.version) }
                 dt { "dataset" } dd { (page.comparison.data.name) }
-                dt { "its content (BLAKE3)" } dd.hash { (page.comparison.data.content_hash) }
+                dt { "content hash (BLAKE3)" } dd.hash { (page.comparison.data.content_hash) }
                 dt { "seed" } dd { (split.seed) }
                 dt { "threads" } dd { (split.threads) }
                 dt { "measures" } dd { (split.measures.iter().map(|name| measure(name)).collect::<Vec<_>>().join(", ")) }
             }
-            p.note { "The same data, version and seed give the same figures, whatever the number of threads." }
+            p.note { "The same data, version and seed give the same figures for any number of threads." }
         }
     }
 }
@@ -64,7 +64,7 @@ fn in_words(split: &Split) -> String {
     let share = |value: f64| format!("{} %", super::numbers::short(100.0 * value));
     match split {
         Split::None => {
-            "Validation and test judgments came with the data; they are no training data.".to_owned()
+            "Validation and test judgments came with the data; they are not training data.".to_owned()
         }
         Split::Query { validation, test, .. } => format!(
             "Whole queries were held out, chosen by a hash of their text: {} for validation, {} for test. Their clicks \

@@ -1,4 +1,4 @@
-//! The page, one section a file.
+//! The page, with one file per section.
 
 mod bars;
 mod bins;
@@ -19,11 +19,11 @@ use super::Page;
 
 const STYLE: [&str; 3] = [include_str!("page.css"), include_str!("charts.css"), include_str!("queries.css")];
 
-/// The whole page.
+/// Renders the whole page.
 pub fn html(page: &Page) -> String {
     let data = &page.comparison.data.name;
     let json = script::data(page);
-    // The page says which script may run: the one with this mark, which no text inside can know.
+    // Only the script with this nonce may run; no text inside the page can know it.
     let mark = blake3::hash(json.as_bytes()).to_hex();
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'nonce-{mark}'; base-uri 'none'; \

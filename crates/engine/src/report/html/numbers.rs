@@ -1,8 +1,8 @@
-//! Numbers and names as people read them.
+//! Formats numbers and names for people.
 
 pub(super) use matchrank_core::message::{IS, counted, counted_with, thousands};
 
-/// A measure: `ndcg@10` is NDCG@10.
+/// Formats the name of a measure: `ndcg@10` is NDCG@10.
 pub(super) fn measure(name: &str) -> String {
     let end = name.find(['@', '(']).unwrap_or(name.len());
     match &name[..end] {
@@ -12,23 +12,23 @@ pub(super) fn measure(name: &str) -> String {
     }
 }
 
-/// All measures but the first, in words.
+/// Lists all measures but the first.
 pub(super) fn others(measures: &[String]) -> String {
     let names: Vec<String> = measures.iter().skip(1).map(|name| measure(name)).collect();
     listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// A figure of a measure in a table.
+/// Formats a figure of a measure for a table.
 pub(super) fn figure(value: f64) -> String {
     fixed(value, 4)
 }
 
-/// The same in a sentence.
+/// Formats a figure of a measure for a sentence.
 pub(super) fn rounded(value: f64) -> String {
     fixed(value, 3)
 }
 
-/// A difference: always with its sign.
+/// Formats a difference, always with its sign.
 pub(super) fn signed(value: f64) -> String {
     let text = rounded(value);
     if text.starts_with('−') || text.trim_matches(['0', '.']).is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn signed(value: f64) -> String {
     }
 }
 
-/// So many decimals, with a minus sign rather than a hyphen, and never -0.
+/// Formats a value with `decimals` decimals, with a minus sign rather than a hyphen, and never as -0.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -48,7 +48,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value < 0.0 && !zero { format!("−{text}") } else { text }
 }
 
-/// A p-value.
+/// Formats a p-value.
 pub(super) fn p(value: f64) -> String {
     match value {
         p if p < 0.001 => "p < 0.001".to_owned(),
@@ -57,7 +57,7 @@ pub(super) fn p(value: f64) -> String {
     }
 }
 
-/// Any number with about three digits that matter.
+/// Formats a number with about three significant digits.
 pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -78,7 +78,7 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// A time.
+/// Formats a number of seconds.
 pub(super) fn seconds(value: f64) -> String {
     match value {
         s if s < 0.001 => "< 1 ms".to_owned(),
@@ -89,12 +89,12 @@ pub(super) fn seconds(value: f64) -> String {
     }
 }
 
-/// A grade: without decimals where it has none.
+/// Formats a grade, without decimals if it is a whole number.
 pub(super) fn grade(value: f32) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { short(f64::from(value)) }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins names: `a`, `a and b`, `a, b and c`.
 pub(super) fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),

@@ -1,5 +1,5 @@
-//! Query by query: where a model wins and where it loses against another that the reader picks. The script draws it;
-//! without one there is a table of counts against the baseline.
+//! Wins and losses of a model, query by query, against another model that the reader picks. The script draws them;
+//! without JavaScript there is a table of counts against the baseline.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use crate::report::Page;
 
 pub(super) fn section(page: &Page) -> Markup {
     if page.comparison.models.len() < 2 {
-        return html! { section #queries { h2 { "Query by query" } p { "There is one model, and nothing to compare it with." } } };
+        return html! { section #queries { h2 { "Query by query" } p { "There is only one model, and nothing to compare it with." } } };
     }
     html! {
         section #queries aria-labelledby="queries-title" {
@@ -46,7 +46,7 @@ fn select(page: &Page, id: &str, name: &str, chosen: usize) -> Markup {
     }
 }
 
-/// What the page does not hold, in words.
+/// Describes what the page leaves out.
 fn left_out(page: &Page) -> String {
     let (opened, queries) = (page.opened.len(), page.queries.len());
     let embedded = script::embedded(page).len();
@@ -56,16 +56,16 @@ fn left_out(page: &Page) -> String {
         "Every query can be opened.".to_owned()
     } else {
         format!(
-            "{} of {} can be opened: in turns for every pair of models those on which they differ most, as many as the \
-             page holds; then those that set the models furthest apart.",
+            "{} of {} can be opened: for every pair of models in turn, those on which the two differ most, up to the \
+             limit of the page; then those on which the best and the worst model differ most.",
             opened,
             counted(queries, "query")
         )
     };
     if embedded < queries {
         said.push_str(&format!(
-            " The chart and the search know {} of them, evenly chosen and those that can be opened; counts and means are \
-             over all.",
+            " The chart and the search cover {} of them: an even sample, and those that can be opened. Counts and \
+             means are over all.",
             counted(embedded, "query")
         ));
     }

@@ -1,4 +1,4 @@
-//! The script of the page, and the data it works on.
+//! The script of the page, and its data.
 
 use matchrank_core::measure::Measure;
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ pub(super) const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Characters of a query that are shown.
+/// Largest number of characters of a query that are shown.
 const QUERY: usize = 160;
 
-/// Most queries whose values are in a page.
+/// Largest number of queries whose values are in a page.
 const QUERIES: usize = 3000;
 
-/// The queries whose values the script knows, ascending: all, or evenly chosen ones and those that can be opened.
+/// Returns the queries whose values the script has, ascending: all, or an even sample and those that can be opened.
 pub(super) fn embedded(page: &Page) -> Vec<usize> {
     let n = page.queries.len();
     let mut chosen: Vec<usize> = (0..n.min(QUERIES)).map(|i| i * n / n.min(QUERIES)).collect();
@@ -34,7 +34,7 @@ pub(super) fn embedded(page: &Page) -> Vec<usize> {
     chosen
 }
 
-/// The data as JSON that may stand inside a script element: without `<`, `>` and `&`.
+/// Returns the data as JSON that is safe inside a script element: without `<`, `>` and `&`.
 pub(super) fn data(page: &Page) -> String {
     let split = &page.comparison.split;
     let queries = embedded(page);
@@ -89,12 +89,12 @@ pub(super) fn data(page: &Page) -> String {
     embeddable(&data.to_string())
 }
 
-/// A query as it is shown: its text, else its id.
+/// Returns a query as it is shown: its text, else its id.
 pub(super) fn shown_query(query: &TestQuery) -> String {
     shortened(if query.text.is_empty() { &query.id } else { &query.text }, QUERY)
 }
 
-/// A value of a query in ten-thousandths: short, and finer than anything that is drawn.
+/// Converts a value of a query to ten-thousandths: short, and finer than anything that is drawn.
 fn ten_thousandths(value: f64) -> i64 {
     (value * 1e4).round() as i64
 }
@@ -103,7 +103,7 @@ fn fine(value: f64) -> f64 {
     (value * 1e5).round() / 1e5
 }
 
-/// JSON whose strings cannot end a script element, whatever they hold.
+/// Escapes JSON so that no string in it can end a script element.
 fn embeddable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

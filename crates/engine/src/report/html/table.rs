@@ -1,4 +1,4 @@
-//! The table of the papers: every model, every measure, what it beats, and what it costs.
+//! Table of all models: every measure, the models that each beats, and its cost.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(super) fn section(page: &Page) -> Markup {
             h2 #models-title { "The models" }
             p { "Means over " @if page.split.is_none() { "folds of " } (counted(page.n_measured(), "test query"))
                 @if page.n_measured() < page.queries.len() { " (of " (page.queries.len()) "; the others have no relevant document)" }
-                ", sorted by " (measure(&split.measures[0])) ". A letter says that the model is significantly better than the model of "
+                ", sorted by " (measure(&split.measures[0])) ". A letter means that the model is significantly better than the model with "
                 "that letter (" (test(&split.test)) ", Holm-corrected p < " (split.level) ")." }
             div.scroll tabindex="0" role="region" aria-labelledby="models-title" {
                 table.models data-sortable="" {
@@ -26,17 +26,17 @@ pub(super) fn section(page: &Page) -> Markup {
                         th.number scope="col" { "validation" }
                         th.number scope="col" title="Training with the parameters that were chosen" { "training" }
                         th.number scope="col" title="Settings tried on the validation queries, and the time it took" { "tuning" }
-                        th.number scope="col" title="The most memory the process had meanwhile" { "memory, MiB" }
-                        th.number scope="col" title="Time to rank one query: half of them take less; 19 of 20 take less" { "query, ms" }
+                        th.number scope="col" title="Peak memory of the process during training" { "memory, MiB" }
+                        th.number scope="col" title="Time to rank one query: median and 95th percentile" { "query, ms" }
                         th.number scope="col" title="Size of the model file" { "file, MiB" }
                     } }
                     tbody { @for (i, model) in models.iter().enumerate() { (row(page, i, model)) } }
                 }
             }
-            p.note { "Bold: the best of a measure. Tuning: settings tried, and how long that took. Query: half of the queries take less; 19 of "
-                "20 take less. Times and memory are those of the machine and the " (counted(split.threads, "thread"))
+            p.note { "Bold: the best of a measure. Tuning: settings tried, and the time it took. Query: median and 95th percentile. "
+                "Times and memory are those of the machine and the " (counted(split.threads, "thread"))
                 " of the comparison; queries are ranked one after the other." }
-            @if !page.comparison.unfinished.is_empty() { p.note { "Not made yet, the comparison was interrupted: " (page.comparison.unfinished.join(", ")) "." } }
+            @if !page.comparison.unfinished.is_empty() { p.note { "Not finished, because the comparison was interrupted: " (page.comparison.unfinished.join(", ")) "." } }
             @for (name, why) in &page.comparison.left_out { p.note { strong { (name) } " could not be compared: " (why) } }
             (parameters(models))
         }
@@ -76,7 +76,7 @@ fn row(page: &Page, i: usize, model: &Compared) -> Markup {
     }
 }
 
-/// The letters of the models that a model beats by a measure.
+/// Returns the letters of the models that a model beats by a measure.
 fn marks(page: &Page, model: &Compared, measure: &str) -> String {
     let Some(beaten) = model.beats_by.get(measure) else { return String::new() };
     let models = page.comparison.models.iter().enumerate();
@@ -109,7 +109,7 @@ fn parameters(models: &[Compared]) -> Markup {
     }
 }
 
-/// Nested settings by their paths.
+/// Flattens nested settings, named by their paths.
 fn flat(value: &Value) -> Vec<(String, String)> {
     fn walk(name: &str, value: &Value, found: &mut Vec<(String, String)>) {
         match value {

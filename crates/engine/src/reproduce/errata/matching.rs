@@ -13,19 +13,20 @@ pub(super) fn corrections() -> Result<Vec<Correction>> {
     Ok(vec![degenerate_solution()?, sign_of_the_alignment()?, norm_of_a_row()?, absolute_threshold()?])
 }
 
-/// A click graph in which every query and every document has one feature, its own.
+/// Makes a click graph in which every query and every document has one feature, its own.
 fn graph(n: u32, clicks: impl Iterator<Item = (u32, u32, f32)>) -> Result<ClickGraph> {
     let own = || Csr::from_triples(n as usize, n as usize, (0..n).map(|i| (i, i, 1.0)));
     ClickGraph::new(own()?, own()?, Csr::from_triples(n as usize, n as usize, clicks)?)
 }
 
-/// Forty queries and forty documents in two groups, with weak clicks between the groups.
+/// Makes forty queries and forty documents in two groups, with weak clicks between the groups.
 fn two_groups() -> Result<ClickGraph> {
     let clicks = |i: u32| (0..40).map(move |j| (i, j, if i % 2 == j % 2 { 1.0 } else { 0.2 }));
     graph(40, (0..40).flat_map(clicks))
 }
 
-/// A log of equal parts that share neither queries nor documents, each with twelve queries and varied counts of clicks.
+/// Makes a log of equal parts that share neither queries nor documents, each with twelve queries and varied counts of
+/// clicks.
 fn parts(n: u32) -> Result<ClickGraph> {
     let response = |i: u32, j: u32| (1 + (i % 12 * 5 + j * 7) % 11) as f32;
     let clicks = move |i: u32| (0..12).map(move |j| (i, i / 12 * 12 + j, response(i, j)));
@@ -126,7 +127,7 @@ fn absolute_threshold() -> Result<Correction> {
         paper: PAPER,
         place: "2012, section 5.1",
         printed: "thresholds beta and gamma from {0.001, ..., 10} for any log",
-        correct: "an absolute threshold keeps many entries of a small log and none of a larger one; a share of the largest entry of a row keeps as many",
+        correct: "an absolute threshold keeps many entries of a small log and none of a larger one; a share of the largest entry of a row keeps about as many of both",
         figures: figures([
             ("% of entries kept by beta = 0.01", absolute[0]),
             ("% of entries kept by beta = 0.01, 64 times the log", absolute[1]),

@@ -1,9 +1,8 @@
 //! Corrections to the papers, each shown by a computation of less than a second.
 //!
 //! Every [`Correction`] runs the algorithm or the formula in question on data small enough to check by hand. It holds
-//! where the figures contradict the paper as printed and agree with the correction. The book's page on errata lists
-//! these corrections together with those that no small computation can show.
-
+//! if the figures contradict the paper as printed and agree with the correction. The book's page on errata lists these
+//! corrections together with those that no small computation can show.
 mod matching;
 mod query_dependent;
 mod slam;

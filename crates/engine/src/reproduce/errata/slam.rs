@@ -23,14 +23,14 @@ pub(super) fn corrections() -> Result<Vec<Correction>> {
     ])
 }
 
-/// Three documents, the first two relevant, with features eps (1, 0), eps (-0.5, 0.3) and (0, 0).
+/// Makes three documents, the first two relevant, with features eps (1, 0), eps (-0.5, 0.3) and (0, 0).
 fn three_documents(eps: f64) -> Result<FeatureLists> {
     let file = format!("1 qid:1 1:{eps}\n1 qid:1 1:{} 2:{}\n0 qid:1 1:0\n", -0.5 * eps, 0.3 * eps);
     letor::parse("three documents", file.as_bytes(), &Silent)
 }
 
-/// Cumulative loss of the perceptron over many rounds with the same list. Steps of eta with the margin 1 are steps of
-/// 1 with the margin 1 / eta.
+/// Returns the cumulative loss of the perceptron over many rounds with the same list. Steps of eta with the margin 1
+/// are steps of 1 with the margin 1 / eta.
 fn cumulative_loss(lists: &FeatureLists, rule: UpdateRule, eta: f64, rounds: usize) -> Result<f64> {
     let mut perceptron = Perceptron::new(2, Target::Map, rule, 1.0 / eta)?;
     (0..rounds).for_each(|_| _ = perceptron.learn(&lists.list(0), 1.0));
@@ -82,8 +82,8 @@ fn bound_of_the_perceptron() -> Result<Correction> {
     })
 }
 
-/// The least phi_v - (1 - MAP) over all orders of three documents, the first two relevant. Documents in the right
-/// order are a margin apart and others hardly, where phi_v is as small as it can be.
+/// Returns the least phi_v - (1 - MAP) over all orders of three documents, the first two relevant. Documents in the
+/// right order are a margin apart and others hardly, so that phi_v is as small as it can be.
 fn least_slack(v: [f64; 3]) -> f64 {
     let (grades, places) = ([1.0, 1.0, 0.0], [0.0, 1e-9, 1.0, 1.0 + 1e-9, 2.0]);
     let mut least = f64::INFINITY;
@@ -167,7 +167,7 @@ fn ndcg_over_documents() -> Correction {
 }
 
 fn ties_at_zero() -> Correction {
-    // At w = 0 both documents have the score 0. In the order of the file the relevant one stands first.
+    // At w = 0 both documents have the score 0. In the order of the file the relevant one comes first.
     let worst = worst_loss(Target::Ndcg, &[0.0, 0.0], &[1.0, 0.0]);
     let in_file_order = worst_loss(Target::Ndcg, &[1.0, 0.0], &[1.0, 0.0]);
     Correction {

@@ -1,14 +1,14 @@
-//! Rows with a class, for training and for testing.
+//! Reads rows with a class, for training and for testing.
 //!
-//! | data | what it is |
+//! | data | format |
 //! |---|---|
 //! | a folder of classes, or a tar file of it | `CLASS/DOCUMENT` texts, under folders whose names end in `train` and `test` |
 //! | idx files | a folder with `train-images*`, `train-labels*`, `t10k-images*`, `t10k-labels*` |
 //! | SVMlight | lines `label index:value ...` |
 //!
-//! Where nothing says what is for testing, every third row is. Texts become tf-idf vectors of length 1 of the
-//! words that are most frequent in training: words of at least two letters, digits or underscores, lower
-//! case, weighted by tf times ln(N / df). Other rows are scaled to length 1. Files may be gzip or zstd.
+//! If nothing marks the test rows, every third row is one. Texts become tf-idf vectors of length 1 over the most
+//! frequent words of training: words of at least two letters, digits or underscores, lower case, weighted by tf times
+//! ln(N / df). Other rows are scaled to length 1. Files may be gzip or zstd.
 
 mod numbers;
 mod texts;
@@ -34,18 +34,18 @@ pub struct Labelled {
     pub labels: Vec<u32>,
 }
 
-/// Training rows, test rows, and what the columns are called.
+/// Training rows, test rows, and the names of the columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// To learn from.
+    /// Rows to learn from.
     pub train: Labelled,
-    /// To measure on.
+    /// Rows to measure on.
     pub test: Labelled,
     /// Words of the columns, for texts.
     pub words: Vec<String>,
 }
 
-/// Reads data of any of the kinds. SVMlight rows for testing may come from a file of their own.
+/// Reads data of any of these kinds. SVMlight rows for testing may come from a separate file.
 pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<Split> {
     if data.is_dir() {
         let names = names(data)?;
@@ -80,7 +80,7 @@ pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<Spl
     }
 }
 
-/// A split that something can be learned from and measured on.
+/// Returns an error unless both parts have at least two classes of two rows.
 fn check(split: Split, name: &str) -> Result<Split> {
     for (what, part) in [("training", &split.train), ("testing", &split.test)] {
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
@@ -99,7 +99,7 @@ fn check(split: Split, name: &str) -> Result<Split> {
     Ok(split)
 }
 
-/// A row before its matrix: features ascending, and a class.
+/// Entries of a row, features ascending, and its class.
 type Entries = (Vec<(u32, f32)>, u32);
 
 fn labelled(rows: Vec<Entries>, n_columns: usize) -> Result<Labelled> {

@@ -1,4 +1,4 @@
-//! Rows of numbers: idx files and SVMlight.
+//! Reads rows of numbers: idx files and SVMlight.
 
 use std::path::Path;
 
@@ -35,13 +35,13 @@ pub(super) fn idx_folder(folder: &Path, names: &[String]) -> Result<Split> {
     check(Split { train: part("train")?, test: part("t10k")?, words: Vec::new() }, &files::name_of(folder))
 }
 
-/// Sizes and bytes of an idx file of bytes.
+/// Reads the sizes and bytes of an idx file of bytes.
 fn idx(path: &Path) -> Result<(Vec<usize>, Vec<u8>)> {
     let bytes = files::read_all(path)?;
     let wrong = |message: &str| Error::format(files::name_of(path), message.to_owned());
     let [0, 0, 8, n_sizes] = bytes.get(..4).unwrap_or_default()[..] else {
         return Err(wrong(
-            "is no idx file of bytes: it must start with 0, 0, 8 and the number of dimensions",
+            "is not an idx file of bytes: it must start with 0, 0, 8 and the number of dimensions",
         ));
     };
     let content = 4 + 4 * usize::from(n_sizes);
@@ -50,12 +50,12 @@ fn idx(path: &Path) -> Result<(Vec<usize>, Vec<u8>)> {
     let sizes: Vec<usize> = sizes.chunks_exact(4).map(size).collect();
     let total = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
     if total != Some(bytes.len() - content) {
-        return Err(wrong("does not have as many bytes as its header says: it is cut off or broken"));
+        return Err(wrong("does not have as many bytes as its header says: it is cut off or damaged"));
     }
     Ok((sizes, bytes[content..].to_vec()))
 }
 
-/// Rows of an SVMlight file, and the number of columns.
+/// Parses the rows of an SVMlight file, and returns the number of columns as well.
 pub(super) fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<Entries>, usize)> {
     let name = files::name_of(path);
     let mut rows = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<Entries>, usize
         let Some(label) = fields.next() else { continue };
         let label: f64 = label
             .parse()
-            .map_err(|_| wrong(format!("a label, a number, is expected at the start, not `{label}`")))?;
+            .map_err(|_| wrong(format!("expected a label at the start, which is a number, not `{label}`")))?;
         let next = classes.len() as u32;
         let class = *classes.entry(label.to_string()).or_insert(next);
         let mut entries = Vec::new();
@@ -76,13 +76,13 @@ pub(super) fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<Entries>, usize
             let pair = field.split_once(':').and_then(|(i, x)| Some((i.parse().ok()?, x.parse().ok()?)));
             let (index, value): (u32, f32) = pair
                 .filter(|(index, value): &(u32, f32)| *index > 0 && value.is_finite())
-                .ok_or_else(|| wrong(format!("`index:value` is expected, not `{field}`")))?;
+                .ok_or_else(|| wrong(format!("expected `index:value`, not `{field}`")))?;
             entries.push((index - 1, value));
             n_columns = n_columns.max(index as usize);
         }
         entries.sort_unstable_by_key(|&(column, _)| column);
         if let Some(twice) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(wrong(format!("feature {} comes twice", twice[0].0 + 1)));
+            return Err(wrong(format!("feature {} appears twice", twice[0].0 + 1)));
         }
         rows.push((entries, class));
     }

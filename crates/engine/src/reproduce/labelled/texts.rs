@@ -1,4 +1,4 @@
-//! Documents of a folder or a tar file as tf-idf vectors.
+//! Converts documents of a folder or a tar file to tf-idf vectors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::{files, text};
 /// Features of texts. The paper says "the normalized tf-idf of the 10,000 most frequent words" and no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TextParams {
-    /// Words to keep: the most frequent ones of training. Default: 10,000.
+    /// Number of words to keep: the most frequent ones of training. Default: 10,000.
     pub n_words: usize,
-    /// Whether tf is 1 + ln(count) instead of the count. Default: false.
+    /// True if tf is 1 + ln(count) instead of the count. Default: false.
     pub log_counts: bool,
-    /// Whether English stop words are left out before the most frequent words are taken. Default: false.
+    /// True if English stop words are dropped before the most frequent words are chosen. Default: false.
     pub drop_stop_words: bool,
 }
 
@@ -27,7 +27,7 @@ impl Default for TextParams {
     }
 }
 
-/// All files below a folder, with their paths within it.
+/// Reads all files below a folder, with their paths within it.
 pub(super) fn folder(root: &Path) -> Result<Vec<(String, String)>> {
     let mut documents = Vec::new();
     let mut open: Vec<(PathBuf, String)> = vec![(root.to_owned(), String::new())];
@@ -44,13 +44,13 @@ pub(super) fn folder(root: &Path) -> Result<Vec<(String, String)>> {
     Ok(documents)
 }
 
-/// UTF-8, or else Latin-1.
+/// Decodes UTF-8, or else Latin-1.
 pub(super) fn decode(bytes: &[u8]) -> String {
     std::str::from_utf8(bytes)
         .map_or_else(|_| bytes.iter().map(|&byte| char::from(byte)).collect(), ToOwned::to_owned)
 }
 
-/// Documents by path and text into tf-idf vectors.
+/// Converts documents, given by path and text, to tf-idf vectors.
 pub(super) fn texts(name: &str, mut documents: Vec<(String, String)>, params: &TextParams) -> Result<Split> {
     documents.sort_by(|a, b| a.0.cmp(&b.0));
     let part = |path: &str| {
@@ -75,7 +75,7 @@ pub(super) fn texts(name: &str, mut documents: Vec<(String, String)>, params: &T
         .map(|(at, (path, text))| (count(text), classes[&part(path).0], is_test(at, path)))
         .collect();
 
-    // Words of training by how often they come: (times, documents).
+    // Frequencies of the training words: (occurrences, documents).
     let mut frequencies: HashMap<&str, (u64, u64)> = HashMap::default();
     let training = counted.iter().filter(|(.., is_test)| !is_test);
     for (words, ..) in training.clone() {
@@ -111,7 +111,7 @@ pub(super) fn texts(name: &str, mut documents: Vec<(String, String)>, params: &T
     check(split, name)
 }
 
-/// English stop words as [`count`] cuts them, sorted.
+/// Returns the English stop words as [`count`] splits them, sorted.
 fn stop_words() -> Vec<&'static str> {
     let list = text::stop_words("english").unwrap_or_default();
     let mut words: Vec<&str> = list.iter().flat_map(|word| word.split('\'')).collect();

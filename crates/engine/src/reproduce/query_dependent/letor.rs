@@ -1,8 +1,8 @@
 //! Table 6: the protocol of the paper's real data, with judged lists.
 //!
-//! Documents of each query 60 : 20 : 20, a tenth of the queries novel, k = 3 for observed and 20 for novel queries.
-//! Features are scaled by their range over the training documents, query features by their standard deviation over the
-//! queries: those of real data have units that differ by orders of magnitude.
+//! Documents of each query are split 60 : 20 : 20, a tenth of the queries is novel, and k = 3 for observed and 20 for
+//! novel queries. Features are scaled by their range over the training documents, and query features by their standard
+//! deviation over the queries: those of real data have units that differ by orders of magnitude.
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::message::{HAS, counted_with};
@@ -18,7 +18,7 @@ use super::tables::mean_and_error;
 use super::{METHODS, Outcome, Shares, Split, figures, mis_ranked, outcome, params, run};
 use crate::rankers::query_dependent::{QueryColumns, standardised};
 
-/// Documents that a query must have, of which three fifths are for training.
+/// Fewest documents of a query, of which three fifths are for training.
 const FEWEST: usize = 5;
 
 /// The paper's figures: overall, observed, novel, each by MRE, 1 - ERR, 1 - NDCG for the four methods (Yahoo! data).
@@ -29,7 +29,7 @@ pub const PAPER: [[[f64; 4]; 3]; 3] = [
     [[0.391, 0.484, 0.369, 0.360], [0.680, 0.731, 0.675, 0.680], [0.269, 0.343, 0.255, 0.253]],
 ];
 
-/// Which queries a figure is over.
+/// Groups of queries that a figure is over.
 pub const GROUPS: [&str; 3] = ["overall", "observed", "novel"];
 
 /// Mean and standard error over replicates.
@@ -43,14 +43,14 @@ pub struct Row {
     pub figures: Vec<(f64, f64)>,
 }
 
-/// What was measured.
+/// Results of a reproduction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reproduction {
     /// Queries that were used.
     pub queries: usize,
     /// Query features, numbered as in the file.
     pub query_features: Vec<u32>,
-    /// The methods: the four, and RankSVM (squared hinge) and ListNet as they are trained elsewhere.
+    /// Methods: the four of the paper, and RankSVM (squared hinge) and ListNet as they are trained elsewhere.
     pub methods: Vec<String>,
     /// The rows of the table.
     pub rows: Vec<Row>,
@@ -58,7 +58,7 @@ pub struct Reproduction {
     pub seconds: Vec<f64>,
 }
 
-/// Runs the protocol on lists; `columns` are the query features, found if none are given.
+/// Runs the protocol on lists. `columns` are the query features, which are detected if none are given.
 pub fn reproduce(
     lists: &FeatureLists,
     columns: &QueryColumns,
@@ -134,7 +134,7 @@ pub fn reproduce(
     Ok(Reproduction { queries: lists.n_queries(), query_features, methods, rows, seconds })
 }
 
-/// Weights for one lambda.
+/// Function that fits the weights for one lambda.
 type Fit = fn(&Sample<'_>, f64) -> Result<Vec<f64>>;
 
 const LINEAR: [(&str, Fit); 2] = [("RankSVM", ranksvm), ("ListNet", listnet)];
@@ -149,7 +149,7 @@ fn listnet(sample: &Sample<'_>, lambda: f64) -> Result<Vec<f64>> {
     Ok(fit_listnet(&params, sample, None, &Silent)?.0)
 }
 
-/// One of the other rankers, tuned and measured in the same way; lambda is one of 10, 1, ..., 1e-6.
+/// Tunes and measures one of the other rankers in the same way; lambda is one of 10, 1, ..., 1e-6.
 fn linear(fit: Fit, split: &Split) -> Result<Outcome> {
     let started = std::time::Instant::now();
     let sample = Sample::new(&split.train);

@@ -1,16 +1,16 @@
 //! Query-dependent ranking: Tables 1 to 6 and Figure 1 of Dai and Wang, 2019.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | here | one experiment: documents split, lambda tuned, four methods measured |
+//! | this one | one experiment: documents split, lambda tuned, four methods measured |
 //! | [`tables`] | the cells of the simulated tables and the paper's figures, means and standard errors over replicates |
 //! | [`timing`] | Table 4: seconds for all targets |
 //! | [`letor`] | Table 6: the same protocol with judged lists |
 //!
-//! A share gamma of the queries is novel: none of their documents is trained or validated on. The documents of the others are
-//! split into those for training, validation and testing. One lambda for each method is the best of 61 by the mean MRE over
-//! the validation documents of all observed queries; of equals the largest. Individual functions do not exist for
-//! novel queries, whose documents get a random order there, as in the paper.
+//! A share gamma of the queries is novel: none of their documents is used for training or validation. The documents of
+//! the other queries are split into those for training, validation and testing. The lambda of a method is the best of
+//! 61 by the mean MRE over the validation documents of all observed queries; among equals, the largest. Individual
+//! functions do not exist for novel queries, whose documents get a random order there, as in the paper.
 
 pub mod letor;
 pub mod tables;
@@ -32,7 +32,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// The methods, in the order of the paper's columns.
+/// Methods, in the order of the paper's columns.
 pub const METHODS: [(&str, Weights); 4] = [
     ("rank-SVM", Weights::Uniform),
     ("indv-SVM", Weights::Individual),
@@ -40,30 +40,30 @@ pub const METHODS: [(&str, Weights); 4] = [
     ("q-SVM", Weights::Gaussian),
 ];
 
-/// 10^((v - 31) / 10), v = 61 down to 1.
+/// Returns 10^((v - 31) / 10), v = 61 down to 1.
 pub fn grid() -> Vec<f64> {
     (1..=61).rev().map(|v| 10f64.powf((f64::from(v) - 31.0) / 10.0)).collect()
 }
 
-/// Lists split into training, validation and test documents, each with what is known of its query.
+/// Lists split into training, validation and test documents, with the features of their queries.
 #[derive(Debug, Clone)]
 pub struct Split {
     /// Training documents of the observed queries.
     pub train: FeatureLists,
-    /// Their validation documents, in the same order.
+    /// Validation documents of the observed queries, in the same order.
     pub validation: FeatureLists,
     /// Test documents: first of the observed queries in the same order, then of the novel ones.
     pub test: FeatureLists,
-    /// What is known of the queries, in the order of `test`.
+    /// Features of the queries, in the order of `test`.
     pub queries: Vec<QueryFeatures>,
-    /// Columns that documents are not compared by.
+    /// Columns of query features, by which documents are not compared.
     pub query_columns: Vec<u32>,
 }
 
-/// How documents are split.
+/// Shares of queries and documents in a split.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shares {
-    /// gamma: queries that are novel.
+    /// gamma: share of novel queries.
     pub novel: f64,
     /// Documents of observed queries for training.
     pub train: f64,
@@ -72,13 +72,13 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// 20 : 20 : 60, of the simulations.
+    /// Shares 20 : 20 : 60 of the simulations.
     pub fn simulated(novel: f64) -> Self {
         Self { novel, train: 0.2, validation: 0.2 }
     }
 }
 
-/// Rows of lists, gathered.
+/// Rows collected from lists.
 struct Gathered<'a> {
     from: &'a FeatureLists,
     lengths: Vec<usize>,
@@ -104,7 +104,7 @@ impl Gathered<'_> {
 }
 
 impl Split {
-    /// Splits at random.
+    /// Splits lists at random.
     pub fn new(
         lists: &FeatureLists,
         queries: &[QueryFeatures],
@@ -138,7 +138,7 @@ impl Split {
         for &query in &observed {
             let order = shuffled(lists.list(query).len());
             let cut = |share: f64| (share * order.len() as f64).round() as usize;
-            // Every part has a document.
+            // Every part gets at least one document.
             let first = cut(shares.train).max(1);
             let second = cut(shares.train + shares.validation).max(first + 1).min(order.len() - 1);
             train.push(query, &order[..first]);
@@ -161,10 +161,10 @@ impl Split {
     }
 }
 
-/// What is measured: MRE, 1 - ERR, 1 - NDCG@10.
+/// Measures: MRE, 1 - ERR, 1 - NDCG@10.
 pub const MEASURES: [&str; 3] = ["MRE", "1 - ERR", "1 - NDCG"];
 
-/// The measures of one list.
+/// Computes the measures of one list.
 fn figures(scores: &[f64], grades: &[f32]) -> [f64; 3] {
     let measures = [
         Measure::Mre,
@@ -175,26 +175,26 @@ fn figures(scores: &[f64], grades: &[f32]) -> [f64; 3] {
     [values[0], 1.0 - values[1], 1.0 - values[2]]
 }
 
-/// What came of one method.
+/// Results of one method.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// Mean MRE, 1 - ERR and 1 - NDCG@10 over all test queries.
     pub overall: [f64; 3],
-    /// The same over observed queries.
+    /// Means over observed queries.
     pub observed: [f64; 3],
-    /// The same over novel queries, if there are any.
+    /// Means over novel queries, if there are any.
     pub novel: Option<[f64; 3]>,
-    /// MRE over all pairs of all test queries at once.
+    /// MRE over the pairs of all test queries together.
     pub pooled_mre: f64,
-    /// lambda that was chosen.
+    /// The chosen lambda.
     pub lambda: f64,
-    /// The largest relative duality gap of a function that was tested.
+    /// Largest relative duality gap of a tested function.
     pub gap: f64,
     /// Seconds, tuning and testing.
     pub seconds: f64,
 }
 
-/// Parameters of a method of the simulations.
+/// Returns the parameters of a method of the simulations.
 pub fn params(weights: Weights, kernel: DocumentKernel, form: Form) -> QueryDependentParams {
     QueryDependentParams {
         weights,
@@ -220,7 +220,7 @@ pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Ou
     let uniform = params.weights == Weights::Uniform;
     let target =
         |query: usize| Target { observed: (query < n).then_some(query), features: split.queries.get(query) };
-    // The functions of a target by lambda, and the MRE of validation lists that they order.
+    // The functions of a target by lambda, and the MRE of the validation lists that they order.
     let path = |query: usize| -> Result<(Vec<Function>, Vec<f64>)> {
         let near = learner.neighbourhood(target(query))?;
         let (mut functions, mut errors) = (Vec::with_capacity(lambdas.len()), Vec::new());
@@ -274,7 +274,7 @@ pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Ou
     Ok(outcome(split, &tests, lambdas[kept], started))
 }
 
-/// Means of the measures of all test lists, each with the gap of its function.
+/// Averages the measures of all test lists, each with the gap of its function.
 fn outcome(split: &Split, tests: &[([f64; 3], f64)], lambda: f64, started: Instant) -> Outcome {
     let n = split.n_observed();
     let mean = |of: &[([f64; 3], f64)]| -> [f64; 3] {
@@ -297,7 +297,7 @@ fn outcome(split: &Split, tests: &[([f64; 3], f64)], lambda: f64, started: Insta
     }
 }
 
-/// MRE of a short list, without sorting; a tie is half an error.
+/// Computes the MRE of a short list without sorting; a tie is half an error.
 fn mis_ranked(scores: &[f64], grades: &[f32]) -> f64 {
     let n = scores.len();
     let mut wrong = 0.0;

@@ -17,9 +17,9 @@ const PAPER: &str = include_str!("paper.csv");
 pub struct Cell {
     /// Number of the table; 0 for Figure 1.
     pub table: u8,
-    /// What the table calls it.
+    /// Name in the table.
     pub group: String,
-    /// What is simulated.
+    /// Parameters of the simulation.
     #[serde(skip)]
     pub lists: ListsParams,
     /// Share of novel queries.
@@ -28,7 +28,7 @@ pub struct Cell {
     pub form: Form,
 }
 
-/// What is measured of one method in one cell.
+/// Figure of one method in one cell, by one measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// The method.
@@ -37,7 +37,7 @@ pub struct Figure {
     pub measure: &'static str,
     /// Mean over replicates.
     pub mean: f64,
-    /// Its standard error.
+    /// Standard error of the mean.
     pub standard_error: f64,
     /// The paper's mean and standard error.
     pub paper: Option<(f64, f64)>,
@@ -54,11 +54,11 @@ pub struct CellFigures {
     pub noise: f64,
     /// Every method by every measure, and MRE pooled over pairs.
     pub figures: Vec<Figure>,
-    /// The largest relative duality gap of any function that was tested.
+    /// Largest relative duality gap of any tested function.
     pub gap: f64,
 }
 
-/// The cells of a table, 1, 2, 3 or 5; those of Figure 1 for 0.
+/// Returns the cells of Table 1, 2, 3 or 5, or those of Figure 1 for 0.
 pub fn cells(table: u8) -> Vec<Cell> {
     let cell =
         |group: String, lists: ListsParams, gamma: f64, form: Form| Cell { table, group, lists, gamma, form };
@@ -126,7 +126,7 @@ pub fn reproduce(
     Ok(figures.collect())
 }
 
-/// All methods on one data set. Cells with the same lists get the same data in each replicate.
+/// Runs all methods on one data set. Cells with the same lists get the same data in each replicate.
 fn one(cell: &Cell, seed: u64) -> Result<Vec<Outcome>> {
     let made = simulate(&cell.lists, seed)?;
     let split = Split::new(&made.lists, &made.queries, Vec::new(), Shares::simulated(cell.gamma), seed)?;
@@ -156,7 +156,7 @@ fn summary(cell: &Cell, outcomes: &[Vec<Outcome>]) -> CellFigures {
     CellFigures { cell: cell.clone(), noise: cell.lists.noise, figures, gap }
 }
 
-/// The mean and its standard error.
+/// Returns the mean and its standard error.
 pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -164,7 +164,7 @@ pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Least value, quartiles (between the nearest two in proportion), largest value.
+/// Returns the least value, the quartiles (interpolated between the nearest two values) and the largest value.
 fn quartiles(mut values: Vec<f64>) -> [f64; 5] {
     values.sort_unstable_by(f64::total_cmp);
     [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| {
@@ -174,7 +174,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 5] {
     })
 }
 
-/// The paper's figure.
+/// Returns the paper's figure.
 fn paper(cell: &Cell, measure: &str, method: usize) -> Option<(f64, f64)> {
     PAPER.lines().skip(1).find_map(|line| {
         let cells: Vec<&str> = line.split(',').collect();

@@ -2,10 +2,11 @@
 
 use super::*;
 
-/// Six queries whose training lists have two relevant documents, (1, 0) and (-10, 1), and one that is not, (0, 0). With a
-/// large lambda the sum of the differences, (-9, 1), decides the direction of the weights; with a small one all pairs are
-/// ordered, by (1, 11). So the first feature counts against a document, or for it, and the other lists, which differ in that
-/// feature alone, tell which lambda was chosen. `sign` of validation and test: whether the first feature is good there.
+/// Six queries whose training lists have two relevant documents, (1, 0) and (-10, 1), and one that is not, (0, 0). With
+/// a large lambda the sum of the differences, (-9, 1), decides the direction of the weights. With a small one all pairs
+/// are ordered, by (1, 11). So the first feature counts against a document, or for it. The other lists differ in that
+/// feature alone, and show which lambda was chosen. The argument holds 1 if the first feature is good in validation and
+/// test, and -1 if it is bad.
 fn split([validation, test]: [f32; 2]) -> Split {
     let lists = |rows: &[[f32; 2]], grades: &[f32]| {
         let (values, labels) = (rows.as_flattened().repeat(6), grades.repeat(6));

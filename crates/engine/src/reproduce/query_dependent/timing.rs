@@ -41,13 +41,13 @@ pub struct Timing {
     pub method: &'static str,
     /// Seconds on all threads, from training lists to the functions of all targets.
     pub seconds: f64,
-    /// The paper's, on eight cores.
+    /// Seconds in the paper, on eight cores.
     pub paper: f64,
-    /// The largest relative duality gap that was left open: no function is farther from its optimum.
+    /// Largest remaining relative duality gap: no function is farther from its optimum.
     pub gap: f64,
 }
 
-/// Learns all functions, at every size of the paper up to a number of queries.
+/// Learns all functions, at every size of the paper up to `most_queries` queries.
 pub fn reproduce(most_queries: usize, seed: u64, progress: &dyn Progress) -> Result<Vec<Timing>> {
     let sizes: Vec<_> = PAPER.into_iter().filter(|(n, ..)| *n <= most_queries).collect();
     progress.begin("timing", Some((sizes.len() * METHODS.len()) as u64), "runs");

@@ -1,4 +1,4 @@
-//! W, the centered W and RMLS beside the golden vectors.
+//! Compares W, the centered W and RMLS with the golden vectors.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Random graphs against slow and obvious versions.
+//! Compares results on random graphs with slow and simple implementations.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn arbitrary_graph() -> impl Strategy<Value = ClickGraph> {
         .prop_map(|(x, y, r)| ClickGraph::new(x, y, r).unwrap())
 }
 
-/// Algorithm 1 as it is written, in f64 on dense matrices.
+/// Runs Algorithm 1 as it is written, in f64 on dense matrices.
 fn slow(params: &RmlsParams, graph: &ClickGraph, start: &[Vec<f32>]) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let n = graph.n_answered() as f64;
     let (dx, dy) = (graph.x().n_columns(), graph.y().n_columns());
@@ -68,8 +68,8 @@ fn slow(params: &RmlsParams, graph: &ClickGraph, start: &[Vec<f32>]) -> (Vec<Vec
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// 40 columns, so that rows span blocks; relative thresholds, dense and sparse. A row whose entries
-    /// all but cancel has no direction that f32 could find, so rows are compared through products with W.
+    /// 40 columns, so that rows span blocks; relative thresholds, dense and sparse. A row whose entries almost cancel
+    /// has no direction that f32 could find, so rows are compared through products with W.
     #[test]
     fn agrees_with_the_algorithm_as_written(
         graph in arbitrary_graph(),
@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// Hides the factors, so that everything goes by blocks.
+/// Hides the factors, so that blocks are used everywhere.
 struct Blocks<'a>(&'a Factored);
 
 impl Operator for Blocks<'_> {
@@ -145,7 +145,7 @@ impl Operator for Blocks<'_> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Row by row, everything sparse, is the same as by blocks.
+    /// The sparse algorithm gives the same rows as the blocks.
     #[test]
     fn sparse_rows_find_what_blocks_find(
         graph in arbitrary_graph(),
@@ -169,9 +169,9 @@ proptest! {
         let (expected, expected_figures) = half(
             &Blocks(&operator), to, 80, &Input::Latent(&input), &rule, &mut Scratch::default(), None, &|_| (),
         );
-        // A row that cancels to rounding errors has no direction, and an entry at the threshold may fall to
-        // either side; so the sums over the rows are compared, to which such rows add next to nothing.
-        // What centering takes away leaves its rounding errors behind.
+        // A row that cancels to rounding errors has no direction, and an entry at the threshold may fall to either
+        // side. So the sums over the rows are compared, to which such rows contribute next to nothing. Centering leaves
+        // rounding errors of the subtracted values.
         let uncentered = Chain { shift: None, ..operator.chain(to).unwrap() };
         let taken_away = sparse::half(&uncentered, &rows, 80, &rule).1.trace;
         let size = expected_figures.trace.abs() + 1e-4 * taken_away + 1e-9;

@@ -1,19 +1,20 @@
 //! ADMM: the hinge for small lambda, where coordinate descent is slow.
 //!
 //! The constraint 1 - w . z_p = xi_p - gamma_p gets the scaled multiplier u_p and the weight rho. Given margins m, the
-//! updates of xi, gamma >= 0 and u come to (alpha = -rho u, what the dual calls alpha)
+//! updates of xi, gamma >= 0 and u become (with alpha = -rho u, the alpha of the dual)
 //!
 //! t = 1 - m - u, alpha = clamp(rho t, 0, c), xi - gamma = t - alpha / rho,
 //!
-//! so multipliers are feasible in the dual at any time, and J(w) - D(alpha) is a gap that is proved.
+//! so multipliers are always feasible in the dual, and J(w) - D(alpha) is a proven gap.
 //!
 //! | file | update of w |
 //! |---|---|
-//! | `paper.rs` | inexact, as printed (with its slips mended): one gradient step of length 1/zeta, with a kernel matrix or with vectors |
+//! | `paper.rs` | inexact, as printed (with its errors corrected): one gradient step of length 1/zeta, with a kernel matrix or with vectors |
 //! | here | exact: (lambda I + rho Z'Z) w = Z'(rho (1 - xi + gamma) + alpha), one factorisation for all iterations with one rho |
 //!
-//! rho starts at the mean of c and is doubled or halved when one of the residuals is ten times the other; with rho = 1,
-//! as c is of the order 1e-4, thousands of iterations are not enough. A relaxation of 1.6 saves a third of the iterations.
+//! rho starts at the mean of c and is doubled or halved when one of the residuals is ten times the other. With rho = 1,
+//! thousands of iterations are not enough, since c is of the order 1e-4. A relaxation of 1.6 saves a third of the
+//! iterations.
 //!
 //! Reference: Dai and Wang, 2019, section 3.2; Boyd et al., *Distributed optimization and statistical learning via the
 //! alternating direction method of multipliers*, 2011, section 3.4.
@@ -27,12 +28,12 @@ pub use self::paper::{KernelAdmm, PaperState, VectorAdmm};
 use super::problem::{Loss, Pair, Problem, Solution, dot, dot_lanes};
 use crate::linalg::simd::vectorised;
 
-/// Iterations between two looks at the gap and at rho.
+/// Number of iterations between two checks of the gap and of rho.
 const LOOK: u32 = 10;
-/// Over-relaxation.
+/// Over-relaxation factor.
 const RELAXATION: f64 = 1.6;
 
-/// Where ADMM stands; it goes on from there with another lambda.
+/// State of ADMM, which is reused for the next lambda.
 pub struct Admm<'p> {
     problem: &'p Problem,
     /// Z'Z, without the padding.
@@ -62,7 +63,7 @@ impl<'p> Admm<'p> {
         }
     }
 
-    /// Goes on until the gap is at most `tolerance` times the objective, or iterations run out.
+    /// Continues until the gap is at most `tolerance` times the objective, or the iterations run out.
     pub fn solve(&mut self, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
         let (problem, d) = (self.problem, self.problem.n_columns());
         let (mut scores, mut margins) = (Vec::new(), Vec::new());
@@ -72,7 +73,7 @@ impl<'p> Admm<'p> {
         let mut proof = Proof { lower_bound: 0.0, alpha: vec![0.0; problem.pairs().len()] };
         let (mut objective, mut best, mut iterations) = (total, vec![0.0; d], 0);
         if self.lambda != lambda {
-            // What was balanced for one lambda may be far off for the next.
+            // A rho that was balanced for one lambda may be far off for the next.
             (self.lambda, self.rho) = (lambda, mean_cost(problem));
         }
         let (mut next_balance, mut next_polish) = (LOOK, LOOK);
@@ -105,13 +106,13 @@ impl<'p> Admm<'p> {
                 break;
             }
             if iteration >= next_balance {
-                // Ever more rarely, so that it settles.
+                // Balance less and less often, so that rho settles.
                 next_balance = iteration + (iteration / 4).max(LOOK);
                 let open =
                     margins.iter().zip(&self.slack).map(|(margin, slack)| (margin - 1.0 + slack).powi(2));
                 let primal = rho * open.sum::<f64>().sqrt();
                 problem.combine(moved.iter().copied(), &mut scores, &mut sum);
-                // What the equation of w leaves open, as a change of the multipliers.
+                // The residual of the equation of w, expressed as a change of the multipliers.
                 let dual = rho * (dot(&sum, &sum) / self.gram_size()).sqrt();
                 let ratio = primal / dual.max(f64::MIN_POSITIVE);
                 if !(0.1..10.0).contains(&ratio) {
@@ -123,13 +124,13 @@ impl<'p> Admm<'p> {
         Solution { lambda, w: best, alpha, objective, lower_bound: Some(lower_bound), iterations }
     }
 
-    /// The mean of the eigenvalues of Z'Z.
+    /// Returns the mean of the eigenvalues of Z'Z.
     fn gram_size(&self) -> f64 {
         let trace: f64 = (0..self.gram.nrows()).map(|i| self.gram[(i, i)]).sum();
         (trace / self.gram.nrows().max(1) as f64).max(f64::MIN_POSITIVE)
     }
 
-    /// (lambda I + rho Z'Z) w = sum, factored anew when lambda or rho has changed.
+    /// Solves (lambda I + rho Z'Z) w = sum; refactorises if lambda or rho has changed.
     fn solve_normal(&mut self, lambda: f64, sum: &[f64], w: &mut [f64]) {
         let (d, stride) = (self.problem.n_columns(), self.problem.stride());
         if (self.inverse.0, self.inverse.1) != (lambda, self.rho) {
@@ -178,7 +179,7 @@ vectorised! {
     }
 }
 
-/// A factorisation of a positive semidefinite matrix, with the least ridge that it needs.
+/// Factorises a positive semidefinite matrix, with the smallest ridge that it needs.
 fn cholesky(matrix: &Mat<f64>, size: f64) -> Llt<f64> {
     let mut ridge = 0.0;
     loop {
@@ -191,14 +192,14 @@ fn cholesky(matrix: &Mat<f64>, size: f64) -> Llt<f64> {
     }
 }
 
-/// The multipliers that prove most.
+/// The multipliers with the best lower bound.
 struct Proof {
     lower_bound: f64,
     alpha: Vec<f64>,
 }
 
 impl Proof {
-    /// D of multipliers in their boxes, or of the best multiple of them: sum alpha - ||v||^2 / (2 lambda).
+    /// Evaluates D, sum alpha - ||v||^2 / (2 lambda), of multipliers in their boxes, or of the best multiple of them.
     fn consider(&mut self, alpha: &[f64], square: f64, lambda: f64) {
         let sum: f64 = alpha.iter().sum();
         let share = if square > 0.0 { (lambda * sum / square).min(1.0) } else { 1.0 };
@@ -210,9 +211,9 @@ impl Proof {
     }
 }
 
-/// Multipliers nearby, in their boxes, whose v is less by an excess: where lambda is tiny, D is ruined by what little
-/// v differs from lambda w. Each may move by about the room r that it has, so the change is -r^2 z . x with
-/// (Z' diag(r^2) Z) x = excess, the least in units of r.
+/// Returns nearby multipliers, in their boxes, whose v is smaller by `excess`: if lambda is tiny, even a small
+/// difference between v and lambda w ruins D. Each multiplier may move by about the room r in its box. The change is
+/// -r^2 z . x with (Z' diag(r^2) Z) x = excess, the smallest in units of r.
 fn polish(problem: &Problem, alpha: &[f64], excess: &[f64]) -> Vec<f64> {
     let room: Vec<f64> =
         problem.pairs().iter().zip(alpha).map(|(pair, a)| a.min(pair.cost - a).powi(2)).collect();
@@ -228,7 +229,7 @@ fn polish(problem: &Problem, alpha: &[f64], excess: &[f64]) -> Vec<f64> {
     pairs.map(|((pair, a), (room, margin))| (a - room * margin).clamp(0.0, pair.cost)).collect()
 }
 
-/// Z' diag(r) Z = X'LX, where L is the Laplacian of the graph of pairs: P d + m d^2 instead of P d^2.
+/// Computes Z' diag(r) Z = X'LX, where L is the Laplacian of the graph of pairs: P d + m d^2 instead of P d^2.
 fn weighted_gram(problem: &Problem, weight: impl Fn(usize) -> f64) -> Mat<f64> {
     let (m, d) = (problem.n_rows(), problem.n_columns());
     let mut laplacian = Mat::<f64>::zeros(d, m);

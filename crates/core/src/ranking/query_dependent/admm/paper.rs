@@ -7,10 +7,10 @@
 //! u_p    := u_p + y_p f_p - 1 + xi_p - gamma_p
 //! ```
 //! with f_p = (1, K_p') alpha~ and zeta = 1.0001 times the largest eigenvalue of lambda K~ + rho M'M, M = (y_p (1, K_p')).
-//! (In print u is updated from itself, and v has alpha for alpha~.)
+//! (In print, u is updated from itself, and v has alpha in place of alpha~.)
 //!
-//! [`KernelAdmm`] does so with the kernel matrix: O(P^2) an iteration. [`VectorAdmm`] makes the very same iterates where
-//! K = Phi Phi' and alpha is known by w = Phi' alpha alone, since Phi' times the first line is
+//! [`KernelAdmm`] computes this with the kernel matrix: O(P^2) per iteration. [`VectorAdmm`] computes the same iterates
+//! if K = Phi Phi' and alpha is represented by w = Phi' alpha, since Phi' times the first line is
 //!
 //! w := w - S (lambda w + rho sum phi_p y_p r_p) / zeta,  S = Phi'Phi,
 //!
@@ -21,9 +21,9 @@
 pub struct PaperState {
     /// The intercept alpha_0.
     pub intercept: f64,
-    /// Slacks above 0.
+    /// Positive slacks.
     pub xi: Vec<f64>,
-    /// Slacks below 0.
+    /// Negative slacks.
     pub gamma: Vec<f64>,
     /// Scaled multipliers.
     pub u: Vec<f64>,
@@ -34,7 +34,7 @@ impl PaperState {
         Self { intercept: 0.0, xi: vec![0.0; n], gamma: vec![0.0; n], u: vec![0.0; n] }
     }
 
-    /// r of every pair, at margins y f.
+    /// Computes r of every pair, at margins y f.
     fn residuals<'a>(&'a self, margins: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         (0..margins.len()).map(move |p| margins[p] - 1.0 + self.xi[p] - self.gamma[p] + self.u[p])
     }
@@ -48,12 +48,12 @@ impl PaperState {
     }
 }
 
-/// zeta is this times the largest eigenvalue.
+/// Factor of the largest eigenvalue in zeta.
 const ZETA: f64 = 1.0001;
 
-/// The largest eigenvalue of a positive semidefinite map, by power iteration.
+/// Computes the largest eigenvalue of a positive semidefinite map by power iteration.
 fn largest_eigenvalue(n: usize, map: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
-    // No eigenvector is orthogonal to this by accident of symmetry.
+    // An irregular start vector, so that symmetry cannot make it orthogonal to an eigenvector.
     let mut vector: Vec<f64> = (0..n).map(|i| 1.0 + 0.5 * ((i as f64 + 1.0) * 0.754_877).fract()).collect();
     let mut value = 0.0;
     for _ in 0..100_000 {
@@ -73,7 +73,7 @@ fn largest_eigenvalue(n: usize, map: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
     value.max(f64::MIN_POSITIVE)
 }
 
-/// The printed form: a kernel matrix, signs and costs.
+/// The printed form, with a kernel matrix, signs and costs.
 #[derive(Debug, Clone)]
 pub struct KernelAdmm<'a> {
     k: &'a [Vec<f64>],
@@ -85,12 +85,12 @@ pub struct KernelAdmm<'a> {
     zeta: f64,
     /// alpha, without the intercept.
     pub alpha: Vec<f64>,
-    /// The rest.
+    /// The other variables.
     pub state: PaperState,
 }
 
 impl<'a> KernelAdmm<'a> {
-    /// Starts with all at 0.
+    /// Starts with all variables at 0.
     pub fn new(
         k: &'a [Vec<f64>],
         y: &'a [f64],
@@ -115,13 +115,13 @@ impl<'a> KernelAdmm<'a> {
         Self { k, y, c, lambda, rho, with_intercept, zeta, alpha: vec![0.0; n], state }
     }
 
-    /// y f of every pair.
+    /// Returns y f of every pair.
     pub fn margins(&self) -> Vec<f64> {
         let ka = times(self.k, &self.alpha);
         ka.iter().zip(self.y).map(|(f, y)| y * (f + self.state.intercept)).collect()
     }
 
-    /// One iteration.
+    /// Runs one iteration.
     pub fn step(&mut self) {
         let margins = self.margins();
         let signed: Vec<f64> = self.state.residuals(&margins).zip(self.y).map(|(r, y)| y * r).collect();
@@ -136,7 +136,7 @@ impl<'a> KernelAdmm<'a> {
         self.state.update(&margins, self.c, self.rho);
     }
 
-    /// lambda/2 alpha' K alpha + sum c (1 - y f)_+.
+    /// Computes lambda/2 alpha' K alpha + sum c (1 - y f)_+.
     pub fn objective(&self) -> f64 {
         let ka = times(self.k, &self.alpha);
         let norm: f64 = ka.iter().zip(&self.alpha).map(|(ka, a)| ka * a).sum();
@@ -149,7 +149,7 @@ fn times(matrix: &[Vec<f64>], vector: &[f64]) -> Vec<f64> {
     matrix.iter().map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum()).collect()
 }
 
-/// The same iterates by vectors phi, the rows of Phi.
+/// The same iterates computed with vectors phi, the rows of Phi.
 #[derive(Debug, Clone)]
 pub struct VectorAdmm<'a> {
     phi: &'a [Vec<f64>],
@@ -163,12 +163,12 @@ pub struct VectorAdmm<'a> {
     s: Vec<Vec<f64>>,
     /// w = Phi' alpha.
     pub w: Vec<f64>,
-    /// The rest.
+    /// The other variables.
     pub state: PaperState,
 }
 
 impl<'a> VectorAdmm<'a> {
-    /// Starts with all at 0.
+    /// Starts with all variables at 0.
     pub fn new(
         phi: &'a [Vec<f64>],
         y: &'a [f64],
@@ -201,12 +201,12 @@ impl<'a> VectorAdmm<'a> {
         Self { phi, y, c, lambda, rho, with_intercept, zeta, s, w: vec![0.0; d], state }
     }
 
-    /// y f of every pair.
+    /// Returns y f of every pair.
     pub fn margins(&self) -> Vec<f64> {
         times(self.phi, &self.w).iter().zip(self.y).map(|(f, y)| y * (f + self.state.intercept)).collect()
     }
 
-    /// One iteration.
+    /// Runs one iteration.
     pub fn step(&mut self) {
         let margins = self.margins();
         let mut change: Vec<f64> = self.w.iter().map(|w| self.lambda * w).collect();

@@ -1,4 +1,4 @@
-//! Targets without neighbours, lists without pairs, documents that are all the same.
+//! Targets without neighbours, lists without pairs, identical documents.
 
 use super::*;
 
@@ -33,9 +33,9 @@ fn numbers_that_are_none_are_refused() {
     assert!(learner.neighbourhood(Target { observed: None, features: Some(&target) }).is_err());
     let target = QueryFeatures::of_numbers(vec![1.0, 2.0]);
     let error = learner.neighbourhood(Target { observed: None, features: Some(&target) }).unwrap_err();
-    assert!(error.to_string().contains("other features"), "{error}");
+    assert!(error.to_string().contains("the same kinds of features"), "{error}");
     let error = QueryDependent::new(&Default::default(), three_lists(), of_numbers(&[0.0]), &[]).unwrap_err();
-    assert!(error.to_string().contains("1 queries have features, and 3 have lists"), "{error}");
+    assert!(error.to_string().contains("1 queries have features, but 3 queries have lists"), "{error}");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn one_document_and_equal_grades_teach_nothing() {
     let of = |observed| learner.neighbourhood(Target { observed: Some(observed), features: None }).unwrap();
     assert_eq!(of(2), Neighbourhood::Uniform(Fallback::NothingToOrder));
     assert!(matches!(of(1), Neighbourhood::Near(_)));
-    // Nothing at all to learn from: all scores are level.
+    // Nothing to learn from: every document gets the same score.
     let level = lists(&[(vec![vec![1.0], vec![2.0]], vec![1.0, 1.0])]);
     for (kernel, form) in [
         (DocumentKernel::Linear, Form::Scoring),

@@ -1,11 +1,11 @@
-//! The psi loss with one feature, beside brute force.
+//! Compares the psi loss with brute force on one feature.
 
 use super::*;
 
-/// Weights that are looked at in each of two rounds, the second around the best of the first.
+/// Number of weights tried in each of two rounds, the second around the best of the first.
 const STEPS: i32 = 4000;
 
-/// The differences of documents of different grades, the better one first, and what each costs.
+/// Returns the differences of documents of different grades, the better one first, with their costs.
 fn pairs(lists: &FeatureLists) -> Vec<(f64, f64)> {
     let n = lists.n_queries() as f64;
     let mut pairs = Vec::new();
@@ -21,7 +21,7 @@ fn pairs(lists: &FeatureLists) -> Vec<(f64, f64)> {
     pairs
 }
 
-/// Where a convex function is smallest, within 1e-6 or so of [-6, 6].
+/// Finds the minimum of a convex function on [-6, 6], within about 1e-6.
 fn smallest(of: impl Fn(f64) -> f64) -> f64 {
     let (mut at, mut width) = (0.0, 6.0);
     for _ in 0..2 {
@@ -32,7 +32,7 @@ fn smallest(of: impl Fn(f64) -> f64) -> f64 {
     at
 }
 
-/// The objective and the weight that the sequence of hinges ends with, and whether it left the hinge's solution.
+/// Returns the final objective and weight of the sequence of hinges, and whether it left the hinge's solution.
 fn brute_force(pairs: &[(f64, f64)], lambda: f64) -> (f64, f64, bool) {
     let sum = |w: f64, cost: &dyn Fn(usize, f64) -> f64| {
         let costs = pairs.iter().enumerate().map(|(p, (z, c))| c * cost(p, z * w));
@@ -42,7 +42,7 @@ fn brute_force(pairs: &[(f64, f64)], lambda: f64) -> (f64, f64, bool) {
     let mut w = smallest(|w| sum(w, &|_, u| (1.0 - u).max(0.0)));
     let (start, mut least) = (psi(w), psi(w));
     loop {
-        // Pairs beyond hope at this weight are worth their tangent: -(-u) in place of -(-u)_+.
+        // Pairs with a negative margin at this weight are replaced by their tangent: -(-u) in place of -(-u)_+.
         let next =
             smallest(|v| sum(v, &|p, u| (1.0 - u).max(0.0) + if pairs[p].0 * w < 0.0 { u } else { 0.0 }));
         if psi(next) >= least - 1e-9 {
@@ -56,7 +56,7 @@ fn brute_force(pairs: &[(f64, f64)], lambda: f64) -> (f64, f64, bool) {
 fn psi_is_what_brute_force_finds_in_one_dimension() {
     let mut left_the_hinge = 0;
     for seed in 0..40u32 {
-        // Most grades follow the feature; every fifth document is graded against it.
+        // Most grades follow the feature; every fifth document has an inverted grade.
         let value = |i: u32| {
             let mixed = (i + 100 * seed).wrapping_mul(2_654_435_761) ^ 0x9e37_79b9;
             f32::from((mixed >> 16) as u16) / 32768.0 - 1.0

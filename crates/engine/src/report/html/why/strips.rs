@@ -1,4 +1,4 @@
-//! What adds to a score, a bar each.
+//! Contributions to a score, one bar each.
 
 use maud::{Markup, html};
 
@@ -11,7 +11,7 @@ pub(super) struct Strip {
     pub(super) detail: String,
 }
 
-/// Bars from zero: to the right what adds, to the left what takes away.
+/// Draws bars from zero: positive parts to the right, negative ones to the left.
 pub(super) fn strips(parts: impl Iterator<Item = Strip>, more: usize) -> Markup {
     let parts: Vec<Strip> = parts.collect();
     let most = parts.iter().map(|part| part.value.abs()).fold(0.0, f64::max);
