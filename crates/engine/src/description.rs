@@ -13,7 +13,7 @@ pub struct Description {
     pub facts: Vec<(String, String)>,
     /// Texts and tables that follow the facts.
     pub remarks: Vec<Remark>,
-    /// The same for programs, with more detail.
+    /// Details for programs.
     pub details: Details,
 }
 

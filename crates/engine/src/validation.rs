@@ -1,4 +1,4 @@
-//! How good a model is on the validation judgments, cheaply enough to ask after every iteration.
+//! Figures of models on the validation judgments, cheap enough for every iteration.
 //!
 //! Where most queries have documents that were judged irrelevant, the judged documents are ranked (the
 //! papers' protocol); otherwise, as with held-out clicks, the whole collection, unless the caller says what
@@ -25,7 +25,7 @@ const PAIRS: u64 = 64_000_000;
 /// But never fewer queries than this.
 const FEWEST: usize = 10;
 
-/// Which documents are ranked to measure a model.
+/// Documents that are ranked to measure a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ranked {
@@ -74,7 +74,7 @@ pub struct Validation {
     measure: Measure,
 }
 
-/// What models are measured by, unless another measure is asked for.
+/// Default measure of models.
 pub const NDCG_10: Measure = Measure::Ndcg { cutoff: Some(10), gain: None };
 /// Documents of a ranking of the collection that are looked at, for a measure without a cutoff.
 const DEEPEST: u32 = 1000;
@@ -148,7 +148,7 @@ impl Validation {
         Self { measure, ..self }
     }
 
-    /// What is measured.
+    /// The measure.
     pub fn measure(&self) -> Measure {
         self.measure
     }
@@ -158,7 +158,7 @@ impl Validation {
         self.texts.len()
     }
 
-    /// Which documents are ranked.
+    /// Documents that are ranked.
     pub fn ranked(&self) -> Ranked {
         if self.wanted.is_some() { Ranked::Judged } else { Ranked::All }
     }

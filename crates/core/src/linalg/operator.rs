@@ -3,7 +3,7 @@
 use super::Csr;
 use super::lanes::{Block, Lanes};
 
-/// Which product.
+/// Direction of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// W L_y: a row for every feature of a query.
@@ -60,7 +60,7 @@ pub(crate) struct Chain<'a> {
     /// With the second result, and with the first.
     pub(crate) third: (&'a Csr, Option<&'a Csr>),
     pub(crate) shift: Option<&'a [f32]>,
-    /// Whether the rows of the first result are the queries, or those of the second.
+    /// True if the rows of the first result are the queries; otherwise those of the second are.
     pub(crate) queries_first: bool,
 }
 

@@ -20,7 +20,7 @@ const FORMAT_VERSION: u32 = 1;
 /// Stands for the checksum while the checksum is computed.
 const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// What a model file holds.
+/// Content of a model file.
 pub(crate) struct Container<'a> {
     metadata: BTreeMap<String, String>,
     arrays: BTreeMap<String, Array<'a>>,
@@ -191,7 +191,7 @@ impl Reader<'_> {
         self.container.metadata.contains_key(&format!("{}{key}", self.prefix))
     }
 
-    /// Whether there is an array of this name.
+    /// Returns true if there is an array of this name.
     pub(crate) fn has_array(&self, name: &str) -> bool {
         self.container.arrays.contains_key(&format!("{}{name}", self.prefix))
     }

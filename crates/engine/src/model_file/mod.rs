@@ -66,7 +66,7 @@ use crate::files;
 use crate::models::{self, MatchingModel};
 use crate::rankers::{self, RankingModel};
 
-/// Where a model comes from.
+/// Origin of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Version of matchrank that trained it.

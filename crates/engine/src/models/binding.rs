@@ -24,7 +24,7 @@ impl Documents<'_> {
         self.wanted.map_or(self.dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64) as u32
     }
 
-    /// Whether there is no document.
+    /// Returns true if there is no document.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -65,7 +65,7 @@ pub struct Binding<'a, 'p> {
     /// The documents.
     pub documents: Documents<'a>,
     clicks: Option<Arc<Clicks>>,
-    /// Where notes go.
+    /// Receives notes.
     pub progress: &'p dyn Progress,
 }
 

@@ -25,9 +25,9 @@ pub struct MatchingKind {
     pub parameters: &'static [Parameter],
     /// Parameters of its features.
     pub feature_parameters: &'static [Parameter],
-    /// Whether the seed changes what is learned.
+    /// True if the seed changes the model.
     pub is_seeded: bool,
-    /// Whether training can start from a former model.
+    /// True if training can start from a former model.
     pub takes_start: bool,
     /// Parameters that are tuned by default, each with its values.
     pub space: &'static [(&'static str, &'static str)],

@@ -98,7 +98,7 @@ pub trait MatchingModel: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Whether it has learned from the validation judgments, as stacks do.
+    /// Returns true if the model has learned from the validation judgments, as stacks do.
     fn has_learned_from_validation(&self) -> bool {
         self.parts().iter().any(|(_, part)| part.has_learned_from_validation())
     }

@@ -32,7 +32,7 @@ pub struct Training<'a> {
     pub start: Option<&'a dyn MatchingModel>,
     /// Seed of the random numbers.
     pub seed: u64,
-    /// Where notes and progress go.
+    /// Receives notes and progress.
     pub progress: &'a dyn Progress,
     /// Settings that were given; the others have their defaults.
     given: &'a [(String, Value)],
@@ -44,7 +44,7 @@ impl<'a> Training<'a> {
         Self { dataset, start: None, seed, progress, given: &[] }
     }
 
-    /// Whether a setting was given.
+    /// Returns true if a setting was given.
     pub(crate) fn is_given(&self, name: &str) -> bool {
         self.given.iter().any(|(given, _)| given == name)
     }

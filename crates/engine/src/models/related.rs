@@ -40,7 +40,7 @@ pub struct Related {
     pub words: Vec<RelatedWord>,
     /// Words of the question that the model has learned nothing about; `None` where it does not say.
     pub unknown: Option<Vec<String>>,
-    /// Whether these are query words.
+    /// True for words of queries.
     pub is_reverse: bool,
 }
 

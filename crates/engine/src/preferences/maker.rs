@@ -41,7 +41,7 @@ pub(super) type Made = Result<([FeatureRow; 3], u64), Skip>;
 pub(super) struct Maker<'a> {
     pub(super) features: &'a Features,
     pub(super) documents: Option<&'a NamedDocuments>,
-    /// Whether the documents of tab-separated lines are texts, not ids.
+    /// True if the documents of tab-separated lines are texts, not ids.
     pub(super) texts: bool,
 }
 

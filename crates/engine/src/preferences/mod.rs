@@ -1,4 +1,4 @@
-//! Where preferences come from: responses of a dataset, or lines of text.
+//! Sources of preferences: responses of a dataset, or lines of text.
 
 mod joachims;
 mod line;
@@ -39,7 +39,7 @@ pub(crate) trait Lessons {
         0
     }
 
-    /// What was left out, by reason.
+    /// Lines that were left out, by reason.
     fn left_out(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
     }

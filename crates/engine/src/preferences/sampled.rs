@@ -29,13 +29,13 @@ const BLOCK: u64 = 1 << 12;
 /// Draws of another document before a tuple is given up.
 const TRIES: usize = 32;
 
-/// What a query is learned from.
+/// Documents that a query is learned from.
 struct Answers {
     /// Documents with a response, the lowest level first.
     documents: Vec<(u32, f32)>,
     /// The same, ascending.
     known: Vec<u32>,
-    /// What was shown to the query.
+    /// Documents that were shown to the query.
     shown: Option<Shown>,
 }
 

@@ -29,12 +29,12 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub struct TupleFile {
     /// Where it is; `-` is standard input.
     pub path: PathBuf,
-    /// Whether the documents of tab-separated lines are texts, not ids.
+    /// True if the documents of tab-separated lines are texts, not ids.
     pub texts: bool,
 }
 
 impl TupleFile {
-    /// Whether the file can be read a second time.
+    /// Returns true if the file can be read a second time.
     pub fn is_repeatable(&self) -> bool {
         self.path.is_file()
     }

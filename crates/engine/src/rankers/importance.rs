@@ -1,4 +1,4 @@
-//! What features are worth to a ranker, whatever it is made of: permutation importance.
+//! Permutation importance: the value of features to any ranker.
 //!
 //! A feature whose values change places among all documents says nothing any more, while it is distributed as before. By
 //! as much as a measure falls then, the ranker lives on the feature. Features that say the same stand in for each
@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What features are worth on some lists.
+/// Importance of features on some lists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermutationImportance {
     /// The mean of the measure on the lists as they are.
@@ -23,7 +23,7 @@ pub struct PermutationImportance {
     pub features: Vec<FeatureImportance>,
 }
 
-/// What one feature is worth.
+/// Importance of one feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureImportance {
     /// Its column.
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(FeatureImportance { feature: 0, falls: vec![1.0, 3.0] }.deviation(), Some(2f64.sqrt()));
     }
 
-    /// What is found does not hang on threads, on the form of the rows, or on what else is asked for.
+    /// Results depend neither on threads, nor on the form of the rows, nor on the other features.
     #[test]
     fn the_same_for_any_number_of_threads_and_for_sparse_rows() {
         let dense = lists();

@@ -25,13 +25,13 @@ pub struct RankerKind {
     pub parameters: &'static [Parameter],
     /// Arguments of a training command that show its use, one example each.
     pub examples: &'static [&'static str],
-    /// What training takes beside lists.
+    /// Inputs that training takes beside lists.
     pub takes: Takes,
     /// A parameter whose values are rankers that users know by name.
     pub variants: Option<&'static Variants>,
-    /// What its curve shows, for rankers that have one ([`RankingModel::curve`]).
+    /// Content of its curve, for rankers that have one ([`RankingModel::curve`]).
     pub curve: Option<&'static str>,
-    /// Whether the seed changes what is learned.
+    /// True if the seed changes the model.
     pub is_seeded: bool,
     /// The parameter that validation chooses, with its value where there are no validation lists.
     pub chosen: Option<Chosen>,
@@ -47,7 +47,7 @@ pub struct RankerKind {
     pub(crate) open: fn(&Reader<'_>) -> Result<Arc<dyn RankingModel>>,
 }
 
-/// What the training of a ranker takes.
+/// Inputs that the training of a ranker takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Takes {
     /// Scalings of features.
@@ -62,7 +62,7 @@ pub struct Takes {
     pub query_features: bool,
 }
 
-/// How many scalings of features a ranker takes.
+/// Number of scalings of features that a ranker takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scalings {
     /// None: features are taken as they are.
@@ -78,7 +78,7 @@ pub enum Scalings {
 pub struct Variants {
     /// The parameter.
     pub param: &'static str,
-    /// What the parameter does.
+    /// Meaning of the parameter.
     pub help: &'static str,
     /// Its values, the default first, and what each does.
     pub values: &'static [(&'static str, &'static str)],

@@ -47,7 +47,7 @@ pub trait RankingModel: Ranker + Any + Debug + Send + Sync {
     /// Describes the model: parameters, sizes, features that count most.
     fn describe(&self) -> Description;
 
-    /// What each feature is worth to the model by its own account; none where that differs from query to query.
+    /// Returns the importance of each feature inside the model; none where that differs from query to query.
     fn importance(&self) -> Option<Importance>;
 
     /// The weights of the features, of models with one weight for each.
@@ -55,11 +55,11 @@ pub trait RankingModel: Ranker + Any + Debug + Send + Sync {
         None
     }
 
-    /// What each feature adds to the score of the `i`-th document of a list; none where scores are no sums over
+    /// Returns the contribution of each feature to the score of the `i`-th document; none where scores are no sums over
     /// features, which [`shapley`](Self::shapley) explains.
     fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<Contribution>>>;
 
-    /// What each feature adds to the score of the `i`-th document of a list over the mean score of the `references`.
+    /// Returns the contribution of each feature to the score of the `i`-th document over the mean score of `references`.
     fn shapley(&self, list: &List<'_>, i: usize, references: &[usize]) -> Result<Shapley>;
 
     /// Describes how the function was made that ranks a list, where lists have functions of their own.
@@ -85,7 +85,7 @@ pub trait RankingModel: Ranker + Any + Debug + Send + Sync {
     fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()>;
 }
 
-/// What features are worth to a model by its own account, by column.
+/// Importance of the features inside a model, by column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Importance {
     /// Weights of the features, as scaled.
@@ -107,7 +107,7 @@ impl Importance {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct TrainingCourse {
-    /// What a user should know about the result.
+    /// Warnings and remarks for the user.
     pub notes: Vec<String>,
     /// Size of the model, to stand beside the sizes of the data; may be empty.
     pub size: String,
@@ -117,7 +117,7 @@ pub struct TrainingCourse {
     pub rows: Vec<CourseRow>,
     /// A sentence below the table; may be empty.
     pub closing: String,
-    /// The same for programs, with more detail.
+    /// Details for programs.
     pub details: Details,
 }
 
@@ -126,7 +126,7 @@ pub struct TrainingCourse {
 pub struct CourseRow {
     /// Its cells.
     pub cells: Vec<Cell>,
-    /// Whether a short table has it.
+    /// True if a short table has the row.
     pub is_brief: bool,
 }
 

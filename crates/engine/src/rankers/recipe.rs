@@ -52,7 +52,7 @@ pub struct Lessons<'a> {
     pub validation: Option<(FeatureLists, Measure)>,
     /// Weights of the queries of `train`.
     pub query_weights: Option<&'a [f64]>,
-    /// Where query features come from, for rankers that take any.
+    /// Source of the query features, for rankers that take any.
     pub query: QueryInput<'a>,
     /// Seed of everything random.
     pub seed: u64,
@@ -69,7 +69,7 @@ impl Lessons<'_> {
 /// Query features and seed of trainings on different lists.
 #[derive(Debug, Clone, Copy)]
 pub struct RankerTraining<'a> {
-    /// Where query features come from, for rankers that take any.
+    /// Source of the query features, for rankers that take any.
     pub query: QueryInput<'a>,
     /// Seed of everything random.
     pub seed: u64,

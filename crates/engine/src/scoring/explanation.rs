@@ -8,12 +8,12 @@ use serde::Serialize;
 pub struct Explanation {
     /// The score; none where the model says nothing about the document.
     pub score: Option<f32>,
-    /// What it is made of.
+    /// Parts of the score.
     #[serde(flatten)]
     pub why: Why,
 }
 
-/// What a score is made of.
+/// Parts of a score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "made_of", rename_all = "snake_case")]
 pub enum Why {
@@ -68,7 +68,7 @@ pub enum Why {
     },
 }
 
-/// What a pair of features adds to a score.
+/// Contribution of a pair of features to a score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
     /// Feature of the query: a word, or `document:ID` for a document that was clicked.
@@ -90,7 +90,7 @@ pub struct Pair {
 pub struct WordLikelihood {
     /// The word, as analysed.
     pub word: String,
-    /// How often the query has it.
+    /// Occurrences in the query.
     pub count: f32,
     /// Its share among the words of the document.
     pub in_document: f32,
@@ -152,7 +152,7 @@ pub struct StackedPart {
 /// A count of training clicks that a stack ranks by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StackedCount {
-    /// What is counted.
+    /// Name of the count.
     pub count: &'static str,
     /// log(1 + the count).
     pub scaled: f32,
@@ -166,7 +166,7 @@ pub struct TermContribution {
     /// The term.
     #[serde(rename = "token")]
     pub text: String,
-    /// What it adds, and why.
+    /// Contribution, with its explanation.
     #[serde(flatten)]
     pub contribution: Contribution,
 }

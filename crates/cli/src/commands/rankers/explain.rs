@@ -23,7 +23,7 @@ pub(crate) struct Question<'a> {
     pub(crate) document: &'a str,
     /// The document to compare with.
     pub(crate) against: Option<&'a str>,
-    /// What features are called.
+    /// File with the names of the features.
     pub(crate) names: Option<&'a Path>,
     pub(crate) top: usize,
     pub(crate) format: Format,
@@ -65,13 +65,13 @@ pub(crate) fn run(question: &Question<'_>, terminal: &Terminal) -> anyhow::Resul
     }
 }
 
-/// What a model says of a list.
+/// A list as a model ranks it.
 struct Answer<'a> {
     model: Arc<dyn RankingModel>,
     list: List<'a>,
     scores: Vec<f64>,
     names: FeatureNames,
-    /// How the function of the list was made, where it has its own.
+    /// Description of the function of the list, where the list has its own.
     details: Option<Value>,
 }
 
@@ -161,7 +161,7 @@ fn print_over_mean(question: &Question<'_>, answer: &Answer<'_>, place: usize) -
     print_table(&title, &["feature", "value", "mean value", "adds"], rows, format)
 }
 
-/// What one feature adds to the difference of two scores.
+/// Contribution of one feature to the difference of two scores.
 struct Difference {
     feature: u32,
     value: f32,

@@ -34,19 +34,19 @@ pub(crate) struct Args {
     top: usize,
 }
 
-/// What the features are worth that a ranker knows.
+/// Importance of the features that a ranker knows.
 pub(crate) struct Worth<'a> {
     args: &'a Args,
     lists: String,
     seed: u64,
-    /// What the ranker itself says of its features.
+    /// Importance inside the ranker.
     own: Importance,
     names: FeatureNames,
     /// The features worth most first.
     found: PermutationImportance,
 }
 
-/// What the numbers of a ranker are called.
+/// Name of the numbers of a ranker.
 fn name_of(own: &Importance) -> &'static str {
     match own {
         Importance::Gains(_) => "gain",
@@ -55,7 +55,7 @@ fn name_of(own: &Importance) -> &'static str {
 }
 
 impl Args {
-    /// What features are worth on the lists, where there are any.
+    /// Measures the importance of the features on the lists, where there are any.
     pub(crate) fn measure(&self, model: &Model, global: &Global) -> anyhow::Result<Option<Worth<'_>>> {
         if self.letor.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What commands do with rankers of feature lists.
+//! Commands for rankers of feature lists.
 
 pub(crate) mod explain;
 pub(crate) mod export;
@@ -76,7 +76,7 @@ impl ScalingName {
     }
 }
 
-/// What the features of lists are called: by their numbers, and by names where a file has them.
+/// Names of the features of lists: numbers, and names where a file has them.
 #[derive(Default)]
 pub(crate) struct FeatureNames(Vec<String>);
 

@@ -14,7 +14,7 @@ use crate::terminal::human;
 /// A larger weight would drown everything else that is learned.
 const LARGEST_WEIGHT: f64 = 1e6;
 
-/// What queries and documents count in training.
+/// Weights of queries and documents in training.
 #[derive(clap::Args)]
 pub(crate) struct Weights {
     /// Lines `query<TAB>weight`, from 0 to 1000000; queries that are not there count 1

@@ -90,19 +90,19 @@ const LISTED_WORDS: usize = 6;
 pub struct BltmModel {
     /// Parameters of its training and of its scores.
     pub params: BltmParams,
-    /// How texts become counts of words.
+    /// Analyser, fields and vocabulary of the texts.
     pub words: BagOfWords,
     /// The topics.
     pub topics: Bltm,
-    /// What its training reported.
+    /// Report of its training.
     pub report: BltmReport,
 }
 
-/// What the training of a bilingual topic model reported; kept in its file.
+/// Report of the training of a bilingual topic model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BltmReport {
-    /// What counts of clicks became.
+    /// Transformation of the counts of clicks.
     pub click_tf: ClickTf,
     /// Pairs of a query and a document it learned from.
     pub n_pairs: usize,

@@ -96,9 +96,9 @@ impl MatchingModel for TextBm25 {
 /// BM25 over text: everything needed to score a query nobody has seen against a document nobody has seen.
 #[derive(Debug, Clone)]
 pub struct TextBm25 {
-    /// How texts become counts of terms.
+    /// Analyser, fields and vocabulary of the texts.
     pub words: BagOfWords,
-    /// How counts become scores.
+    /// BM25 over the counts.
     pub bm25: Bm25,
 }
 
@@ -170,7 +170,7 @@ impl TextBm25 {
         self.bm25.score(query.row(), document.row(), document.length)
     }
 
-    /// What each term adds to the score, the largest part first.
+    /// Returns the contribution of each term to the score, the largest first.
     pub fn explain(&self, query: &str, document: &[impl AsRef<str>]) -> Vec<TermContribution> {
         let (query, document) = (self.words.query(query), self.words.document(document));
         self.explain_rows(query.row(), document.row(), document.length)

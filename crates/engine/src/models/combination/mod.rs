@@ -135,7 +135,7 @@ pub struct Combination {
     pub second: Arc<dyn MatchingModel>,
     /// Validation NDCG@10 for every weight that was tried.
     pub curve: Vec<(f32, f64)>,
-    /// Which documents were ranked for it.
+    /// Documents that were ranked to tune the weight.
     pub tuned_on: Option<Ranked>,
 }
 

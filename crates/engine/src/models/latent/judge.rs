@@ -27,7 +27,7 @@ impl Judge {
         Ok(Self { validation })
     }
 
-    /// Whether there is anything to measure on.
+    /// Returns true if there are queries to measure on.
     pub(in crate::models) fn can_measure(&self) -> bool {
         self.validation.is_some()
     }

@@ -152,11 +152,11 @@ pub struct LatentScorer<'a> {
     y: &'a Csr,
     /// d numbers for each query.
     images: Vec<f32>,
-    /// Whether the model knows anything of a query.
+    /// Returns true if the model knows a feature of the query.
     known: Vec<bool>,
     /// q' I d, where the model has an identity.
     identity: Option<PreferenceScorer<'a>>,
-    /// What the query alone adds to its scores, where the model has biases.
+    /// Bias of the query, where the model has biases.
     biases: Option<Vec<f32>>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> LatentScorer<'a> {
         &self.images[query * self.model.d()..][..self.model.d()]
     }
 
-    /// What a document alone adds to its scores.
+    /// Bias of a document.
     fn bias(&self, document: u32) -> f32 {
         self.model.biases().map_or(0.0, |biases| biases.of_document(self.y.row(document as usize)))
     }

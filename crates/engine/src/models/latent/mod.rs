@@ -56,14 +56,14 @@ pub(super) const LSI_PARAMETERS: &[Parameter] =
 /// Computes a bound of the papers, with the number of its theorem.
 pub(crate) type BoundOf = fn(&Sample, &RmlsFamily) -> Result<(u8, Bound)>;
 
-/// What distinguishes the kinds of latent models; a constant in the folder of each.
+/// Differences between the kinds of latent models; a constant in the folder of each.
 #[derive(Clone, Copy)]
 pub struct LatentKind {
     /// Name in files and on the command line.
     pub name: &'static str,
-    /// Whether its features are words and clicks, and not the rows of one dataset.
+    /// True if its features are words and clicks, and not the rows of one dataset.
     pub(crate) knows_words: bool,
-    /// Whether its rows tend to collapse into one direction.
+    /// True if its rows tend to collapse into one direction.
     pub(crate) may_collapse: bool,
     /// The bound of the papers on its generalisation, with the number of the theorem.
     pub(crate) bound: Option<BoundOf>,
@@ -88,7 +88,7 @@ impl fmt::Debug for LatentKind {
     }
 }
 
-/// What the features of a bilinear model stand for.
+/// Meaning of the features of a bilinear model.
 #[derive(Debug, Clone)]
 pub enum Inputs {
     /// Words and clicks.
@@ -136,7 +136,7 @@ impl Inputs {
         }
     }
 
-    /// What a query feature stands for: a word, or a row of the dataset.
+    /// Returns the meaning of a query feature: a word, or a row of the dataset.
     fn query_feature(&self, u: u32) -> Named<'_> {
         match self {
             _ if u == PairContribution::ANY => Named::Any,
@@ -148,7 +148,7 @@ impl Inputs {
         }
     }
 
-    /// What a document feature stands for.
+    /// Returns the meaning of a document feature.
     fn document_feature(&self, v: u32) -> Named<'_> {
         match self {
             _ if v == PairContribution::ANY => Named::Any,
@@ -173,15 +173,15 @@ enum Named<'a> {
 /// A bilinear model over text.
 #[derive(Debug, Clone)]
 pub struct LatentModel {
-    /// How it was found.
+    /// Kind of the model.
     pub kind: LatentKind,
     /// Parameters of its training.
     pub params: Value,
-    /// What its features stand for.
+    /// Meaning of its features.
     pub inputs: Inputs,
-    /// How features become scores.
+    /// Factors that make scores of features.
     pub model: Bilinear,
-    /// What its training reported.
+    /// Report of its training.
     pub report: LatentReport,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::features::FeatureStatistics;
 use crate::preferences::RuleCheck;
 
-/// What the training of a bilinear model reported; kept in its file.
+/// Report of the training of a bilinear model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatentReport {
@@ -25,7 +25,7 @@ pub struct LatentReport {
     /// Iterations of SSI and SVDFeature.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub epochs: Vec<Epoch>,
-    /// What judgments say about the preferences that SSI learned from.
+    /// Agreement of judgments with the preferences that SSI learned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RuleCheck>,
 }
@@ -73,7 +73,7 @@ pub struct IterationRow {
     /// Seconds it took, validation not counted. Not kept in files: the same training makes the same file.
     #[serde(skip)]
     pub seconds: f64,
-    /// What the iteration came to.
+    /// Statistics of the iteration.
     #[serde(flatten)]
     pub report: IterationReport,
 }

@@ -96,7 +96,7 @@ impl MatchingModel for WalkModel {
 /// A random walk on the training clicks of a dataset, which are its only knowledge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WalkModel {
-    /// How it walks.
+    /// Parameters of the walk.
     pub params: RandomWalkParams,
     /// Hash of the dataset it was made for.
     pub content_hash: String,

@@ -86,7 +86,7 @@ pub struct PreferenceScorer<'a> {
     row_of: Vec<u32>,
     /// One weight for each query, row after row.
     weights: Vec<f32>,
-    /// Whether W has anything on the words of a query.
+    /// Returns true if W has an entry for a word of the query.
     known: Vec<bool>,
 }
 

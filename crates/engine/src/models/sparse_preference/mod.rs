@@ -114,13 +114,13 @@ pub const KIND: MatchingKind = MatchingKind {
 pub struct PreferenceModel {
     /// Settings of its training.
     pub settings: PreferenceSettings,
-    /// How queries and documents become vectors: words, no clicks.
+    /// Features of queries and documents: words, no clicks.
     pub features: Features,
     /// W.
     pub w: Csr,
-    /// What training needs to go on from here.
+    /// State that training goes on from.
     pub state: State,
-    /// What its training reported.
+    /// Report of its training.
     pub report: PreferenceReport,
 }
 

@@ -3,22 +3,22 @@ use std::collections::BTreeMap;
 use matchrank_core::matching::sparse_preference::{Phase, PreferenceParams};
 use serde::{Deserialize, Serialize};
 
-/// What the training of a sparse preference model reported; kept in its file.
+/// Report of the training of a sparse preference model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PreferenceReport {
-    /// Where the tuples came from.
+    /// Source of the tuples.
     pub source: String,
     /// NDCG@10 on the validation judgments, if there are any.
     pub validation: Option<f64>,
     /// The density that was asked for, which updates keep to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_density: Option<f64>,
-    /// What was tried to choose parameters, in the order of trying.
+    /// Trials of the choice of parameters, in their order.
     pub trials: Vec<Trial>,
-    /// How learning went on.
+    /// Progress of the learning.
     pub curve: Vec<CurvePoint>,
-    /// Whether it was interrupted, so that tuples that were there were not learned from.
+    /// True if training was interrupted before it had learned from all tuples.
     pub interrupted: bool,
     /// Lines of text that were left out, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -48,10 +48,10 @@ impl Trial {
     }
 }
 
-/// Where learning stood after some steps.
+/// State of the learning after some steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Whether W was found or refitted.
+    /// Phase: W is found, or refitted.
     pub phase: Phase,
     /// Steps of this phase.
     pub steps: u64,

@@ -2,7 +2,7 @@ use matchrank_core::matching::sparse_preference::{Form, PreferenceParams, Step};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What of W is learned.
+/// Entries of W that are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreferenceSettings {
-    /// What of W is learned. Default: `refit`.
+    /// Entries of W that are learned. Default: `refit`.
     pub variant: Variant,
     /// Tuples to draw from a dataset. Default: 1,000,000.
     pub tuples: u64,
@@ -74,13 +74,13 @@ pub struct PreferenceSettings {
     pub margin: Choice,
     /// Length of the first step. Default: auto.
     pub c: Choice,
-    /// How long the others are: c / sqrt(t), or c. Default: `decaying`.
+    /// Length of the other steps: c / sqrt(t), or c. Default: `decaying`.
     pub step: Step,
     /// Strength of the shrinkage. Default: auto.
     pub lambda: Choice,
     /// Steps from one shrinkage to the next. Default: 400.
     pub shrink_every: usize,
-    /// Whether refitting ends with the mean of W over its steps, not with the last W. Default: no.
+    /// True to end refitting with the mean of W over its steps, not with the last W. Default: no.
     pub average: bool,
     /// MiB that W may take while it is learned; 0 for no ceiling. Default: 0.
     pub max_mib: usize,
@@ -135,7 +135,7 @@ impl PreferenceSettings {
     }
 }
 
-/// What `auto` stands for.
+/// Values that `auto` stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     /// The margin.
@@ -147,7 +147,7 @@ pub struct Chosen {
 }
 
 impl Default for Chosen {
-    /// What is taken where there is nothing to choose by.
+    /// Value where there is nothing to choose by.
     fn default() -> Self {
         Self { margin: 0.3, c: 2.0, lambda: 1e-6 }
     }

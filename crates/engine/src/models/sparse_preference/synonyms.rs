@@ -28,7 +28,7 @@ pub struct WordPair {
     pub weight: Option<f32>,
 }
 
-/// How pairs of words are written.
+/// File formats of pairs of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SynonymFormat {
     /// `a => a,b,c`, as Solr and Elasticsearch read it.

@@ -11,7 +11,7 @@ use matchrank_core::Result;
 use crate::dataset::{Clicks, Dataset};
 use crate::models::Documents;
 
-/// What the counts are called, in the order of their columns.
+/// Names of the counts, in the order of their columns.
 pub(super) const COUNTS: [&str; 3] =
     ["clicks on the document", "clicks of the query", "clicks of the query on the document"];
 

@@ -38,7 +38,7 @@ impl<'a> Columns<'a> {
         Self { matchers, counts }
     }
 
-    /// What the columns are called, by the names of the models.
+    /// Names of the columns, by the names of the models.
     pub fn names<'n>(models: impl Iterator<Item = &'n str>, clicks: bool) -> Vec<String> {
         let counts = COUNTS.iter().filter(|_| clicks).map(|count| format!("log(1 + {count})"));
         let names = models.map(str::to_owned).chain(counts);
@@ -86,7 +86,7 @@ impl ColumnScorer<'_> {
         features(&self.sources(query, documents))
     }
 
-    /// What every model says of the documents, NaN for nothing, and then every count of clicks.
+    /// Scores of every model, NaN for no score, and then every count of clicks.
     pub(super) fn sources(&self, query: usize, documents: &[u32]) -> Vec<Vec<f32>> {
         let scores = self.scorers.iter().map(|scorer| {
             let mut scores = vec![0.0; documents.len()];

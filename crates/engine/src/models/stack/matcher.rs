@@ -60,7 +60,7 @@ impl Matcher for StackMatcher<'_> {
         Ok(all)
     }
 
-    /// What each model adds to the mean score of the candidates: the Shapley values of its features, summed.
+    /// Contribution of each model over the mean score of the candidates: the sum of the Shapley values of its features.
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
         let mut documents = self.columns.candidates(&[query], self.model.depth)?.remove(0);
         let place = documents.binary_search(&document).unwrap_or_else(|place| {

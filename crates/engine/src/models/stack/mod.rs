@@ -56,17 +56,17 @@ pub const KIND: MatchingKind = MatchingKind {
 pub struct Stack {
     /// The models, with the names by which they are told apart.
     pub parts: Vec<(String, Arc<dyn MatchingModel>)>,
-    /// What their scores are ranked by.
+    /// Ranker over their scores.
     pub ranker: Arc<dyn RankingModel>,
     /// Best documents of every model that are candidates.
     pub depth: usize,
-    /// Whether training clicks are features too.
+    /// True if training clicks are features too.
     pub clicks: bool,
     /// The rankers that were tried, and what they were worth on the validation judgments.
     pub trials: Vec<StackTrial>,
 }
 
-/// Which rankers are tried.
+/// Rankers that are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StackKind {
@@ -86,7 +86,7 @@ fn takes(ranker: &RankerKind, column: usize) -> bool {
 }
 
 impl Stack {
-    /// What the columns of the features that its ranker takes are called.
+    /// Names of the columns that its ranker takes.
     pub fn columns(&self) -> Vec<String> {
         let columns = Columns::names(self.parts.iter().map(|(name, _)| name.as_str()), self.clicks);
         columns

@@ -1,4 +1,4 @@
-//! What the ranker of a stack is trained by.
+//! Parameters of the ranker of a stack.
 
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 /// Leaves of trees that are tried.
 pub(super) const LEAVES: [usize; 3] = [4, 7, 15];
 
-/// What is trained.
+/// Rankers to try. Default: auto.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StackParams {
@@ -41,7 +41,7 @@ pub struct StackParams {
     pub ranker: StackKind,
     /// Best documents of every model that are candidates. Default: 100.
     pub depth: usize,
-    /// Which documents of a validation query are learned from. Default: auto.
+    /// Documents of a validation query to learn from. Default: auto.
     pub candidates: StackCandidates,
     /// Whether training clicks (on the document, of the query, and of the query on the document) are features too, as
     /// log(1 + n). With models trained again on more clicks they are larger than what the ranker learned from. That of
@@ -54,17 +54,17 @@ pub struct StackParams {
     pub folds: usize,
     /// Trees at most. Default: 200.
     pub trees: usize,
-    /// What the values of each tree are multiplied by. Default: 0.05.
+    /// Factor of the values of each tree. Default: 0.05.
     pub learning_rate: f64,
     /// Rows of a leaf at least. Default: 100.
     pub min_rows: usize,
 }
 
-/// Which documents of a validation query a ranker learns from.
+/// Documents of a validation query that a ranker learns from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StackCandidates {
-    /// What suits the judgments.
+    /// Those that suit the judgments.
     Auto,
     /// The judged ones: for rankings of given candidates.
     Judged,
@@ -89,7 +89,7 @@ impl Default for StackParams {
 }
 
 impl StackParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         if self.depth == 0 || !(2..=100).contains(&self.folds) || self.queries < self.folds {
             let message = "depth must be at least 1, folds from 2 to 100, and queries no fewer than folds";

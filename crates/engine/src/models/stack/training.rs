@@ -1,4 +1,4 @@
-//! How the ranker of a stack is trained and chosen: on the validation judgments, in folds.
+//! Training and choice of the ranker of a stack: on the validation judgments, in folds.
 //!
 //! The candidates of every validation query are its list, with the grades of the judgments and 0 for documents nobody
 //! judged; where most queries have documents that were judged irrelevant, the judged ones are. Queries are dealt to
@@ -49,7 +49,7 @@ pub struct StackTrial {
     pub measure: String,
 }
 
-/// What a ranker is chosen by where a file does not say.
+/// Measure of the choice where a file does not say.
 fn usual() -> String {
     NDCG_10.to_string()
 }
@@ -64,7 +64,7 @@ struct StackLessons<'a> {
     /// With the columns of all models and counts of clicks.
     lists: FeatureLists,
     n_folds: usize,
-    /// What rankers are chosen by.
+    /// Measure that rankers are chosen by.
     measure: Measure,
 }
 

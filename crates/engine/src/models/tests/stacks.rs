@@ -1,4 +1,4 @@
-//! What stacks count, and what their models add to a score.
+//! Counts of stacks, and contributions of their models to a score.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ pub const VARIABLE: &str = "MATCHRANK_LIGHTGBM";
 pub(super) struct Library {
     /// Never unloaded: threads that it started may outlive a training.
     library: ManuallyDrop<libloading::Library>,
-    /// Where it was found.
+    /// Path of the library.
     path: PathBuf,
 }
 

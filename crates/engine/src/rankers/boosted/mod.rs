@@ -42,7 +42,7 @@ use crate::settings::{Parameter, params_from};
 /// Trees that may come without a better figure before growing ends.
 const PATIENCE: usize = 50;
 
-/// What the training of trees takes.
+/// Inputs that the training of trees takes.
 const TAKES: Takes = Takes {
     scalings: Scalings::None,
     missing: true,
@@ -113,7 +113,7 @@ fn note_library(progress: &dyn Progress) {
     }
 }
 
-/// What trees are grown to make small.
+/// Objective that trees are grown to minimise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
@@ -149,9 +149,9 @@ const HIGHEST_GRADE: f32 = 30.0;
 /// An objective, and how trees are grown for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Boosting {
-    /// What trees are grown to make small.
+    /// Objective that trees are grown to minimise.
     pub objective: Objective,
-    /// How they are grown.
+    /// Parameters of the growing.
     pub params: BoostedParams,
 }
 

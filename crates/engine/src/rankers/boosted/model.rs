@@ -14,7 +14,7 @@ use crate::prose::{human, to_json};
 use crate::rankers::model::{Importance, TrainingCourse, figure};
 use crate::rankers::{RankerKind, RankerRecipe, RankingModel};
 
-/// How growing went.
+/// Report of the growing of trees.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BoostedReport {
     /// The validation figure of the first 1, 2, ... trees; empty where nothing was validated on.
@@ -24,13 +24,13 @@ pub struct BoostedReport {
 /// Boosted trees as a file holds them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoostedModel {
-    /// What the trees were grown for.
+    /// Objective of the trees.
     pub objective: Objective,
-    /// How.
+    /// Parameters of the growing.
     pub params: BoostedParams,
     /// The trees that were kept.
     pub trees: Trees,
-    /// How growing went.
+    /// Report of the growing of trees.
     pub report: BoostedReport,
 }
 

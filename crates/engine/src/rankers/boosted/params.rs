@@ -9,13 +9,13 @@ use super::Objective;
 /// Cells of the features that are worth another thread.
 const CELLS_PER_THREAD: usize = 2_000_000;
 
-/// How trees are grown.
+/// Parameters of boosted trees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoostedParams {
     /// Trees at most; where nothing is validated on, exactly. Default: 300.
     pub trees: usize,
-    /// What the values of each tree are multiplied by. Default: 0.05.
+    /// Factor of the values of each tree. Default: 0.05.
     pub learning_rate: f64,
     /// Leaves of a tree. Default: 7.
     pub leaves: usize,
@@ -65,7 +65,7 @@ impl Default for BoostedParams {
 }
 
 impl BoostedParams {
-    /// Refuses values that mean nothing.
+    /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
         let Self { trees, learning_rate, leaves, min_rows, truncation, max_depth, max_bin, .. } = *self;
         let is_share = |share: f64| share > 0.0 && share <= 1.0;

@@ -17,7 +17,7 @@ use crate::description::Description;
 /// The largest weight, scaling included.
 const LARGEST_WEIGHT: f64 = 1e30;
 
-/// What a linear ranker goes on learning from, beside its weights.
+/// State of a linear ranker that goes on learning, beside its weights.
 pub trait LinearState: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Writes it to a model file.
     fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()>;

@@ -116,7 +116,7 @@ fn plugin_score(list: &List<'_>, i: usize, weights: &[f32]) -> f32 {
     list.row(i).entries().map(product).fold(0.0, |sum, add| sum + add)
 }
 
-/// What rounding errors of a score are in proportion to.
+/// Magnitude that rounding errors of a score are proportional to.
 fn magnitude(list: &List<'_>, i: usize, weights: &[f32]) -> f64 {
     let product =
         |(column, x): (u32, f32)| f64::from(x * weights.get(column as usize).copied().unwrap_or(0.0)).abs();

@@ -32,7 +32,7 @@ use crate::description::Description;
 use crate::prose::{human, to_json};
 use crate::settings::params_from;
 
-/// What the training of most linear rankers takes.
+/// Inputs that the training of most linear rankers takes.
 pub(super) const TAKES: Takes = Takes {
     scalings: Scalings::Several,
     missing: false,
@@ -72,7 +72,7 @@ pub trait LinearParams:
 {
     /// Report of a training.
     type Report: LinearReport;
-    /// What a training goes on from; `()` for rankers that learn at once.
+    /// State that a training goes on from; `()` for rankers that learn at once.
     type State: LinearState;
     /// The kind of ranker.
     const KIND: &'static RankerKind;
@@ -123,7 +123,7 @@ pub trait LinearReport:
 /// One of several ways of scaling that were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ScalingTrial {
-    /// How features were scaled.
+    /// Scaling of the features.
     pub scaling: ScalingKind,
     /// The validation figure.
     pub validation: f64,
@@ -132,13 +132,13 @@ pub struct ScalingTrial {
 /// A linear ranker as a file holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel<P: LinearParams> {
-    /// What it was trained by.
+    /// Parameters of the training.
     pub params: P,
-    /// What it ranks with.
+    /// Weights and scaling.
     pub ranker: LinearRanker,
-    /// How training went.
+    /// Report of the training.
     pub report: P::Report,
-    /// What training goes on from.
+    /// State that training goes on from.
     pub state: P::State,
     /// The scalings that were tried, where validation chose; else empty.
     pub scalings: Vec<ScalingTrial>,

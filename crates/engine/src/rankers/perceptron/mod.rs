@@ -134,12 +134,12 @@ impl LinearReport for PerceptronReport {
     }
 }
 
-/// What a perceptron goes on from.
+/// State that a perceptron goes on learning from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     /// Iterates and counts.
     pub state: PerceptronState,
-    /// How far it has learned from the last stream of lists.
+    /// Position in the last stream of lists.
     pub stream: Option<StreamPosition>,
 }
 

@@ -5,7 +5,7 @@ use matchrank_core::ranking::query_dependent::QueryFeatures;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-/// Which columns say something about queries.
+/// Columns that are query features.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum QueryColumns {
     /// Those that are the same for all documents of each query, and not the same for all queries.
@@ -66,7 +66,7 @@ fn constant_columns(lists: &FeatureLists) -> Vec<u32> {
     columns.map(|column| column as u32).collect()
 }
 
-/// Whether each column differs within a list.
+/// Returns true for each column that differs within a list.
 fn varies(lists: &FeatureLists) -> Vec<bool> {
     let n = lists.n_features();
     (0..lists.n_queries())
@@ -108,7 +108,7 @@ pub(super) fn of_list(columns: &[u32], list: &List<'_>) -> Vec<f64> {
     sums.iter().map(|sum| sum / list.len() as f64).collect()
 }
 
-/// What numbers of queries are multiplied by: 1 / their standard deviation over the queries, 0 where they are all the same.
+/// Factors of the numbers of queries: 1 / their standard deviation over the queries, 0 where they are all the same.
 pub(super) fn factors(numbers: &[Vec<f64>]) -> Vec<f64> {
     let n = numbers.len() as f64;
     let width = numbers.first().map_or(0, Vec::len);

@@ -143,7 +143,7 @@ impl RankingModel for QueryDependentModel {
         Ok(Some(description))
     }
 
-    /// How many queries have the uniform function, by reason.
+    /// Counts the queries with the uniform function, by reason.
     fn notes_on(&self, lists: &FeatureLists) -> Result<Vec<String>> {
         let mut reasons: Vec<(&str, usize)> = Vec::new();
         for list in lists.iter() {
@@ -175,7 +175,7 @@ impl RankingModel for QueryDependentModel {
     }
 }
 
-/// Where query features come from, in words.
+/// Source of the query features, in words.
 fn source(model: &QueryDependentModel) -> String {
     match model.source() {
         QuerySource::Nothing => "none, the weights need none".into(),

@@ -19,7 +19,7 @@ use crate::rankers::RankingModel;
 /// Functions that are kept; beyond, all are forgotten.
 const MOST_KEPT: usize = 10_000;
 
-/// Where query features come from.
+/// Source of the query features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuerySource {
@@ -49,15 +49,15 @@ pub struct Parts {
     pub params: QueryDependentParams,
     /// lambda.
     pub lambda: f64,
-    /// How features are scaled.
+    /// Scaling of the features.
     pub scaling: Scaling,
-    /// Where query features come from.
+    /// Source of the query features.
     pub source: QuerySource,
-    /// What numbers of queries are multiplied by.
+    /// Factors of the numbers of queries.
     pub factors: Vec<f64>,
     /// Training lists, scaled.
     pub lists: FeatureLists,
-    /// What is known of the training queries, scaled.
+    /// Query features of the training queries, scaled.
     pub queries: Vec<QueryFeatures>,
     /// The lambdas that were tried.
     pub trials: Vec<LambdaTrial>,
@@ -78,12 +78,12 @@ pub struct Served {
 #[derive(Debug)]
 pub struct QueryDependentModel {
     trained: Arc<Trained>,
-    /// What is known of queries that training did not see, scaled.
+    /// Query features of queries that training did not see, scaled.
     known: HashMap<String, QueryFeatures>,
     kept: Mutex<HashMap<String, Arc<Served>>>,
 }
 
-/// What training made.
+/// Results of a training.
 #[derive(Debug)]
 struct Trained {
     learner: QueryDependent,
@@ -109,7 +109,7 @@ impl QueryDependentModel {
         Ok(Self { trained: Arc::new(trained), known: HashMap::new(), kept: Mutex::default() })
     }
 
-    /// What it learns from.
+    /// The learner, with its training lists.
     pub fn learner(&self) -> &QueryDependent {
         &self.trained.learner
     }
@@ -119,17 +119,17 @@ impl QueryDependentModel {
         self.trained.lambda
     }
 
-    /// How features are scaled.
+    /// Scaling of the features.
     pub fn scaling(&self) -> &Scaling {
         &self.trained.scaling
     }
 
-    /// Where query features come from.
+    /// Source of the query features.
     pub fn source(&self) -> &QuerySource {
         &self.trained.source
     }
 
-    /// What numbers of queries are multiplied by.
+    /// Factors of the numbers of queries.
     pub fn factors(&self) -> &[f64] {
         &self.trained.factors
     }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use matchrank_core::ranking::query_dependent::QueryFeatures;
 use matchrank_core::{Error, Result};
 
-/// What is known of queries, by their ids.
+/// Query features by the ids of the queries.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueryTable {
     /// Name of the file.
@@ -34,7 +34,7 @@ impl QueryTable {
         &self.name
     }
 
-    /// What is known of a query.
+    /// Returns the features of a query.
     pub fn get(&self, query: &str) -> Option<&QueryFeatures> {
         self.queries.get(query)
     }
@@ -44,7 +44,7 @@ impl QueryTable {
         self.queries.len()
     }
 
-    /// Whether there is no query.
+    /// Returns true if there is no query.
     pub fn is_empty(&self) -> bool {
         self.queries.is_empty()
     }

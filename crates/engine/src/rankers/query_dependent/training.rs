@@ -23,7 +23,7 @@ const MOST_FEATURES: usize = 10_000;
 /// Lambdas beyond an end of the path that are tried at most.
 const MOST_BEYOND: usize = 4;
 
-/// Where query features are to come from.
+/// Source of the query features of a training.
 #[derive(Debug, Clone, Copy)]
 pub enum QueryInput<'a> {
     /// Columns of the lists.

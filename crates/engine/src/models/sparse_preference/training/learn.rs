@@ -17,7 +17,7 @@ const LESSON: u64 = 1 << 14;
 /// No point of the curve at all.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// What is to happen while learning goes on.
+/// Actions during learning.
 pub(super) struct Watch<'a> {
     /// Asked often; ends the learning when it says so.
     pub(super) stop: &'a dyn Fn() -> bool,
@@ -27,7 +27,7 @@ pub(super) struct Watch<'a> {
     pub(super) judge: Option<&'a Judge>,
     /// Entries to leave in W at every point of the curve, the largest.
     pub(super) entries: Option<usize>,
-    /// How often what was learned is to be saved, and by what.
+    /// Interval of checkpoints, and the function that writes them.
     pub(super) checkpoint: Option<(Duration, &'a mut Save<'a>)>,
 }
 

@@ -36,7 +36,7 @@ const STREAM_POINTS: u64 = 100_000;
 /// Usual value of [`Course::trial_tuples`].
 pub const TRIAL_TUPLES: u64 = 1_000_000;
 
-/// How a training is run, beside what is learned.
+/// Circumstances of a training.
 pub struct Course<'a> {
     /// Share of the entries of W to leave; takes the place of lambda.
     pub density: Option<f64>,
@@ -47,7 +47,7 @@ pub struct Course<'a> {
     pub seed: u64,
     /// Asked often; ends the training when it says so, and what was learned is kept.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// How often to save what was learned so far, and how.
+    /// Checkpoints, if any.
     pub checkpoint: Option<Checkpoint<'a>>,
 }
 
@@ -58,7 +58,7 @@ impl Course<'_> {
     }
 }
 
-/// How often to save a model, and how.
+/// Interval of checkpoints, and the function that writes them.
 pub type Checkpoint<'a> = (Duration, &'a (dyn Fn(&PreferenceModel) -> Result<()> + Sync));
 
 /// A model, and what became of the lines it learned from.
@@ -142,7 +142,7 @@ fn source_of(file: &TupleFile) -> String {
     if name == "-" { "a stream of tuples".into() } else { format!("the tuples of {name}") }
 }
 
-/// Where tuples come from.
+/// Source of the tuples.
 enum Source<'a> {
     Dataset { preferences: Preferences, seed: u64, tuples: u64 },
     File { file: &'a TupleFile, documents: Option<NamedDocuments> },
@@ -180,7 +180,7 @@ impl Source<'_> {
     }
 }
 
-/// What every part of a training needs.
+/// Context of all parts of a training.
 struct PreferenceTraining<'a> {
     settings: PreferenceSettings,
     features: &'a Features,

@@ -30,7 +30,7 @@ use crate::tally::Tally;
 
 /// A scaled feature beyond this would outweigh everything that was learned.
 const LARGEST_VALUE: f32 = 1e6;
-/// How long to wait for lines before looking around.
+/// Time to wait for lines before a stop is looked for.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A perceptron as a file holds it.
@@ -98,7 +98,7 @@ impl Learner {
     }
 }
 
-/// What came of a stream of lines.
+/// Results of learning from a stream of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Streamed {
     /// Lists that were learned from.
@@ -109,7 +109,7 @@ pub struct Streamed {
     pub left_out: u64,
     /// Lines at its start that were learned from before.
     pub skipped: u64,
-    /// Whether it was stopped before its end.
+    /// True if learning was stopped before the end of the stream.
     pub interrupted: bool,
 }
 
