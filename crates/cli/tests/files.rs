@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use matchrank::{Folder, shop};
+use matchrank_engine::rankers::registry::RANKERS;
 
 /// Starts the binary.
 fn start(folder: &Folder, args: &str) -> Child {
@@ -490,9 +491,10 @@ fn libraries_of_the_current_folder_are_not_loaded() {
 fn help_names_all_rankers_and_exit_codes() {
     let folder = Folder::new();
     let help = folder.text("train --help");
-    let about = help.split("Usage:").next().unwrap();
-    for ranker in ["perceptron", "slam", "ranksvm", "listnet", "mart", "lambdamart", "query-dependent"] {
-        assert!(about.contains(ranker), "{ranker} is missing in\n{about}");
+    for ranker in RANKERS {
+        let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{} ", ranker.name)));
+        let summary = ranker.summary.split(':').next().unwrap();
+        assert!(line.is_some_and(|line| line.contains(summary)), "{}: {help}", ranker.name);
     }
     let help = folder.text("--help").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("130 interrupted") && help.contains("143 terminated"), "{help}");

@@ -72,9 +72,12 @@ fn models_are_trained_ranked_with_explained_and_inspected() {
     assert!(text.contains("features 3, 4 of the lists") && text.contains("explain --letor"), "{text}");
 
     for (command, expected) in [
-        ("export elasticsearch q.model --out x.json", "has a function for each query"),
+        ("export elasticsearch q.model --out x.json", "does not have one weight for each feature"),
         ("inspect q.model --letor test.txt", "has a function for each query"),
-        ("update q.model --lists train.txt --out x.model", "has a function for each query"),
+        (
+            "update q.model --lists train.txt --out x.model",
+            "q.model: a query-dependent model cannot learn one list at a time",
+        ),
         ("rank --model q.model --letor test.txt --query-features none.tsv --out x.run", "none.tsv"),
     ] {
         let error = folder.refused(command);

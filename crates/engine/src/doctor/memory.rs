@@ -108,10 +108,10 @@ mod tests {
     fn estimates_are_within_one_and_a_half_times_of_what_was_measured() {
         for (data, statistics) in measured().into_iter().enumerate() {
             let estimates = estimates(&statistics);
-            assert_eq!(estimates.len(), MEASURED.len());
-            for ((name, estimate), (measured, peaks)) in estimates.into_iter().zip(MEASURED) {
-                assert_eq!(name, measured);
+            for (name, peaks) in MEASURED {
                 let Some(peak) = peaks[data] else { continue };
+                let of_name = estimates.iter().find(|(other, _)| *other == name);
+                let estimate = of_name.expect("every model that was measured has an estimate").1;
                 let ratio = estimate / 1e6 / peak;
                 assert!(
                     (1.0 / 1.5..=1.5).contains(&ratio),

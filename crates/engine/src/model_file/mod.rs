@@ -43,7 +43,7 @@
 //! The two models of a combination have their metadata and arrays in the same file, under names that start
 //! with `first.` and `second.`.
 //!
-//! A stack is described in `stack.rs`; rankers over feature lists in their folders ([`rankers`](crate::rankers)), linear
+//! A stack is described in `models/stack/codec.rs`; rankers over feature lists in their folders below `rankers`, linear
 //! ones in `rankers/linear/codec.rs`.
 //!
 //! Metadata, and fields of `provenance` and `report`, that a later program adds are ignored. Parameters are not: a

@@ -13,6 +13,9 @@ use super::registry;
 use crate::container::Reader;
 use crate::settings::Parameter;
 
+/// Makes parameters from settings.
+pub(crate) type ParseParams = fn(&[(String, Value)]) -> Result<Arc<dyn RankerParams>>;
+
 /// Describes a kind of ranker: one constant in the folder of the ranker, one line in the [table](registry).
 pub struct RankerKind {
     /// Name in files, in plans and on the command line.
@@ -42,7 +45,7 @@ pub struct RankerKind {
     /// Notes what training needs beside this program, before work whose own notes are not shown.
     pub(crate) announce: Option<fn(&dyn Progress)>,
     /// Makes parameters from settings.
-    pub(crate) parse: fn(&[(String, Value)]) -> Result<Arc<dyn RankerParams>>,
+    pub(crate) parse: ParseParams,
     /// Reads a model from a file.
     pub(crate) open: fn(&Reader<'_>) -> Result<Arc<dyn RankingModel>>,
 }

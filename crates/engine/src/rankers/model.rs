@@ -59,7 +59,7 @@ pub trait RankingModel: Ranker + Any + Debug + Send + Sync {
     /// features, which [`shapley`](Self::shapley) explains.
     fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<Contribution>>>;
 
-    /// Returns the contribution of each feature to the score of the `i`-th document over the mean score of `references`.
+    /// Returns the contribution of each feature to the score of the `i`-th document over the mean of the `references`.
     fn shapley(&self, list: &List<'_>, i: usize, references: &[usize]) -> Result<Shapley>;
 
     /// Describes how the function was made that ranks a list, where lists have functions of their own.

@@ -20,7 +20,7 @@ use crate::unwind::caught;
 /// Postings and exact lengths of every text field of a collection, in a folder or in memory.
 ///
 /// The index knows tokens, not weights: k1, b and the weights of fields are chosen when a
-/// [`Retriever`](super::Retriever) is made. Documents are numbered in the order they were given.
+/// [`Retriever`](crate::models::bm25::Retriever) is made. Documents are numbered in the order they were given.
 pub struct Index {
     description: Description,
     pub(crate) segments: Vec<Segment>,

@@ -111,11 +111,7 @@ impl FromArgMatches for Model {
 
 /// The subcommand of a kind, with the options that the kind takes.
 fn of_kind(kind: &RankerKind) -> Command {
-    let command = Command::new(kind.name)
-        .about(kind.summary)
-        .long_about(long_help(kind.summary, kind.help, kind.parameters, &[]))
-        .after_help(examples(kind));
-    let mut command = TrainingLists::augment_args(command);
+    let mut command = TrainingLists::augment_args(Command::new(kind.name));
     if let Some(variants) = kind.variants {
         let values =
             variants.values.iter().map(|(name, help)| clap::builder::PossibleValue::new(*name).help(*help));
@@ -147,7 +143,11 @@ fn of_kind(kind: &RankerKind) -> Command {
         let arg = Arg::new(CURVE).long(CURVE).value_name("FILE").value_parser(clap::value_parser!(PathBuf));
         command = command.arg(arg.help(format!("Write {shows}, to this CSV file")));
     }
+    // Last, because each group of options sets a text of its own.
     command
+        .about(kind.summary)
+        .long_about(long_help(kind.summary, kind.help, kind.parameters, &[]))
+        .after_help(examples(kind))
 }
 
 fn examples(kind: &RankerKind) -> String {

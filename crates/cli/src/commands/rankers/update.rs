@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use matchrank_core::progress::Progress;
 use matchrank_engine::files;
 use matchrank_engine::model_file::{self, ModelRef};
@@ -26,8 +27,8 @@ pub(crate) fn run(
     let started = Instant::now();
     // The model may be the file that is written.
     check_outputs([lists], [out])?;
-    let (model, provenance) = model_file::open_ranking(model)?;
-    let mut learner = Learner::new(&*model)?;
+    let (ranker, provenance) = model_file::open_ranking(model)?;
+    let mut learner = Learner::new(&*ranker).with_context(|| model.display().to_string())?;
     if resume && learner.model().state.stream.is_none() {
         terminal.note("the model has not learned from a stream yet, so it learns from all lines");
     }

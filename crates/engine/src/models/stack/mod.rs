@@ -6,7 +6,7 @@
 //!       --> a ranker: weights (ListNet) or boosted trees (MART, LambdaMART)
 //! ```
 //!
-//! A document without a score counts as 0, as in a [combination](super::Combination). The ranker is trained on the
+//! A document without a score counts as 0, as in a [combination](super::combination::Combination). The ranker is trained on the
 //! validation judgments, which the models have not learned from; see [`train`](Stack::train). Where candidates are
 //! given, these are ranked; of the whole collection, those that a model has among its best. Training clicks may be
 //! features too; see [`StackParams::clicks`].

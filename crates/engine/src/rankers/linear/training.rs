@@ -1,6 +1,5 @@
 //! From feature lists to a linear ranker.
 
-use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::{LinearRanker, Sample, Scaling, ScalingKind, Validation};
 use matchrank_core::{Error, Result};
@@ -59,9 +58,10 @@ fn train_scaled<P: LinearParams>(
 ) -> Result<LinearModel<P>> {
     let Lessons { mut train, mut validation, query_weights, seed, .. } = lessons;
     let scaling = Scaling::fit(scaling, &train);
-    let scaled = |lists: &mut FeatureLists| scaling.apply(lists);
-    scaled(&mut train);
-    validation.as_mut().map(|(lists, _)| scaled(lists));
+    scaling.apply(&mut train);
+    if let Some((lists, _)) = &mut validation {
+        scaling.apply(lists);
+    }
     let sample = match query_weights {
         Some(weights) => Sample::weighted(&train, weights.to_vec())?,
         None => Sample::new(&train),
