@@ -4,7 +4,7 @@
 //!
 //! | folder | ranker |
 //! |---|---|
-//! | [`perceptron`], [`slam`], [`ranksvm`], [`listnet`] | a weight for every feature |
+//! | [`perceptron`], [`slam`], [`ranksvm`], [`listnet`], [`ridge`] | a weight for every feature |
 //! | [`linear`] | code that the linear rankers share |
 //! | [`boosted`] | MART and LambdaMART: boosted trees |
 //! | [`query_dependent`] | a function for each query |
@@ -31,6 +31,7 @@ pub mod query_dependent;
 pub mod ranksvm;
 mod recipe;
 pub mod registry;
+pub mod ridge;
 pub mod slam;
 #[cfg(test)]
 mod tests;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use matchrank_core::Result;
 
 use super::boosted::{lambdamart, mart};
-use super::{RankerKind, RankingModel, listnet, perceptron, query_dependent, ranksvm, slam};
+use super::{RankerKind, RankingModel, listnet, perceptron, query_dependent, ranksvm, ridge, slam};
 use crate::container::{Reader, Writer};
 use crate::description::Description;
 
 /// All kinds of rankers, in the order in which they are listed.
-pub static RANKERS: [&RankerKind; 7] = [
+pub static RANKERS: [&RankerKind; 8] = [
     &perceptron::KIND,
     &slam::KIND,
     &ranksvm::KIND,
     &listnet::KIND,
+    &ridge::KIND,
     &mart::KIND,
     &lambdamart::KIND,
     &query_dependent::KIND,
