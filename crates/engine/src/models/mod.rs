@@ -5,6 +5,7 @@
 //! | folder | model |
 //! |---|---|
 //! | [`bm25`] | BM25 over text |
+//! | [`clicks`] | click counts of queries, smoothed by those of their words |
 //! | [`random_walk`] | backward random walk on the training clicks |
 //! | [`lsi_dt`], [`lsi_qd`] | latent semantic indexing of words, of clicks |
 //! | [`pls`], [`rmls`] | the papers' f(x, y) = x' L_x L_y' y |
@@ -26,6 +27,7 @@
 mod binding;
 pub mod bltm;
 pub mod bm25;
+pub mod clicks;
 pub mod combination;
 mod kind;
 pub mod latent;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use matchrank_core::{Error, Result};
 
 use super::{
-    MatchingKind, MatchingModel, bltm, bm25, combination, lsi_dt, lsi_qd, pls, random_walk, rmls,
+    MatchingKind, MatchingModel, bltm, bm25, clicks, combination, lsi_dt, lsi_qd, pls, random_walk, rmls,
     sparse_preference, ssi, stack, svdfeature,
 };
 use crate::container::{Reader, Writer};
@@ -13,8 +13,9 @@ use crate::description::Description;
 use crate::rankers;
 
 /// All kinds of matching models, in the order in which they are listed.
-pub const MATCHING: [&MatchingKind; 12] = [
+pub const MATCHING: [&MatchingKind; 13] = [
     &bm25::KIND,
+    &clicks::KIND,
     &random_walk::KIND,
     &lsi_dt::KIND,
     &lsi_qd::KIND,
