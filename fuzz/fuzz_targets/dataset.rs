@@ -73,6 +73,6 @@ fn read(folder: &std::path::Path) -> Result<()> {
     examine(&[folder], None, &Silent)?;
     let _ = std::fs::remove_dir_all(folder.join("index"));
     let model = TextBm25::of_dataset(&Default::default(), &dataset)?;
-    rank_collection(&model, &dataset, &queries, 5, &Silent)?;
+    rank_collection(&RankRequest { model: &model, dataset: &dataset, queries: &queries }, 5, &Silent)?;
     Ok(())
 }

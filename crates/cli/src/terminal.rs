@@ -1,4 +1,4 @@
-//! What the program shows on a terminal: progress bars, notes, errors. Results go to standard output,
+//! Terminal output of the program: progress bars, notes, errors. Results go to standard output,
 //! everything else to standard error.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
@@ -167,7 +167,20 @@ fn say_in_time(lines: Weak<Mutex<Lines>>, started: Instant) {
 /// A line to standard error, control characters escaped and long ones shortened. That nobody reads it is no reason to
 /// stop.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", escape::shortened(&escaped(line)));
+    let _ = writeln!(std::io::stderr().lock(), "{}", escape::shortened(&escaped(&with_flags(line))));
+}
+
+/// Writes the options that a message of the engine names as flags: "option `text`" becomes "--text".
+pub(crate) fn with_flags(message: &str) -> String {
+    let mut parts = message.split("option `");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('`') {
+            Some((option, rest)) => text.extend(["--", option, rest]),
+            None => text.extend(["option `", part]),
+        }
+    }
+    text
 }
 
 /// Writes a result to standard output, control characters escaped; a closed pipe is an error that [`is_broken_pipe`]
@@ -215,14 +228,14 @@ fn expands_too_far(cause: &(dyn std::error::Error + 'static)) -> bool {
     error.is_some_and(|error| error.is::<ExpandsTooFar>())
 }
 
-/// Whether the reader of our output went away, as `head` does.
+/// Returns true if the reader of our output went away, as `head` does.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
     })
 }
 
-/// How results are printed.
+/// Output format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -312,6 +325,16 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>, format: Format) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_of_the_engine_are_flags_here() {
+        assert_eq!(with_flags("no text; name it with option `text`"), "no text; name it with --text");
+        assert_eq!(
+            with_flags("option `column a=B` or option `split`: none"),
+            "--column a=B or --split: none"
+        );
+        assert_eq!(with_flags("an option `open"), "an option `open");
+    }
 
     #[test]
     fn cells_of_csv_are_as_they_are_and_numbers_plain() {

@@ -7,31 +7,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
 
-use matchrank::{Folder, shop};
+use matchrank::{Folder, shop, wait_for};
 use matchrank_engine::rankers::registry::RANKERS;
-
-/// Starts the binary.
-fn start(folder: &Folder, args: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_matchrank"))
-        .current_dir(folder.path())
-        .args(args.split_whitespace())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !happened() {
-        assert!(started.elapsed() < Duration::from_secs(120), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 /// Sends a signal; returns the exit code and standard error.
 fn end(child: Child, signal: &str) -> (i32, String) {
@@ -64,7 +43,7 @@ fn an_interrupted_training_leaves_the_former_model() {
     let before = bytes(&folder, "words.model");
     // Before anything is learned: no tuple has come yet.
     let mut child =
-        start(&folder, &format!("train sparse-preference --data shop {GIVEN} --tuples - --out words.model"));
+        folder.start(&format!("train sparse-preference --data shop {GIVEN} --tuples - --out words.model"));
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().contains("a stream cannot be read a second time")));
     // The stream ends after the program knows of the signal.
@@ -84,12 +63,9 @@ fn an_interrupted_training_leaves_the_former_model() {
     assert!(!err.contains("there was no tuple"), "{err}");
     assert_eq!(bytes(&folder, "words.model"), before);
     // While it learns: the checkpoint is next to the former model.
-    let child = start(
-        &folder,
-        &format!(
-            "train sparse-preference --data shop {GIVEN} --set tuples=1000000000 --checkpoint 0 --out words.model"
-        ),
-    );
+    let child = folder.start(&format!(
+        "train sparse-preference --data shop {GIVEN} --set tuples=1000000000 --checkpoint 0 --out words.model"
+    ));
     wait_for("a checkpoint", || folder.path().join("words.model.checkpoint").exists());
     let (code, err) = end(child, "-TERM");
     assert_eq!(code, 143, "{err}");
@@ -104,7 +80,7 @@ fn an_interrupted_training_leaves_the_former_model() {
 
 /// Starts a command and waits until it writes under a temporary name.
 fn writing(folder: &Folder) -> Child {
-    let child = start(folder, "simulate clicks --preset half-year --out log");
+    let child = folder.start("simulate clicks --preset half-year --out log");
     wait_for("a temporary file", || !left(folder).is_empty());
     child
 }
@@ -509,7 +485,7 @@ fn pipes_are_written_to_directly() {
     // /dev/stdout is a link to the pipe, which has no path that could be followed.
     for out in ["-", "/dev/stdout"] {
         let rank = "rank --model bm25.model --data shop --queries trainers.tsv --quiet --out";
-        let mut child = start(&folder, &format!("{rank} {out}"));
+        let mut child = folder.start(&format!("{rank} {out}"));
         let mut run = String::new();
         child.stdout.take().unwrap().read_to_string(&mut run).unwrap();
         assert!(child.wait().unwrap().success() && run.contains(" Q0 "), "{out}: {run}");

@@ -3,10 +3,10 @@
 mod matchrank;
 
 use std::io::Write;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use matchrank::{Folder, shop};
+use matchrank::{Folder, shop, wait_for};
 
 /// Tuples by id: even documents for sneakers, odd ones for lids.
 fn tuples(from: usize, to: usize) -> String {
@@ -191,25 +191,6 @@ fn bad_lines_are_left_out_and_said() {
     assert_eq!(std::fs::read(folder.path().join("words.model")).unwrap(), before);
 }
 
-fn update(folder: &Folder, args: &str) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_matchrank"))
-        .current_dir(folder.path())
-        .args(args.split_whitespace())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !happened() {
-        assert!(started.elapsed() < Duration::from_secs(120), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// A stream that goes on: what has come is saved while it lasts, Ctrl-C saves the rest and ends.
 #[cfg(unix)]
 #[test]
@@ -220,10 +201,8 @@ fn a_stream_is_saved_while_it_lasts_and_ctrl_c_ends_it() {
     let steps = |model: &str| {
         folder.json(&format!("inspect {model} --format json"))["clock"]["steps"].as_u64().unwrap()
     };
-    let mut child = update(
-        &folder,
-        "update words.model --tuples - --data shop --out live.model --checkpoint 0 --format json",
-    );
+    let mut child = folder
+        .start("update words.model --tuples - --data shop --out live.model --checkpoint 0 --format json");
     let mut stream = child.stdin.take().unwrap();
     stream.write_all(tuples(200, 230).as_bytes()).unwrap();
     stream.flush().unwrap();
@@ -258,10 +237,8 @@ fn a_killed_update_leaves_a_whole_model() {
     let before = std::fs::read(folder.path().join("words.model")).unwrap();
     for (round, pause) in [0u64, 30, 70, 150, 300].into_iter().enumerate() {
         folder.write("live.model", &before);
-        let mut child = update(
-            &folder,
-            "update live.model --tuples - --data shop --out live.model --checkpoint 0 --quiet",
-        );
+        let mut child =
+            folder.start("update live.model --tuples - --data shop --out live.model --checkpoint 0 --quiet");
         let mut stream = child.stdin.take().unwrap();
         let writer = std::thread::spawn(move || {
             // Ends when the reader is gone.

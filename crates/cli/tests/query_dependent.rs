@@ -69,7 +69,7 @@ fn models_are_trained_ranked_with_explained_and_inspected() {
     let looked = folder.json("inspect q.model --format json");
     assert_eq!((looked["kind"].as_str(), looked["documents"].as_u64()), (Some("query-dependent"), Some(120)));
     let text = folder.text("inspect q.model");
-    assert!(text.contains("features 3, 4 of the lists") && text.contains("explain --letor"), "{text}");
+    assert!(text.contains("features 3, 4 of the lists") && text.contains("`explain` shows it"), "{text}");
 
     for (command, expected) in [
         ("export elasticsearch q.model --out x.json", "does not have one weight for each feature"),

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use matchrank_core::matching::rmls::{self, RmlsParams, Verdict};
+use matchrank_core::matching::rmls::{self, ClickSums, RmlsParams, RmlsRun, Verdict};
 use matchrank_core::matching::{ClickGraph, Csr};
 use matchrank_core::progress::Silent;
 
@@ -46,14 +46,15 @@ fn main() -> matchrank_core::Result<()> {
 
     let params = RmlsParams { d: 8, iterations: 2, ..Default::default() };
     let means = Some((x_mean, y_mean));
-    let summed = rmls::fit_formed(&params, w, means, None, 1, &Silent, &mut |_| Ok(Verdict::Continue))?;
+    let run = RmlsRun { start: None, seed: 1, progress: &Silent };
+    let summed = rmls::fit_formed(&params, ClickSums { w, means }, run, &mut |_| Ok(Verdict::Continue))?;
 
     let graph = ClickGraph::new(
         Csr::from_triples(4, FEATURES, X)?,
         Csr::from_triples(3, FEATURES, Y)?,
         Csr::from_triples(4, 3, R)?,
     )?;
-    let logged = rmls::fit(&params, &graph, None, 1, &Silent, &mut |_| Ok(Verdict::Continue))?;
+    let logged = rmls::fit(&params, &graph, run, &mut |_| Ok(Verdict::Continue))?;
     let (summed, logged) = (summed.into_model()?, logged.into_model()?);
     println!("query document  from sums  from the log");
     for (i, x) in graph.x().rows().enumerate() {

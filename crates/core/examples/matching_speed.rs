@@ -43,7 +43,7 @@ fn main() {
 fn rmls(graph: &ClickGraph, d: usize, iterations: usize, (beta, gamma): (f64, f64)) {
     let params = RmlsParams { d, iterations, beta, gamma, ..Default::default() };
     let mut before = Instant::now();
-    rmls::fit(&params, graph, None, 1, &Silent, &mut |iteration| {
+    rmls::fit(&params, graph, rmls::RmlsRun { start: None, seed: 1, progress: &Silent }, &mut |iteration| {
         let report = &iteration.report;
         println!(
             "iteration {:2}: {:.3} s, objective {:.4e}, density {:.4} {:.4}, effective rank {:.1} {:.1}",

@@ -9,11 +9,13 @@ use std::time::Instant;
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Silent;
-use matchrank_core::ranking::listnet::{ListNetParams, fit_listnet};
-use matchrank_core::ranking::perceptron::{PerceptronParams, fit_perceptron};
-use matchrank_core::ranking::ranksvm::{PairLoss, RankSvmParams, fit_ranksvm};
-use matchrank_core::ranking::slam::{SlamParams, Solver, Target, fit_slam};
-use matchrank_core::ranking::{LinearRanker, Sample, Scaling, ScalingKind, Validation, evaluate_ranker};
+use matchrank_core::ranking::listnet::{self, ListNetParams};
+use matchrank_core::ranking::perceptron::{self, PerceptronParams};
+use matchrank_core::ranking::ranksvm::{self, PairLoss, RankSvmParams};
+use matchrank_core::ranking::slam::{self, SlamParams, SlamSolver, Target};
+use matchrank_core::ranking::{
+    Fitting, LinearRanker, Sample, Scaling, ScalingKind, Validation, evaluate_ranker,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -32,35 +34,40 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     type Fit = fn(&Sample<'_>, &Validation<'_>) -> matchrank_core::Result<(Vec<f64>, String)>;
     let models: [(&str, Fit); 7] = [
         ("perceptron ndcg@10", |s, v| {
-            let (state, report) = fit_perceptron(&PerceptronParams::default(), s, Some(v), 1, &Silent)?;
+            let (state, report) = perceptron::fit(
+                &PerceptronParams::default(),
+                s,
+                &Fitting { validation: Some(v), seed: 1, progress: &Silent },
+            )?;
             Ok((state.averaged(), report.kept.to_string()))
         }),
         ("perceptron ndcg", |s, v| {
             let params = PerceptronParams { target: Target::Ndcg, ..PerceptronParams::default() };
-            let (state, report) = fit_perceptron(&params, s, Some(v), 1, &Silent)?;
+            let (state, report) =
+                perceptron::fit(&params, s, &Fitting { validation: Some(v), seed: 1, progress: &Silent })?;
             Ok((state.averaged(), report.kept.to_string()))
         }),
         ("slam bundle", |s, v| {
-            let params = SlamParams { solver: Solver::Bundle, ..SlamParams::default() };
-            let (w, r) = fit_slam(&params, s, Some(v), 1, &Silent)?;
+            let params = SlamParams { solver: SlamSolver::Bundle, ..SlamParams::default() };
+            let (w, r) = slam::fit(&params, s, &Fitting { validation: Some(v), seed: 1, progress: &Silent })?;
             Ok((w, format!("{:e}{}", r.lambda, if r.collapsed { " collapsed" } else { "" })))
         }),
         ("slam pegasos", |s, v| {
-            let params = SlamParams { solver: Solver::Pegasos, ..SlamParams::default() };
-            let (w, r) = fit_slam(&params, s, Some(v), 1, &Silent)?;
+            let params = SlamParams { solver: SlamSolver::Pegasos, ..SlamParams::default() };
+            let (w, r) = slam::fit(&params, s, &Fitting { validation: Some(v), seed: 1, progress: &Silent })?;
             Ok((w, format!("{:e}", r.lambda)))
         }),
         ("ranksvm", |s, v| {
-            let (w, r) = fit_ranksvm(&RankSvmParams::default(), s, Some(v), &Silent)?;
+            let (w, r) = ranksvm::fit(&RankSvmParams::default(), s, Some(v), &Silent)?;
             Ok((w, format!("{:e}", r.lambda)))
         }),
         ("ranksvm hinge", |s, v| {
             let params = RankSvmParams { loss: PairLoss::Hinge, ..RankSvmParams::default() };
-            let (w, r) = fit_ranksvm(&params, s, Some(v), &Silent)?;
+            let (w, r) = ranksvm::fit(&params, s, Some(v), &Silent)?;
             Ok((w, format!("{:e}", r.lambda)))
         }),
         ("listnet", |s, v| {
-            let (w, r) = fit_listnet(&ListNetParams::default(), s, Some(v), &Silent)?;
+            let (w, r) = listnet::fit(&ListNetParams::default(), s, Some(v), &Silent)?;
             Ok((w, format!("{:e}", r.lambda)))
         }),
     ];

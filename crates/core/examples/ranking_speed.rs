@@ -10,7 +10,7 @@ use std::time::Instant;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::perceptron::{Perceptron, UpdateRule};
-use matchrank_core::ranking::ranksvm::{PairLoss, RankSvmParams, fit_ranksvm};
+use matchrank_core::ranking::ranksvm::{self, PairLoss, RankSvmParams};
 use matchrank_core::ranking::slam::Target;
 use matchrank_core::ranking::{LambdaPath, PathPoint, Sample};
 use rand::{RngExt, SeedableRng};
@@ -49,7 +49,7 @@ fn peak_memory() -> String {
 fn ranksvm(lists: &FeatureLists, loss: PairLoss, lambda: f64) -> (f64, PathPoint) {
     let params = RankSvmParams { loss, lambda: LambdaPath::One(lambda), ..RankSvmParams::default() };
     let started = Instant::now();
-    let (_, report) = fit_ranksvm(&params, &Sample::new(lists), None, &Silent).expect("numbers are finite");
+    let (_, report) = ranksvm::fit(&params, &Sample::new(lists), None, &Silent).expect("numbers are finite");
     (started.elapsed().as_secs_f64(), report.path[0])
 }
 

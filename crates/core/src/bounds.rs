@@ -17,10 +17,10 @@
 //!
 //! | symbol | field | meaning |
 //! |---|---|---|
-//! | n_x | [`Sample::n_x`] | queries with a response |
-//! | n_y | [`Sample::n_y`] | harmonic mean of the number of documents that answer each; see [`harmonic_mean`] |
-//! | R | [`Sample::r_max`] | largest response |
-//! | delta | [`Sample::delta`] | the bound may fail with probability 2 delta |
+//! | n_x | [`SampleSize::n_x`] | queries with a response |
+//! | n_y | [`SampleSize::n_y`] | harmonic mean of the number of documents that answer each; see [`harmonic_mean`] |
+//! | R | [`SampleSize::r_max`] | largest response |
+//! | delta | [`SampleSize::delta`] | the bound may fail with probability 2 delta |
 //! | d_x, d_y, d | [`RmlsFamily`] | numbers of query features, document features and latent dimensions |
 //! | m_x, m_y | | largest number of features of one query and of one document |
 //! | lambda, theta | | largest l1 and l2 norm of a row |
@@ -51,14 +51,14 @@
 //! appendix B.
 //!
 //! ```
-//! use matchrank_core::bounds::{Sample, harmonic_mean, pls_bound};
+//! use matchrank_core::bounds::{SampleSize, harmonic_mean, pls_bound};
 //!
 //! let n_y = harmonic_mean([1, 2, 4]);
-//! let sample = Sample { n_x: 1000, n_y, r_max: 5.0, delta: 0.05 };
+//! let sample = SampleSize { n_x: 1000, n_y, r_max: 5.0, delta: 0.05 };
 //! let bound = pls_bound(&sample, 10)?;
 //! assert!((bound.value - 2.446379).abs() < 1e-6 && bound.largest_gap == 10.0);
 //! assert!(bound.is_vacuous(), "scores are from -1 to 1, so no two differ by more than 2");
-//! assert!(!pls_bound(&Sample { r_max: 1.0, ..sample }, 10)?.is_vacuous());
+//! assert!(!pls_bound(&SampleSize { r_max: 1.0, ..sample }, 10)?.is_vacuous());
 //! # Ok::<(), matchrank_core::Error>(())
 //! ```
 
@@ -71,7 +71,7 @@ use crate::{Error, Result};
 /// Properties of the data that the theorems need.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sample {
+pub struct SampleSize {
     /// Queries with at least one response.
     pub n_x: u64,
     /// Harmonic mean, over those queries, of the number of documents per query; at least 1.
@@ -146,7 +146,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// Returns the harmonic mean, n / sum of 1/count: n_y of a [`Sample`] from the number of documents that answer each
+/// Returns the harmonic mean, n / sum of 1/count: n_y of a [`SampleSize`] from the number of documents that answer each
 /// query. A count of 0 gives 0, and no counts give NaN; both are refused by every bound.
 pub fn harmonic_mean(counts: impl IntoIterator<Item = u64>) -> f64 {
     let (mut n, mut inverses) = (0.0, 0.0);
@@ -158,12 +158,12 @@ pub fn harmonic_mean(counts: impl IntoIterator<Item = u64>) -> f64 {
 }
 
 /// Theorem 4: the bound for PLS with `d` latent dimensions.
-pub fn pls_bound(sample: &Sample, d: u64) -> Result<Bound> {
+pub fn pls_bound(sample: &SampleSize, d: u64) -> Result<Bound> {
     bound(sample, 1.0, (d as f64).sqrt())
 }
 
 /// Theorem 5: the bound for RMLS.
-pub fn rmls_bound(sample: &Sample, family: &RmlsFamily) -> Result<Bound> {
+pub fn rmls_bound(sample: &SampleSize, family: &RmlsFamily) -> Result<Bound> {
     let RmlsFamily { d, d_x, d_y, m_x, m_y, lambda_x, lambda_y, theta_x, theta_y } = *family;
     for (name, norm) in
         [("lambda_x", lambda_x), ("lambda_y", lambda_y), ("theta_x", theta_x), ("theta_y", theta_y)]
@@ -179,8 +179,8 @@ pub fn rmls_bound(sample: &Sample, family: &RmlsFamily) -> Result<Bound> {
 }
 
 /// Theorem 3, equation (7).
-fn bound(sample: &Sample, b: f64, c: f64) -> Result<Bound> {
-    let Sample { n_x, n_y, r_max, delta } = *sample;
+fn bound(sample: &SampleSize, b: f64, c: f64) -> Result<Bound> {
+    let SampleSize { n_x, n_y, r_max, delta } = *sample;
     if n_x == 0 {
         return Err(Error::Params("a bound needs at least one query with a response".into()));
     }
@@ -237,7 +237,7 @@ mod tests {
         theta_y: f64,
     }
 
-    const SAMPLE: Sample = Sample { n_x: 1000, n_y: 2.0, r_max: 1.0, delta: 0.05 };
+    const SAMPLE: SampleSize = SampleSize { n_x: 1000, n_y: 2.0, r_max: 1.0, delta: 0.05 };
 
     fn family(case: &Case) -> RmlsFamily {
         let &Case { d, d_x, d_y, m_x, m_y, lambda_x, lambda_y, theta_x, theta_y, .. } = case;
@@ -256,12 +256,12 @@ mod tests {
         for case in &bounds {
             let n_y = harmonic_mean(case.n_y_counts.iter().copied());
             close(n_y, case.n_y_harmonic);
-            let sample = Sample { n_x: case.n_x, n_y, r_max: case.r_max, delta: case.delta };
+            let sample = SampleSize { n_x: case.n_x, n_y, r_max: case.r_max, delta: case.delta };
             close(pls_bound(&sample, case.d).unwrap().value, case.pls);
             close(rmls_bound(&sample, &family(case)).unwrap().value, case.rmls);
         }
         // The first RMLS bound: C = sqrt(500 * 400), B = sqrt(5 * 7).
-        let first = Sample { n_y: 12.0 / 7.0, r_max: 5.0, ..SAMPLE };
+        let first = SampleSize { n_y: 12.0 / 7.0, r_max: 5.0, ..SAMPLE };
         let first = rmls_bound(&first, &family(&bounds[0])).unwrap();
         close(first.largest_gap, 2.0 * 35f64.sqrt() * 5.0);
         assert!(first.is_vacuous() && first.to_string().contains("vacuous"), "{first}");
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_compared_with_the_scale_of_the_scores() {
-        let of = |n_x, r_max| pls_bound(&Sample { n_x, r_max, ..SAMPLE }, 10).unwrap();
+        let of = |n_x, r_max| pls_bound(&SampleSize { n_x, r_max, ..SAMPLE }, 10).unwrap();
         let bound = of(1000, 1.0);
         assert!(!bound.is_vacuous());
         assert_eq!(bound.to_string(), format!("{:.4} with probability 0.9", bound.value));
@@ -290,14 +290,14 @@ mod tests {
     #[test]
     fn wrong_values_are_errors() {
         let bad = [
-            Sample { n_x: 0, ..SAMPLE },
-            Sample { n_y: harmonic_mean([]), ..SAMPLE },
-            Sample { n_y: harmonic_mean([3, 0]), ..SAMPLE },
-            Sample { r_max: -1.0, ..SAMPLE },
-            Sample { r_max: f64::INFINITY, ..SAMPLE },
-            Sample { delta: 0.0, ..SAMPLE },
-            Sample { delta: 0.5, ..SAMPLE },
-            Sample { delta: f64::NAN, ..SAMPLE },
+            SampleSize { n_x: 0, ..SAMPLE },
+            SampleSize { n_y: harmonic_mean([]), ..SAMPLE },
+            SampleSize { n_y: harmonic_mean([3, 0]), ..SAMPLE },
+            SampleSize { r_max: -1.0, ..SAMPLE },
+            SampleSize { r_max: f64::INFINITY, ..SAMPLE },
+            SampleSize { delta: 0.0, ..SAMPLE },
+            SampleSize { delta: 0.5, ..SAMPLE },
+            SampleSize { delta: f64::NAN, ..SAMPLE },
         ];
         for sample in bad {
             assert!(pls_bound(&sample, 10).is_err(), "{sample:?}");

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use matchrank_core::progress::Silent;
-use matchrank_core::simulate::clicks::{ClickFiles, ClickParams, ClickStatistics, Rows, Table1, simulate};
+use matchrank_core::simulate::clicks::{
+    ClickFiles, ClickParams, ClickStatistics, LogRows, Table1, Table1Counts, simulate,
+};
 
 #[derive(PartialEq)]
 struct Simulated {
@@ -93,14 +95,14 @@ impl Recount {
         let clicked: HashSet<&String> = self.pairs.keys().map(|(_, d)| d).collect();
         let words: HashSet<&String> =
             self.queries.values().chain(self.documents.values()).flatten().collect();
-        Table1::from_counts(
-            self.queries.len() as u64,
-            clicked.len() as u64,
-            words.len() as u64,
-            self.queries.values().map(|w| w.len() as u64).sum(),
-            self.documents.values().map(|w| w.len() as u64).sum(),
-            self.pairs.len() as u64,
-        )
+        Table1::from_counts(&Table1Counts {
+            n_x: self.queries.len() as u64,
+            n_y: clicked.len() as u64,
+            words: words.len() as u64,
+            query_words: self.queries.values().map(|w| w.len() as u64).sum(),
+            document_words: self.documents.values().map(|w| w.len() as u64).sum(),
+            pairs: self.pairs.len() as u64,
+        })
     }
 
     fn judged(&self) -> impl Iterator<Item = &(String, String, u8)> {
@@ -120,14 +122,14 @@ fn check(params: &ClickParams, seed: u64) -> Recount {
     let (data, statistics) = make(params, seed);
     let recount = recount(&data);
     assert_eq!(recount.table1(), statistics.table1);
-    let asked = Table1::from_counts(
-        params.queries as u64,
-        params.documents as u64,
-        params.words as u64,
-        (params.queries as f64 * params.words_per_query) as u64,
-        (params.documents as f64 * params.words_per_document) as u64,
-        (params.queries as f64 * params.clicked_per_query) as u64,
-    );
+    let asked = Table1::from_counts(&Table1Counts {
+        n_x: params.queries as u64,
+        n_y: params.documents as u64,
+        words: params.words as u64,
+        query_words: (params.queries as f64 * params.words_per_query) as u64,
+        document_words: (params.documents as f64 * params.words_per_document) as u64,
+        pairs: (params.queries as f64 * params.clicked_per_query) as u64,
+    });
     assert_within(&statistics.table1, &asked, 3.0);
     assert_eq!(recount.documents.len(), params.documents, "every document is clicked");
     assert_eq!(data.clicks.lines().count() as u64, statistics.rows + 1);
@@ -222,7 +224,7 @@ fn a_part_of_the_half_year_has_its_means() {
 
 #[test]
 fn the_same_bytes_for_any_number_of_threads_and_others_for_another_seed() {
-    for rows in [Rows::Sessions, Rows::Pairs] {
+    for rows in [LogRows::Sessions, LogRows::Pairs] {
         let params = ClickParams { rows, ..ClickParams::small() };
         let with = |threads: usize, seed: u64| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -238,8 +240,8 @@ fn the_same_bytes_for_any_number_of_threads_and_others_for_another_seed() {
 
 #[test]
 fn both_layouts_tell_of_the_same_clicks() {
-    let sessions = make(&ClickParams { rows: Rows::Sessions, ..ClickParams::small() }, 1).0;
-    let pairs = make(&ClickParams { rows: Rows::Pairs, ..ClickParams::small() }, 1).0;
+    let sessions = make(&ClickParams { rows: LogRows::Sessions, ..ClickParams::small() }, 1).0;
+    let pairs = make(&ClickParams { rows: LogRows::Pairs, ..ClickParams::small() }, 1).0;
     assert!(sessions.documents == pairs.documents && sessions.queries == pairs.queries);
     assert_eq!(recount(&sessions).pairs, recount(&pairs).pairs);
 }

@@ -87,7 +87,7 @@ fn measure(
     println!("matchrank: statistics {:.2} s, {:?}", start.elapsed().as_secs_f64(), model.words.vocabulary);
     let start = Instant::now();
     let index =
-        Arc::new(Index::build(&folder.path().join("index"), analyser, &["text"], documents, &Silent)?);
+        Arc::new(Index::build(&folder.path().join("index"), (analyser, &["text"]), documents, &Silent)?);
     println!("matchrank: index {:.2} s", start.elapsed().as_secs_f64());
     let start = Instant::now();
     let retriever = Retriever::new(index, &model)?;

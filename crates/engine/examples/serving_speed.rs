@@ -59,7 +59,7 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     let n = dataset.manifest.statistics.n_documents as usize;
     let wanted: Vec<u32> =
         (0..n).step_by((n / DOCUMENTS).max(1)).take(DOCUMENTS).map(|row| row as u32).collect();
-    let y = document_rows(features, dataset, Some(clicks), Some(&wanted), &Silent).expect("documents");
+    let y = document_rows(features, (dataset, Some(&wanted)), Some(clicks), &Silent).expect("documents");
     let rows: Vec<_> = texts.iter().map(|text| model.inputs.query(text, Some(clicks))).collect();
     let scorer = LatentScorer::new(&model.model, &rows, &y);
     let numbers: Vec<u32> = (0..wanted.len() as u32).collect();

@@ -19,11 +19,11 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// Its bytes; none where it is longer than [`LONGEST_RECORD`].
     pub(crate) bytes: Option<Vec<u8>>,
-    /// Whether a line end was there; without it the line may be cut.
+    /// True if a line end was there; without it the line may be cut.
     pub(crate) whole: bool,
 }
 
-/// What waiting for lines came to.
+/// Result of waiting for lines.
 pub(crate) enum Arrival {
     /// Some lines, in order.
     Lines(Vec<Line>),

@@ -24,16 +24,16 @@ const BATCH_ROWS: usize = 1 << 14;
 /// A Parquet file whose footer has been read.
 pub(crate) struct ParquetFile {
     builder: ParquetRecordBatchReaderBuilder<File>,
-    origin: Origin,
+    origin: ParquetOrigin,
 }
 
 /// Name of a file, and advice for messages about damage.
-struct Origin {
+struct ParquetOrigin {
     name: String,
     advice: &'static str,
 }
 
-impl Origin {
+impl ParquetOrigin {
     fn damaged(&self, cause: &str) -> Error {
         Error::format(&self.name, format!("the Parquet data is damaged ({cause}); {}", self.advice))
     }
@@ -42,7 +42,7 @@ impl Origin {
 impl ParquetFile {
     /// Reads the footer of a file; `advice` ends the message if it is damaged.
     pub(crate) fn open(path: &Path, advice: &'static str) -> Result<Self> {
-        let origin = Origin { name: files::name_of(path), advice };
+        let origin = ParquetOrigin { name: files::name_of(path), advice };
         let file = File::open(path).map_err(|e| Error::io(&origin.name, e))?;
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let builder = caught(|| {
@@ -91,7 +91,7 @@ impl ParquetFile {
 /// Batches of a [`ParquetFile`]; none follows an error.
 pub(crate) struct Batches {
     reader: Option<ParquetRecordBatchReader>,
-    origin: Origin,
+    origin: ParquetOrigin,
 }
 
 impl Iterator for Batches {

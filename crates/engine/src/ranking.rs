@@ -17,18 +17,28 @@ use crate::scoring::Hit;
 /// The ranking of one query: ids of documents with their scores, best first.
 pub type Ranking = (String, Vec<(String, f32)>);
 
+/// Queries to rank the documents of a dataset for, by a model.
+#[derive(Clone, Copy)]
+pub struct RankRequest<'a> {
+    /// The model.
+    pub model: &'a dyn MatchingModel,
+    /// The dataset with the documents.
+    pub dataset: &'a Dataset,
+    /// The queries.
+    pub queries: &'a [Query],
+}
+
 /// Documents to rank, by query id.
 pub type Candidates = HashMap<String, Vec<String>>;
 
 /// The `top` best documents of the whole collection for every query. Documents that the model says nothing
 /// about are left out; a note says which queries have no other.
 pub fn rank_collection(
-    model: &dyn MatchingModel,
-    dataset: &Dataset,
-    queries: &[Query],
+    request: &RankRequest<'_>,
     top: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<Ranking>> {
+    let RankRequest { model, dataset, queries } = *request;
     let matcher = bind(model, dataset, None, progress)?;
     let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
     let hits = matcher.top(&texts, top, progress)?;
@@ -50,12 +60,11 @@ pub fn rank_collection(
 /// queries have no candidates, which get no score at all, and how many candidates are not in the
 /// collection.
 pub fn rank_candidates(
-    model: &dyn MatchingModel,
-    dataset: &Dataset,
-    queries: &[Query],
+    request: &RankRequest<'_>,
     candidates: &Candidates,
     progress: &dyn Progress,
 ) -> Result<Vec<Ranking>> {
+    let RankRequest { model, dataset, queries } = *request;
     let named: HashSet<&str> = candidates.values().flatten().map(String::as_str).collect();
     let found: Vec<(u32, String)> =
         (0..).zip(dataset.document_ids()?).filter(|(_, id)| named.contains(id.as_str())).collect();

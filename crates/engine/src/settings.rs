@@ -97,7 +97,7 @@ fn set<P: DeserializeOwned + Serialize + Default>(
     Ok(())
 }
 
-/// What a parameter takes, in words.
+/// Describes the values that a parameter accepts.
 fn expected<P: DeserializeOwned>(params: &mut Value, name: &str, default: &Value) -> String {
     match default {
         Value::Number(number) if number.is_f64() => "a number".into(),

@@ -1,6 +1,6 @@
 //! Figures of models on the validation judgments, cheap enough for every iteration.
 //!
-//! Where most queries have documents that were judged irrelevant, the judged documents are ranked (the
+//! If most queries have documents that were judged irrelevant, the judged documents are ranked (the
 //! papers' protocol); otherwise, as with held-out clicks, the whole collection, unless the caller says what
 //! to rank. The figure is NDCG@10, unless another measure is asked for.
 
@@ -36,7 +36,7 @@ pub enum Ranked {
 }
 
 impl Ranked {
-    /// What suits judgments, given by the grades of every query: the judged documents where most queries have
+    /// Chooses by the grades of every query: the judged documents if most queries have
     /// irrelevant ones among them.
     pub(crate) fn suiting(lists: impl Iterator<Item: Iterator<Item = f32>>) -> Self {
         let (mut n_lists, mut n_mixed) = (0_usize, 0_usize);
@@ -47,7 +47,7 @@ impl Ranked {
         if 2 * n_mixed > n_lists { Self::Judged } else { Self::All }
     }
 
-    /// What suits the judgments of some queries.
+    /// Chooses by the judgments of some queries.
     pub fn suiting_judgments(held_out: &HeldOut) -> Self {
         Self::suiting(held_out.judged.iter().map(|list| list.iter().map(|(_, grade)| *grade)))
     }

@@ -3,10 +3,9 @@
 use matchrank_core::matching::BltmParams;
 use matchrank_core::progress::Silent;
 use matchrank_engine::features::FeatureParams;
-use matchrank_engine::models::MatchingModel;
-use matchrank_engine::models::bltm::train_bltm;
-use matchrank_engine::models::ssi::{SsiSettings, train_ssi};
-use matchrank_engine::models::svdfeature::{SvdFeatureSettings, train_svd_feature};
+use matchrank_engine::models::ssi::SsiSettings;
+use matchrank_engine::models::svdfeature::SvdFeatureSettings;
+use matchrank_engine::models::{MatchingModel, Training, bltm, ssi, svdfeature};
 
 mod nfcorpus_data;
 
@@ -17,11 +16,11 @@ fn models_that_learn_by_steps_and_by_topics() {
     // Nobody has seen the test queries, so words are all there is.
     let words = FeatureParams { click_weight: 0.0, ..features };
     let ssi = SsiSettings { iterations: 3, tuples: 100_000, ..Default::default() };
-    let ssi = train_ssi(&ssi, &words, dataset, 1, &Silent).unwrap();
+    let ssi = ssi::train(&ssi, &words, &Training::new(dataset, 1, &Silent)).unwrap();
     let svd = SvdFeatureSettings { iterations: 2, ..Default::default() };
-    let svd = train_svd_feature(&svd, &features, dataset, 1, &Silent).unwrap();
+    let svd = svdfeature::train(&svd, &features, &Training::new(dataset, 1, &Silent)).unwrap();
     let bltm = BltmParams { topics: 30, iterations: 5, ..Default::default() };
-    let bltm = train_bltm(&bltm, &Default::default(), dataset, 1, &Silent).unwrap();
+    let bltm = bltm::train(&bltm, &Default::default(), &Training::new(dataset, 1, &Silent)).unwrap();
     let models: [(&dyn MatchingModel, f64); 3] = [(&ssi, 0.27), (&svd, 0.19), (&bltm, 0.26)];
     for (model, least) in models {
         let found = corpus.ndcg(model);

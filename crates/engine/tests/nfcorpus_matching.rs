@@ -5,11 +5,9 @@ use std::sync::Arc;
 use matchrank_core::matching::{Bm25Params, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 use matchrank_engine::features::FeatureParams;
-use matchrank_engine::models::MatchingModel;
 use matchrank_engine::models::bm25::TextBm25;
 use matchrank_engine::models::combination::Combination;
-use matchrank_engine::models::pls::train_pls;
-use matchrank_engine::models::rmls::train_rmls;
+use matchrank_engine::models::{MatchingModel, Training, pls, rmls};
 use matchrank_engine::validation::Validation;
 
 mod nfcorpus_data;
@@ -23,20 +21,21 @@ fn models_learn_what_words_do_not_say() {
 
     let bm25 = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), dataset).unwrap());
     let features = FeatureParams::default();
-    let rmls = train_rmls(&RmlsParams::default(), &features, dataset, None, 1, &Silent).unwrap();
-    let pls = train_pls(&PlsParams::default(), &features, dataset, 1, &Silent).unwrap();
+    let rmls =
+        rmls::train(&RmlsParams::default(), &features, None, &Training::new(dataset, 1, &Silent)).unwrap();
+    let pls = pls::train(&PlsParams::default(), &features, &Training::new(dataset, 1, &Silent)).unwrap();
     let validation = Validation::of(dataset, 1, &Silent).unwrap().expect("validation judgments");
     for model in [rmls, pls].map(Arc::new) {
         let alone = ndcg(&*model);
         assert!(alone >= 0.20, "{} alone: NDCG@10 {alone:.4}", model.kind());
         let name = model.kind();
-        let both = Combination::tune(model, bm25.clone(), dataset, &validation, &Silent).unwrap();
+        let both = Combination::tune([model, bm25.clone()], dataset, &validation, &Silent).unwrap();
         let combined = ndcg(&both);
         assert!(combined >= 0.345, "{name} with BM25: NDCG@10 {combined:.4}");
     }
 
     let uncentered = RmlsParams { center: false, ..Default::default() };
-    let collapsed = train_rmls(&uncentered, &features, dataset, None, 1, &Silent).unwrap();
+    let collapsed = rmls::train(&uncentered, &features, None, &Training::new(dataset, 1, &Silent)).unwrap();
     let last = &collapsed.report.iterations.last().unwrap().report;
     assert!(last.collapse_x.is_collapsed() && last.collapse_y.is_collapsed(), "{last:?}");
     assert!(ndcg(&collapsed) < 0.20);

@@ -8,7 +8,7 @@ use matchrank_core::progress::Silent;
 use matchrank_engine::models::MatchingModel;
 use matchrank_engine::models::bm25::TextBm25;
 use matchrank_engine::models::combination::Combination;
-use matchrank_engine::models::sparse_preference::{Course, PreferenceSettings, train_preference};
+use matchrank_engine::models::sparse_preference::{self, PreferenceSettings, TupleCourse};
 use matchrank_engine::validation::Validation;
 
 mod nfcorpus_data;
@@ -19,16 +19,16 @@ fn pairs_of_words_beat_bm25() {
     let Some(corpus) = nfcorpus_data::ingested() else { return };
     let (dataset, ndcg) = (&corpus.dataset, |model: &dyn MatchingModel| corpus.ndcg(model));
 
-    let course = Course::new(1);
+    let course = TupleCourse::new(1, &Silent);
     let settings = PreferenceSettings::default();
-    let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent).unwrap();
+    let trained = sparse_preference::train(&settings, &Default::default(), (dataset, None), &course).unwrap();
     let preference = Arc::new(trained.model);
     let alone = ndcg(&*preference);
     assert!(alone >= 0.365, "alone: NDCG@10 {alone:.4}");
 
     let bm25 = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), dataset).unwrap());
     let validation = Validation::of(dataset, 1, &Silent).unwrap().expect("validation judgments");
-    let both = Combination::tune(preference, bm25, dataset, &validation, &Silent).unwrap();
+    let both = Combination::tune([preference, bm25], dataset, &validation, &Silent).unwrap();
     let combined = ndcg(&both);
     assert!(combined >= 0.372, "with BM25: NDCG@10 {combined:.4}");
 }

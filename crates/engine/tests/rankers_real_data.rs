@@ -7,7 +7,7 @@ use matchrank_core::data::qrels::Qrels;
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::measure::{Conventions, Dialect, Measure, Ties, evaluate};
 use matchrank_core::progress::Silent;
-use matchrank_core::ranking::slam::{SlamParams, Solver};
+use matchrank_core::ranking::slam::{SlamParams, SlamSolver};
 use matchrank_core::ranking::{LinearRanker, Scaling, ScalingKind, evaluate_ranker};
 use matchrank_engine::files;
 use matchrank_engine::rankers::linear::train_linear;
@@ -93,7 +93,7 @@ fn ohsumed() {
 #[track_caller]
 fn collapses(folds: &[FeatureLists]) {
     let train = FeatureLists::concatenate(&[&folds[0], &folds[1], &folds[2]]);
-    let params = SlamParams { solver: Solver::Bundle, ..Default::default() };
+    let params = SlamParams { solver: SlamSolver::Bundle, ..Default::default() };
     let mut lessons = Lessons::new(train);
     lessons.seed = 1;
     let model = train_linear(&params, &[ScalingKind::MinMax], lessons, &Silent).unwrap();

@@ -27,12 +27,12 @@ use crate::{Global, Outcome, interrupt};
 ///
 /// Every model is tuned on the validation judgments, trained with what was chosen, and measured once on the test
 /// judgments. Differences are tested between all pairs of models. What was made stays in --out and is made again only
-/// when the data, a model or how it is tuned changed: adding a model takes that model's time, and after an
-/// interruption the same command goes on.
+/// when the data, a model or how it is tuned changed: adding a model trains only that model, and after an
+/// interruption the same command continues.
 ///
-/// Models: bm25, random-walk (rw), lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference;
-/// two of them with a weight, as in rmls+bm25; listnet, mart or lambdamart: a ranker over the scores of all
-/// single models named; stack: the better of listnet and lambdamart, with training clicks as features too; mart:bm25+pls over these.
+/// Models are those that `matchrank train --help` lists, or made of them: rmls+bm25 is a weighted sum of two; listnet,
+/// mart or lambdamart is a ranker over the scores of all single models named; mart:bm25+pls is a MART ranker over these
+/// two only; stack is the better of listnet and lambdamart, with training clicks as features too.
 ///
 /// With --letor rankers of feature lists (`matchrank train --help` lists them) are compared instead, query-dependent ones
 /// with other weights as query-dependent/knn, /uniform, ... Each fold is tested on once: the fold
@@ -44,11 +44,11 @@ pub(crate) struct Args {
     /// Dataset folder made by `ingest`, with judgments for validation and test
     #[arg(long, value_name = "DATASET", required_unless_present = "letor")]
     data: Option<PathBuf>,
-    /// Train what was chosen once more and measure that. With --data on this dataset: the same documents and test
-    /// judgments, no validation judgments, and the clicks that were kept back for validation; data with training
-    /// responses to relevant test pairs that --data has not is refused. Rankers of stacks stay as they are, though they
-    /// learned with scores and counts of the fewer clicks. With --letor, where it takes no value, on
-    /// the training and the validation folds, with the epochs, lambda or trees that were chosen
+    /// Retrain with the chosen settings and measure the result. With --data, on this dataset: the same documents and test
+    /// judgments, no validation judgments, and the clicks that were held back for validation. A dataset with training
+    /// responses to relevant test pairs that --data does not have is refused. Rankers of stacks are kept, though they
+    /// learned from scores and counts of the fewer clicks. With --letor, where it takes no value, on the training and the
+    /// validation folds, with the chosen epochs, lambda or trees
     #[arg(long, value_name = "DATASET", num_args = 0..=1)]
     refit: Option<Option<PathBuf>>,
     /// Compare rankers on these folds of LETOR lists instead, at least three files; every query belongs to one of them
@@ -78,14 +78,14 @@ pub(crate) struct Args {
     /// Seconds for the tuning of every model; the trial that has begun is finished [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
-    /// How settings are searched [default: halving]
+    /// Search strategy [default: halving]
     #[arg(long, value_enum, value_name = "HOW")]
     strategy: Option<StrategyName>,
-    /// What is measured on the test queries, separated by commas, the first decides who beats whom; by default
+    /// Measures on the test queries, separated by commas; the first decides which model is better; by default
     /// ndcg@10,ndcg@1,ndcg@3,ndcg@5,map
     #[arg(long, value_name = "LIST")]
     measures: Option<String>,
-    /// What models are tuned by on the validation queries; by default ndcg@10
+    /// Measure that models are tuned by on the validation queries; by default ndcg@10
     #[arg(long, visible_alias = "measure", value_name = "MEASURE")]
     tuned_by: Option<Measure>,
     /// Which documents are ranked [default: the judged ones where most queries have irrelevant ones among them, else all]
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     /// Test of significance, Holm-corrected over all pairs: t, sign, fisher, wilcoxon [default: t]
     #[arg(long, value_name = "TEST")]
     significance: Option<Test>,
-    /// How to print the result
+    /// Output format of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -201,7 +201,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             };
             let data = Data { dataset: &dataset, refit: more.as_ref() };
             let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
-            (comparison::compare(&plan, data, out, seed, stop, &terminal)?, plan.models.len())
+            (
+                comparison::compare(
+                    data,
+                    comparison::Course { plan: &plan, folder: out, seed, stop, progress: &terminal },
+                )?,
+                plan.models.len(),
+            )
         }
         None => folds(&args, global, &terminal)?,
     };
@@ -239,7 +245,11 @@ fn folds(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<(C
     let names = args.letor.iter().map(|path| short(path)).collect();
     let folds = Folds { lists, names, content_hash: hasher.finalize().to_hex().to_string() };
     let (out, seed, stop) = (&args.out, global.seed, &interrupt::asked);
-    let comparison = comparison::compare_folds(&folds, &rankers, &plan, out, seed, stop, terminal)?;
+    let comparison = comparison::compare_folds(
+        &folds,
+        &rankers,
+        comparison::Course { plan: &plan, folder: out, seed, stop, progress: terminal },
+    )?;
     Ok((comparison, rankers.rankers.len()))
 }
 
@@ -249,7 +259,7 @@ fn short(path: &Path) -> String {
     parts.into_iter().rev().collect::<Vec<_>>().join("/")
 }
 
-/// How rankers are compared, and which.
+/// Rankers to compare, and the protocol.
 fn rankers(args: &Args) -> anyhow::Result<(Plan, Vec<PlannedRanker>)> {
     let (mut plan, mut rankers) = match &args.plan {
         Some(path) => Plan::read_rankers(path)?,

@@ -13,7 +13,7 @@ use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
 use matchrank_engine::model_file;
 use matchrank_engine::rankers::boosted;
-use matchrank_engine::report::{self, ReportParams};
+use matchrank_engine::report::{self, ReportParams, ReportSource};
 use serde::Serialize;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// what else lies there stays
     #[arg(long, default_value = "matchrank-demo", value_name = "DIR")]
     out: PathBuf,
-    /// How to print the result
+    /// Output format of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -60,7 +60,7 @@ const MODELS: [&str; 13] = [
     "stack",
 ];
 
-/// What the demo found.
+/// Results of the demo.
 #[derive(Serialize)]
 struct Report {
     seed: u64,
@@ -69,7 +69,7 @@ struct Report {
     comparison: Comparison,
     /// Query-dependent rankers on simulated feature lists.
     lists: Vec<lists::Row>,
-    /// What `explain`, `related` and `inspect` say of the RMLS model.
+    /// Output of `explain`, `related` and `inspect` for the RMLS model.
     look: Look,
     /// The page.
     report: PathBuf,
@@ -152,8 +152,16 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
             .note("LightGBM is not installed (`pip install lightgbm`): the stack has ListNet, and no trees");
     }
     let data = Data { dataset: &dataset, refit: None };
-    let comparison =
-        comparison::compare(&plan, data, &folder, global.seed, &|| false, &WithoutNotes(terminal))?;
+    let comparison = comparison::compare(
+        data,
+        comparison::Course {
+            plan: &plan,
+            folder: &folder,
+            seed: global.seed,
+            stop: &|| false,
+            progress: &WithoutNotes(terminal),
+        },
+    )?;
     step(
         "compare",
         format!(
@@ -166,8 +174,12 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
 
     let look = look(&folder, &dataset)?;
     let report = out.join("report.html");
-    let bytes =
-        report::write(&folder, Some(&dataset), &report, &ReportParams::default(), &WithoutNotes(terminal))?;
+    let bytes = report::write(
+        ReportSource { folder: &folder, dataset: Some(&dataset) },
+        &report,
+        &ReportParams::default(),
+        &WithoutNotes(terminal),
+    )?;
     step("report", format!("{} ({:.1} MB)", report.display(), bytes as f64 / 1e6));
 
     let lists = lists::story(&out.join("lists"), global.seed)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use matchrank_core::message::counted;
-use matchrank_engine::doctor::{self, Finding, Kind, Report, Severity};
+use matchrank_engine::doctor::{self, FileKind, Finding, Report, Severity};
 use serde::Serialize;
 
 use crate::terminal::{self, Terminal};
@@ -60,14 +60,16 @@ enum Format {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let kind = args.kind.map(|kind| match kind {
-        KindName::Letor => Kind::Letor,
-        KindName::Qrels => Kind::Qrels,
-        KindName::Run => Kind::Run,
+        KindName::Letor => FileKind::Letor,
+        KindName::Qrels => FileKind::Qrels,
+        KindName::Run => FileKind::Run,
     });
     let terminal = Terminal::new(global.quiet);
     let reports = doctor::examine(&args.paths, kind, &terminal);
     terminal.finish();
-    let reports = reports?;
+    let mut reports = reports?;
+    let fixes = reports.iter_mut().flat_map(|report| &mut report.findings).map(|finding| &mut finding.fix);
+    fixes.for_each(|fix| *fix = terminal::with_flags(fix));
     let totals = Totals::of(&reports);
     let text = match args.format {
         Format::Table => table(&reports, &totals),
@@ -107,10 +109,10 @@ fn table(reports: &[Report], totals: &Totals) -> String {
     let mut out = String::new();
     for report in reports {
         let kind = match report.kind {
-            Some(Kind::Letor) => "LETOR, ",
-            Some(Kind::Qrels) => "qrels, ",
-            Some(Kind::Run) => "run, ",
-            Some(Kind::Dataset) => "dataset, ",
+            Some(FileKind::Letor) => "LETOR, ",
+            Some(FileKind::Qrels) => "qrels, ",
+            Some(FileKind::Run) => "run, ",
+            Some(FileKind::Dataset) => "dataset, ",
             None => "",
         };
         out += &format!("{}: {kind}{}\n", report.file, report.summary);

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// Parts to show, the largest
     #[arg(long, default_value_t = 20, value_name = "N")]
     top: usize,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

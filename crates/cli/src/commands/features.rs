@@ -10,9 +10,9 @@ use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
-use matchrank_engine::ingest::{Named, read_queries};
+use matchrank_engine::ingest::{NamedColumns, read_queries};
 use matchrank_engine::models::MatchingModel;
-use matchrank_engine::models::stack::{Columns, join_columns, list_columns};
+use matchrank_engine::models::stack::{Columns, JudgedQueries, join_columns, list_columns};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::validation::Ranked;
 use matchrank_engine::{Error, files};
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     /// Write the names of the columns, one a line
     #[arg(long, value_name = "FILE")]
     names: Option<PathBuf>,
-    /// How to print the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -115,10 +115,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let more = if args.queries.is_empty() {
                 Vec::new()
             } else {
-                read_queries(&args.queries, &Named::new())?
+                read_queries(&args.queries, &NamedColumns::new())?
             };
             texts.extend(more.into_iter().map(|query| (query.id, query.text)));
-            (join_columns(&columns, &dataset, &lists, &texts, &terminal)?, lists.n_features())
+            (join_columns(&columns, &dataset, (&lists, &texts), &terminal)?, lists.n_features())
         }
         true => {
             let held_out = held_out(&dataset, args.split.into())?;
@@ -136,7 +136,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 Ranked::All => "the documents that one of the models has among its best",
             };
             terminal.note(&format!("in the lists: {documents} (--candidates)"));
-            (list_columns(&columns, &dataset, &held_out, (ranked, args.depth.unwrap_or(100)), &terminal)?, 0)
+            let judged = JudgedQueries { held_out: &held_out, ranked, depth: args.depth.unwrap_or(100) };
+            (list_columns(&columns, &dataset, &judged, &terminal)?, 0)
         }
     };
     ensure!(lists.n_rows() > 0, "none of the queries has a document in its list; nothing is written");

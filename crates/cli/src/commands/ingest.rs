@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use matchrank_engine::dataset::{Holdout, Manifest, Split};
-use matchrank_engine::ingest::{IngestParams, Named, Role, SplitBy, ingest};
+use matchrank_engine::ingest::{IngestParams, NamedColumns, Role, SplitBy, ingest};
 use matchrank_engine::text::{AnalyserParams, VocabularyParams};
 
 use crate::terminal::{self, Format, Terminal, table};
@@ -114,7 +114,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         queries: args.queries,
         responses: args.responses,
         judgments: args.judgments,
-        columns: args.column.into_iter().collect::<Named>(),
+        columns: args.column.into_iter().collect::<NamedColumns>(),
         text: args.text,
         field_weights: args.field_weight.into_iter().collect(),
         min_clicks: args.min_clicks,

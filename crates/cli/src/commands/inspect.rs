@@ -20,7 +20,7 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     importance: rankers::importance::Args,
-    /// How to print it; with --letor CSV is the table of features alone
+    /// Output format; with --letor CSV is the table of features alone
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

@@ -6,10 +6,10 @@ use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
 use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
-use matchrank_engine::ingest::{Named, read_queries};
+use matchrank_engine::ingest::{NamedColumns, read_queries};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::ranking::{
-    Candidates, Ranking, judged_candidates, rank_candidates, rank_collection, write_run,
+    Candidates, RankRequest, Ranking, judged_candidates, rank_candidates, rank_collection, write_run,
 };
 use matchrank_engine::{Error, files};
 use serde_json::json;
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Name of the run in its last column [default: the model's kind]
     #[arg(long)]
     tag: Option<String>,
-    /// How to print the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -152,7 +152,7 @@ fn rank_documents(
     };
     let queries = match &judged {
         Some(held_out) if args.queries.is_empty() => held_out.queries.clone(),
-        _ => read_queries(&args.queries, &Named::new())?,
+        _ => read_queries(&args.queries, &NamedColumns::new())?,
     };
     // Names the model's file where its numbers or its features are what is wrong.
     let of_model = |error: Error| match error {
@@ -162,7 +162,12 @@ fn rank_documents(
         _ => error.into(),
     };
     let rankings = match &args.candidates {
-        None => rank_collection(&*model, &dataset, &queries, top, terminal).map_err(of_model)?,
+        None => rank_collection(
+            &RankRequest { model: &*model, dataset: &dataset, queries: &queries },
+            top,
+            terminal,
+        )
+        .map_err(of_model)?,
         Some(path) => {
             let candidates = match &judged {
                 Some(held_out) if judged_only => judged_candidates(held_out),
@@ -174,7 +179,11 @@ fn rank_documents(
                     path.display()
                 );
             }
-            let rankings = rank_candidates(&*model, &dataset, &queries, &candidates, terminal);
+            let rankings = rank_candidates(
+                &RankRequest { model: &*model, dataset: &dataset, queries: &queries },
+                &candidates,
+                terminal,
+            );
             let mut rankings = rankings.map_err(of_model)?;
             rankings.iter_mut().for_each(|(_, list)| list.truncate(top));
             rankings

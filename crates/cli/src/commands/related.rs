@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// The other direction: query words for a document word (sparse-preference)
     #[arg(long)]
     reverse: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

@@ -5,7 +5,7 @@ use anyhow::bail;
 use matchrank_engine::comparison::Comparison;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::report::{self, ReportParams};
+use matchrank_engine::report::{self, ReportParams, ReportSource};
 
 use crate::terminal::{self, Terminal};
 use crate::{Global, Outcome};
@@ -61,7 +61,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let out = args.out.unwrap_or_else(|| args.comparison.join("report.html"));
     check_outputs(comparison_files(&args.comparison).iter().chain(&folder), [&out])?;
     let params = ReportParams { baseline: args.baseline, open: args.open, explain: args.explain };
-    let bytes = report::write(&args.comparison, dataset.as_ref(), &out, &params, &terminal)?;
+    let source = ReportSource { folder: &args.comparison, dataset: dataset.as_ref() };
+    let bytes = report::write(source, &out, &params, &terminal)?;
     terminal.finish();
     terminal::print(&format!("{} ({:.1} MB)", out.display(), bytes as f64 / 1e6))?;
     terminal.done(&format!("wrote {}", out.display()), started);

@@ -10,7 +10,7 @@ use std::time::Instant;
 use clap::{Subcommand, ValueHint};
 use matchrank_core::message::counted;
 use matchrank_engine::reproduce::labelled::{self, TextParams};
-use matchrank_engine::reproduce::preference::{self, Reproduction, Settings};
+use matchrank_engine::reproduce::preference::{self, DataSettings, PreferenceReproduction};
 
 use super::simulate::Preset;
 use crate::terminal::{self, Format, Terminal, human, table, to_json};
@@ -156,8 +156,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Study::ClickBins(args) => matching::bins(&args, global),
         Study::MartFeatures(args) => matching::features(&args, global),
         Study::Threads(args) => threads::run(&args, global),
-        Study::Preference20News(args) => preference(args, Settings::texts(global.seed), &PAPER_20NG, global),
-        Study::PreferenceMnist(args) => preference(args, Settings::images(global.seed), &PAPER_MNIST, global),
+        Study::Preference20News(args) => {
+            preference(args, DataSettings::texts(global.seed), &PAPER_20NG, global)
+        }
+        Study::PreferenceMnist(args) => {
+            preference(args, DataSettings::images(global.seed), &PAPER_MNIST, global)
+        }
         Study::QueryDependentTables(args) => query_dependent::run(args, global),
         Study::Errata(args) => errata::run(&args),
     }
@@ -165,7 +169,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 
 fn preference(
     args: PreferenceArgs,
-    mut settings: Settings,
+    mut settings: DataSettings,
     paper: &Paper,
     global: &Global,
 ) -> anyhow::Result<Outcome> {
@@ -199,7 +203,7 @@ fn preference(
     Ok(Outcome::Clean)
 }
 
-fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<String> {
+fn shown(found: &PreferenceReproduction, paper: &Paper, format: Format) -> anyhow::Result<String> {
     if format == Format::Json {
         let mut json = to_json(found);
         for (method, (map, error)) in json["methods"].as_array_mut().into_iter().flatten().zip(paper) {
@@ -250,8 +254,8 @@ fn shown(found: &Reproduction, paper: &Paper, format: Format) -> anyhow::Result<
 }
 
 /// Caption of the table: the settings that its figures depend on.
-fn caption(found: &Reproduction) -> String {
-    let Settings { params, n_tuples, n_test_tuples, .. } = &found.settings;
+fn caption(found: &PreferenceReproduction) -> String {
+    let DataSettings { params, n_tuples, n_test_tuples, .. } = &found.settings;
     format!(
         "{} tuples, margin {}, C = {}, lambda = {}, T = {}; MAP over {} queries, error over {} test tuples",
         human(*n_tuples as u64),

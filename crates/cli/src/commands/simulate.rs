@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::{Subcommand, ValueEnum};
 use matchrank_core::progress::{Progress, WithoutNotes};
-use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, ClickStatistics, Rows, Table1};
+use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, ClickStatistics, LogRows, Table1};
 use matchrank_engine::dataset::{Holdout, Manifest};
 use matchrank_engine::files::{make_folder, write_atomically};
 use matchrank_engine::ingest::{IngestParams, ingest};
@@ -153,8 +153,8 @@ impl Clicks {
         ];
         numbers.into_iter().for_each(|(field, given)| *field = given.unwrap_or(*field));
         params.rows = match self.rows {
-            Some(RowsArg::Sessions) => Rows::Sessions,
-            Some(RowsArg::Pairs) => Rows::Pairs,
+            Some(RowsArg::Sessions) => LogRows::Sessions,
+            Some(RowsArg::Pairs) => LogRows::Pairs,
             None => params.rows,
         };
         params

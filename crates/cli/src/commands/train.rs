@@ -121,7 +121,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                     };
                     stack.clone().with_parts(parts)?
                 }
-                None => Stack::train(parts, &dataset, &params, NDCG_10, seed, &terminal)?,
+                None => Stack::train(parts, &params, NDCG_10, &Training::new(&dataset, seed, &terminal))?,
             };
             (place, Arc::new(model), dataset, ranker_of.is_none())
         }
@@ -177,5 +177,5 @@ pub(crate) fn combine(
             dataset.folder().display()
         );
     };
-    Ok(Combination::tune(first, second, dataset, &validation, terminal)?)
+    Ok(Combination::tune([first, second], dataset, &validation, terminal)?)
 }

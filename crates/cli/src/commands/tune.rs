@@ -51,14 +51,14 @@ pub(crate) struct Args {
     /// chosen
     #[arg(long, requires = "out")]
     refit: bool,
-    /// What to vary: NAME=0.1,0.3,0.5 for these values, NAME=0.1..0.9 for a range (by factors where it spans 100 and
+    /// Parameters to vary: NAME=0.1,0.3,0.5 for these values, NAME=0.1..0.9 for a range (by factors where it spans 100 and
     /// more) [default: what matters most for the model; it is printed]
     #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis)]
     vary: Vec<(String, Axis)>,
     /// Set a parameter that does not vary
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, Value)>,
-    /// How settings are searched
+    /// Search strategy
     #[arg(long, value_enum, default_value = "random", value_name = "HOW")]
     strategy: StrategyName,
     /// Settings that are tried at most
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Seconds after which no trial is begun [default: no limit]; what is reached then depends on the machine
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
-    /// What settings are judged by
+    /// Measure that settings are judged by
     #[arg(long, default_value = "ndcg@10", value_name = "MEASURE")]
     measure: Measure,
     /// Which documents are ranked [default: the judged ones where most queries have irrelevant ones among them, else all]
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     /// Model file to write, trained with the best settings
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// How to print the result
+    /// Output format of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

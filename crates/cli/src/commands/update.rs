@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
 use matchrank_engine::model_file;
-use matchrank_engine::models::sparse_preference::{PreferenceModel, update_preference};
+use matchrank_engine::models::sparse_preference::{self, PreferenceModel};
 use matchrank_engine::outputs::check_outputs;
 use serde_json::json;
 
@@ -24,7 +24,7 @@ use crate::{Global, Outcome};
 /// Lines that cannot be used are left out, counted and reported (exit code 1 where some are no tuples at all).
 ///
 /// The model is saved while the stream lasts, and at its end; Ctrl-C saves it and ends, with exit code 130. A model that was
-/// refitted goes on refitting: its weights change, and no new pairs of words come.
+/// refitted goes on refitting: only existing weights change, and no new word pairs are added.
 ///
 /// A perceptron learns from feature lists, one a line, as they come, and ranks with the mean of all its weights so
 /// far: {"query": "q1", "documents": [{"id": "d1", "grade": 2, "features": [0.5, 3]}, {"grade": 0, "features":
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Seconds from one saving to the next
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     checkpoint: u64,
-    /// How to print the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -107,8 +107,8 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
     let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
     let before = model.state.clock;
     let save = |model: &PreferenceModel| save(&args.out, model, &provenance);
-    let course = course(None, 0, global.seed, Some((Duration::from_secs(args.checkpoint), &save)));
-    let trained = update_preference(model, dataset.as_ref(), &tuples, &course, terminal)?;
+    let course = course(global.seed, (Duration::from_secs(args.checkpoint), &save), terminal);
+    let trained = sparse_preference::update(model, dataset.as_ref(), &tuples, &course)?;
     let model = trained.model;
     save(&model)?;
     if model.report.interrupted {

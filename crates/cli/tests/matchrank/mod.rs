@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use assert_cmd::Command;
@@ -30,6 +32,18 @@ impl Folder {
              --judgments validation=log/validation.qrels --judgments test=log/test.qrels --out data",
         );
         folder
+    }
+
+    /// Starts the binary, with pipes for its input and outputs.
+    pub fn start(&self, args: &str) -> Child {
+        std::process::Command::new(env!("CARGO_BIN_EXE_matchrank"))
+            .current_dir(&self.path)
+            .args(args.split_whitespace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     pub fn path(&self) -> &Path {
@@ -139,4 +153,13 @@ pub fn shop() -> Folder {
          --judgments test=dev.qrels --out shop --format json --quiet",
     );
     folder
+}
+
+/// Waits until something has happened, two minutes at most.
+pub fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !happened() {
+        assert!(started.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

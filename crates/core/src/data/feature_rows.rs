@@ -80,7 +80,7 @@ impl FeatureRows {
     pub(super) fn push_line(
         &mut self,
         line: u32,
-        row: &super::letor::Row<'_>,
+        row: &super::letor::LetorRow<'_>,
         entries: &mut [(u32, f32)],
     ) -> Result<(), String> {
         self.push(row.query, row.document, row.label, entries)?;

@@ -179,12 +179,12 @@ impl<'a> Run<'a> {
     }
 }
 
-enum Problem {
+enum LineProblem {
     Columns(usize),
     Score,
 }
 
-impl Problem {
+impl LineProblem {
     #[cold]
     fn at(self, file: &str, line: u64, text: &[u8]) -> Error {
         let message = match self {
@@ -203,15 +203,15 @@ impl Problem {
 
 /// Parses one line; `None` for a blank line.
 #[inline]
-fn parse_line(text: &[u8]) -> Result<Option<Scored<'_>>, Problem> {
+fn parse_line(text: &[u8]) -> Result<Option<Scored<'_>>, LineProblem> {
     let [_, _, document, _, score, _] = match columns::split::<6>(text) {
         Ok(columns) => columns,
         Err(0) => return Ok(None),
-        Err(n) => return Err(Problem::Columns(n)),
+        Err(n) => return Err(LineProblem::Columns(n)),
     };
     match fast_float2::parse::<f64, _>(score) {
         Ok(score) if !score.is_nan() => Ok(Some(Scored { document, score })),
-        _ => Err(Problem::Score),
+        _ => Err(LineProblem::Score),
     }
 }
 

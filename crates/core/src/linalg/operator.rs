@@ -1,4 +1,4 @@
-//! A matrix that is never formed, as something to multiply blocks of latent columns with.
+//! A matrix that is never formed, multiplied with blocks of latent columns.
 
 use super::Csr;
 use super::lanes::{Block, Lanes};
@@ -21,24 +21,23 @@ impl Side {
     }
 }
 
-/// W, to multiply blocks of latent columns with.
+/// W as an operator on blocks of latent columns.
 pub(crate) trait Operator: Sync {
-    /// Rows of a side: its features that occur.
+    /// Number of rows of a side: its features that occur.
     fn n_rows(&self, side: Side) -> usize;
 
-    /// The feature, as the data number them, of each row of a side, and how many features there are.
+    /// Returns the original feature number of each row of a side, and the total number of features.
     fn features(&self, side: Side) -> (&[u32], usize);
 
-    /// The factors of the product towards a side, where there are factors.
+    /// Returns the factors of the product towards a side, if W is factored.
     fn chain(&self, to: Side) -> Option<Chain<'_>>;
 
-    /// Gets ready for many products towards `to` with rows of the other side scaled: row v counts
-    /// `scale[v]` times.
+    /// Prepares for many products towards `to` with scaled rows of the other side: row v counts `scale[v]` times.
     fn scaled(&self, to: Side, scale: Option<&[f32]>) -> Scaled;
 
-    /// `W block` (towards [`Side::X`]) or `W' block` (towards [`Side::Y`]), stored in `out` if there is one.
-    /// As soon as some rows are done, `look` sees them with their `state`; what it found is returned in the
-    /// order of the rows.
+    /// Computes `W block` (towards [`Side::X`]) or `W' block` (towards [`Side::Y`]) and stores it in `out`, if given.
+    /// As soon as some rows are done, `look` sees them with their `state`; its results are returned in the order of the
+    /// rows.
     fn multiply<S: Send, T: Send>(
         &self,
         scaled: &Scaled,
@@ -50,27 +49,27 @@ pub(crate) trait Operator: Sync {
     ) -> Vec<T>;
 }
 
-/// A product in three steps, each a sum of products with the results before it; less `shift[row]` times the
-/// mean of the rows of the queries, where it is centered.
+/// A product in three steps, each a sum of products with earlier results. If W is centered, `shift[row]` times the mean
+/// of the rows of the queries is subtracted.
 pub(crate) struct Chain<'a> {
-    /// With L.
+    /// Factor applied to L.
     pub(crate) first: &'a Csr,
-    /// With the first result, and with L.
+    /// Factors applied to the first result, and to L.
     pub(crate) second: (&'a Csr, Option<&'a Csr>),
-    /// With the second result, and with the first.
+    /// Factors applied to the second result, and to the first.
     pub(crate) third: (&'a Csr, Option<&'a Csr>),
     pub(crate) shift: Option<&'a [f32]>,
     /// True if the rows of the first result are the queries; otherwise those of the second are.
     pub(crate) queries_first: bool,
 }
 
-/// See [`Operator::scaled`].
+/// Scaled values for repeated products; see [`Operator::scaled`].
 pub(crate) struct Scaled {
     pub(crate) to: Side,
     pub(crate) values: [Vec<f32>; 2],
 }
 
-/// Memory between the factors of a product, kept from one to the next.
+/// Buffers between the factors of a product, reused by the next product.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) queries: Vec<Lanes>,

@@ -30,7 +30,7 @@
 //! let queries = Csr::from_triples(1, 3, [(0, 0, 1.0)])?;
 //! let documents = Csr::from_triples(2, 3, [(0, 1, 1.0), (1, 2, 1.0)])?;
 //! let params = SsiParams { d: 4, ..Default::default() };
-//! let mut ssi = Ssi::new(&params, &queries, &documents, 3, 1)?;
+//! let mut ssi = Ssi::new(&params, [&queries, &documents], 3, 1)?;
 //! let tuples = [Tuple { query: 0, more: 0, less: 1 }; 20];
 //! for _ in 0..50 {
 //!     ssi.learn(&queries, &documents, &tuples, &Silent)?;
@@ -44,7 +44,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bilinear::shared;
-use super::descent::{Batch, Descent, Rule};
+use super::descent::{Batch, Descent, StepRule};
 use super::sparse_preference::Tuple;
 use crate::matching::{Bilinear, Csr, Mapping};
 use crate::progress::Progress;
@@ -132,8 +132,7 @@ impl Ssi {
     /// sides.
     pub fn new(
         params: &SsiParams,
-        queries: &Csr,
-        documents: &Csr,
+        [queries, documents]: [&Csr; 2],
         n_shared: usize,
         seed: u64,
     ) -> Result<Self> {
@@ -143,7 +142,7 @@ impl Ssi {
                 "{n_shared} features cannot be shared: one side has fewer features"
             )));
         }
-        let rule = Rule { rate: params.rate as f32, l2: params.l2 as f32 };
+        let rule = StepRule { rate: params.rate as f32, l2: params.l2 as f32 };
         let descent = Descent::new(params.d, rule, params.spread as f32, false, (queries, documents), seed);
         Ok(Self { params: *params, n_shared: if params.identity { n_shared } else { 0 }, descent })
     }
@@ -235,7 +234,7 @@ mod tests {
     fn golden() {
         let Golden { ssi: case } = baselines();
         let (queries, documents) = (sparse(&case.queries), sparse(&case.documents));
-        let mut ssi = Ssi::new(&case.params, &queries, &documents, case.n_shared, 1).unwrap();
+        let mut ssi = Ssi::new(&case.params, [&queries, &documents], case.n_shared, 1).unwrap();
         ssi.descent.start_from(&case.start_x, &case.start_y);
         let tuples: Vec<Tuple> =
             case.tuples.iter().map(|&(query, more, less)| Tuple { query, more, less }).collect();
@@ -253,8 +252,8 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let rows = Csr::from_triples(2, 3, [(0, 0, 1.0), (1, 2, 1.0)]).unwrap();
         let params = SsiParams { d: 3, ..Default::default() };
-        assert!(Ssi::new(&params, &rows, &rows, 4, 1).is_err());
-        let mut ssi = Ssi::new(&params, &rows, &rows, 3, 1).unwrap();
+        assert!(Ssi::new(&params, [&rows, &rows], 4, 1).is_err());
+        let mut ssi = Ssi::new(&params, [&rows, &rows], 3, 1).unwrap();
         let wrong = [Tuple { query: 0, more: 0, less: 2 }];
         assert!(ssi.learn(&rows, &rows, &wrong, &Silent).is_err());
         assert_eq!(ssi.learn(&rows, &rows, &[], &Silent).unwrap(), Lesson::default());

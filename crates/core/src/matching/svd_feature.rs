@@ -43,7 +43,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-use super::descent::{Batch, Descent, Rule, mix};
+use super::descent::{Batch, Descent, StepRule, mix};
 use super::ssi::check_rows;
 use crate::matching::{Biases, Bilinear, ClickGraph, Mapping};
 use crate::progress::Progress;
@@ -52,7 +52,7 @@ use crate::{Error, Result};
 /// Target of the prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum ResponseScale {
     /// ln(1 + response).
     #[default]
     Log,
@@ -78,12 +78,20 @@ pub struct SvdFeatureParams {
     /// Number of documents without a response that are drawn for every pair with one. Default: 3.
     pub negatives: usize,
     /// Target of the prediction. Default: `log`.
-    pub target: Target,
+    pub target: ResponseScale,
 }
 
 impl Default for SvdFeatureParams {
     fn default() -> Self {
-        Self { d: 100, rate: 0.02, l2: 1e-4, spread: 0.05, batch: 256, negatives: 3, target: Target::Log }
+        Self {
+            d: 100,
+            rate: 0.02,
+            l2: 1e-4,
+            spread: 0.05,
+            batch: 256,
+            negatives: 3,
+            target: ResponseScale::Log,
+        }
     }
 }
 
@@ -119,8 +127,8 @@ impl<'a> SvdFeature<'a> {
     pub fn new(params: &SvdFeatureParams, graph: &'a ClickGraph, seed: u64) -> Result<Self> {
         params.validate()?;
         let target = |response: f32| match params.target {
-            Target::Log => response.ln_1p(),
-            Target::Count => response,
+            ResponseScale::Log => response.ln_1p(),
+            ResponseScale::Count => response,
         };
         let pairs: Vec<(u32, u32, f32)> = (0..)
             .zip(graph.r().rows())
@@ -134,7 +142,7 @@ impl<'a> SvdFeature<'a> {
         }
         let sum: f64 = pairs.iter().map(|(.., r)| f64::from(*r)).sum();
         let mu = (sum / (pairs.len() * (1 + params.negatives)) as f64) as f32;
-        let rule = Rule { rate: params.rate as f32, l2: params.l2 as f32 };
+        let rule = StepRule { rate: params.rate as f32, l2: params.l2 as f32 };
         let sides = (graph.x(), graph.y());
         let descent = Descent::new(params.d, rule, params.spread as f32, true, sides, seed);
         Ok(Self { params: *params, graph, seed, passes: 0, done: 0, pairs, mu, descent })

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::dialect::{Conventions, Gain, Missing, NoRelevant, Ties};
 use super::name::Measure;
-use super::ranking::{Duplicate, Hit, Ranker, Ranking};
+use super::ranking::{Duplicate, Hit, Ranking, RankingBuilder};
 use super::rankings::Rankings;
 use super::{bpref, err, inversions, ndcg, precision};
 use crate::data::qrels::Qrels;
@@ -95,11 +95,11 @@ pub fn evaluate<R: Rankings + ?Sized>(
     conventions.validate(measures)?;
     check_grades(qrels, measures, conventions)?;
     let depth = measures.iter().map(Measure::depth).max().unwrap_or(0);
-    let scored: Vec<Result<Option<Row>>> = (0..rankings.n_queries())
+    let scored: Vec<Result<Option<QueryValues>>> = (0..rankings.n_queries())
         .into_par_iter()
         .with_min_len(8)
         .map_init(
-            || (Vec::new(), Ranker::default()),
+            || (Vec::new(), RankingBuilder::default()),
             |(ranking, ranker), i| {
                 rankings.read(i, ranking)?;
                 let Some(position) = qrels.position(rankings.query(i)) else { return Ok(None) };
@@ -111,7 +111,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
                 let returned = ranker.ranking.relevant_ranks(None, None).count();
                 let values: Vec<f64> =
                     measures.iter().map(|m| value(m, &ranker.ranking, conventions)).collect();
-                Ok(Some(Row {
+                Ok(Some(QueryValues {
                     position,
                     values,
                     deciding_ties: ranker.deciding_ties,
@@ -123,7 +123,7 @@ pub fn evaluate<R: Rankings + ?Sized>(
         .collect();
 
     let mut audit = Audit { judged_queries: qrels.n_queries() as u64, ..Audit::default() };
-    let mut found: Vec<Option<Row>> = (0..qrels.n_queries()).map(|_| None).collect();
+    let mut found: Vec<Option<QueryValues>> = (0..qrels.n_queries()).map(|_| None).collect();
     for row in scored {
         match row? {
             None => audit.queries_unjudged += 1,
@@ -218,7 +218,7 @@ pub(crate) fn too_high<'a>(
     Some((at, message))
 }
 
-struct Row {
+struct QueryValues {
     position: usize,
     values: Vec<f64>,
     deciding_ties: u64,

@@ -63,7 +63,7 @@ impl Ranking {
 
 /// A document of the list during sorting. Unjudged documents have a NaN grade.
 #[derive(Clone, Copy)]
-struct Entry {
+struct RankedDocument {
     score: f64,
     grade: f32,
     document: u32,
@@ -71,11 +71,11 @@ struct Entry {
 
 /// Converts scored documents to a [`Ranking`]; reused from query to query, so that nothing is allocated.
 #[derive(Default)]
-pub(super) struct Ranker {
+pub(super) struct RankingBuilder {
     documents: Documents,
-    entries: Vec<Entry>,
+    entries: Vec<RankedDocument>,
     returned: Vec<bool>,
-    /// Result of the last [`Ranker::rank`].
+    /// Result of the last [`RankingBuilder::rank`].
     pub(super) ranking: Ranking,
     /// Number of ties of the last ranking, within the requested depth, between documents of different gain.
     pub(super) deciding_ties: u64,
@@ -84,7 +84,7 @@ pub(super) struct Ranker {
 /// Position of the second occurrence of a document in the list.
 pub(super) struct Duplicate(pub(super) usize);
 
-impl Ranker {
+impl RankingBuilder {
     pub(super) fn rank(
         &mut self,
         query: &str,
@@ -142,7 +142,7 @@ impl Ranker {
             let score = if single_precision { f64::from(document.score as f32) } else { document.score };
             sorted &= score <= previous;
             previous = score;
-            self.entries.push(Entry { score, grade, document: i as u32 });
+            self.entries.push(RankedDocument { score, grade, document: i as u32 });
         }
         Ok(sorted)
     }
@@ -162,7 +162,7 @@ impl Ranker {
             let tied = &mut self.entries[start..end];
             let (first, last) = (start as u32 + 1, end as u32);
             if tied.iter().any(|e| e.grade.to_bits() != tied[0].grade.to_bits()) {
-                let gain = |e: &Entry| e.grade.max(0.0);
+                let gain = |e: &RankedDocument| e.grade.max(0.0);
                 self.deciding_ties +=
                     u64::from(first <= depth && tied.iter().any(|e| gain(e) != gain(&tied[0])));
                 order(tied, query, scored, ties);
@@ -178,10 +178,10 @@ impl Ranker {
 }
 
 /// Orders documents of equal score, given in file order.
-fn order(tied: &mut [Entry], query: &str, scored: &[Scored<'_>], ties: Ties) {
-    let id = |e: &Entry| scored[e.document as usize].document;
+fn order(tied: &mut [RankedDocument], query: &str, scored: &[Scored<'_>], ties: Ties) {
+    let id = |e: &RankedDocument| scored[e.document as usize].document;
     // NaN, an unjudged document, counts as 0; equal grades keep the file order
-    let grade = |e: &Entry| if e.grade.is_nan() { 0.0 } else { e.grade };
+    let grade = |e: &RankedDocument| if e.grade.is_nan() { 0.0 } else { e.grade };
     match ties {
         Ties::File | Ties::Averaged => {}
         Ties::Document => tied.sort_unstable_by(|a, b| id(b).cmp(id(a))),

@@ -64,7 +64,7 @@ pub struct LinearRanker {
 
 /// Contribution of one feature to the score of a document.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Contribution {
+pub struct FeatureContribution {
     /// Column of the feature; its number in files is one higher.
     pub feature: u32,
     /// Value of the feature in the data.
@@ -98,16 +98,16 @@ impl LinearRanker {
 
     /// Returns the contribution of each feature to the score of the `i`-th document of a list, by column. Features that
     /// are 0 or unknown to the model contribute nothing and are left out.
-    pub fn explain(&self, list: &List<'_>, i: usize) -> Vec<Contribution> {
+    pub fn explain(&self, list: &List<'_>, i: usize) -> Vec<FeatureContribution> {
         self.contributions(self.scaling.of_list(list).as_deref(), list, i)
     }
 
-    fn contributions(&self, factors: Option<&[f64]>, list: &List<'_>, i: usize) -> Vec<Contribution> {
+    fn contributions(&self, factors: Option<&[f64]>, list: &List<'_>, i: usize) -> Vec<FeatureContribution> {
         let contribution = |(feature, value): (u32, f32)| {
             let weight = *self.weights.get(feature as usize)?;
             let factor = factors.map_or(Some(&1.0), |factors| factors.get(feature as usize))?;
             let scaled = f64::from(value) * factor;
-            Some(Contribution { feature, value, scaled, weight, adds: weight * scaled })
+            Some(FeatureContribution { feature, value, scaled, weight, adds: weight * scaled })
         };
         list.row(i).entries().filter_map(contribution).collect()
     }

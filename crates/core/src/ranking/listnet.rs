@@ -57,8 +57,8 @@ impl ListNetParams {
 }
 
 /// Trains on lists whose features are already scaled. The path of lambdas works as in
-/// [`fit_ranksvm`](super::ranksvm::fit_ranksvm).
-pub fn fit_listnet(
+/// [`ranksvm::fit`](super::ranksvm::fit).
+pub fn fit(
     params: &ListNetParams,
     sample: &Sample<'_>,
     validation: Option<&Validation<'_>>,
@@ -156,7 +156,7 @@ mod tests {
         let expected = p * (p / q).ln() + (1.0 - p) * ((1.0 - p) / (1.0 - q)).ln();
         close(&[TopOneRisk::new(&sample).at(&[0.25]).0], &[expected], 1e-12);
         let params = ListNetParams { lambda: LambdaPath::One(1e-9), tolerance: 1e-10, ..Default::default() };
-        let (w, _) = fit_listnet(&params, &sample, None, &crate::progress::Silent).unwrap();
+        let (w, _) = fit(&params, &sample, None, &crate::progress::Silent).unwrap();
         close(&w, &[1.0], 1e-6);
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let expected = 3.0 * p * (p / q).ln() + 0.5 * (1.0 - p) * ((1.0 - p) / (1.0 - q)).ln();
         close(&[TopOneRisk::new(&Sample::new(&lists)).at(&[0.25]).0], &[expected], 1e-12);
         let params = ListNetParams { lambda: LambdaPath::One(1e-9), tolerance: 1e-10, ..Default::default() };
-        let (w, _) = fit_listnet(&params, &Sample::new(&lists), None, &crate::progress::Silent).unwrap();
+        let (w, _) = fit(&params, &Sample::new(&lists), None, &crate::progress::Silent).unwrap();
         // P_s is q / Q at the minimum: w = ln(3 p / 0.5 (1 - p)).
         close(&w, &[1.0 + 6f64.ln()], 1e-5);
     }

@@ -22,7 +22,7 @@
 //! use matchrank_core::data::letor;
 //! use matchrank_core::progress::Silent;
 //! use matchrank_core::ranking::{LambdaPath, LinearRanker, Ranker, Sample, Scaling, ScalingKind};
-//! use matchrank_core::ranking::ranksvm::{RankSvmParams, fit_ranksvm};
+//! use matchrank_core::ranking::ranksvm::{self, RankSvmParams};
 //!
 //! let file = b"2 qid:1 1:3 2:1\n1 qid:1 1:2 2:9\n0 qid:1 1:0 2:5\n1 qid:2 1:8 2:2\n0 qid:2 1:5 2:3\n";
 //! let lists = letor::parse("train.txt", file, &Silent)?;
@@ -30,7 +30,7 @@
 //! let mut scaled = lists.clone();
 //! scaling.apply(&mut scaled);
 //! let params = RankSvmParams { lambda: LambdaPath::One(1e-3), ..RankSvmParams::default() };
-//! let (weights, _) = fit_ranksvm(&params, &Sample::new(&scaled), None, &Silent)?;
+//! let (weights, _) = ranksvm::fit(&params, &Sample::new(&scaled), None, &Silent)?;
 //!
 //! let scores = LinearRanker { weights, scaling }.score_all(&lists);
 //! assert!(scores[0] > scores[1] && scores[1] > scores[2] && scores[3] > scores[4]);
@@ -53,9 +53,9 @@ pub mod trees;
 mod validation;
 
 pub use crate::solve::newton::Smooth;
-pub use linear::{Contribution, LinearRanker, Ranker, Shapley};
+pub use linear::{FeatureContribution, LinearRanker, Ranker, Shapley};
 pub use path::{LambdaPath, PathPoint, beyond_the_end};
 pub use ranksvm::{PathParams, PathReport, fit_smooth};
 pub use sample::Sample;
 pub use scaling::{Scaling, ScalingKind};
-pub use validation::{JudgedLists, Validation, evaluate_ranker};
+pub use validation::{Fitting, JudgedLists, Validation, evaluate_ranker};

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::data::FeatureRows;
     use crate::progress::Silent;
-    use crate::ranking::ranksvm::{RankSvmParams, fit_ranksvm};
+    use crate::ranking::ranksvm::{self, RankSvmParams};
     use crate::ranking::testing::close;
     use crate::ranking::{LambdaPath, LinearRanker, Ranker, Sample};
 
@@ -231,7 +231,7 @@ mod tests {
                     let mut scaled = lists.clone();
                     scaling.apply(&mut scaled);
                     let params = RankSvmParams { lambda: LambdaPath::One(0.1), tolerance: 1e-10, ..Default::default() };
-                    let (weights, _) = fit_ranksvm(&params, &Sample::new(&scaled), None, &Silent).unwrap();
+                    let (weights, _) = ranksvm::fit(&params, &Sample::new(&scaled), None, &Silent).unwrap();
                     LinearRanker { weights, scaling }
                 };
                 let (ours, expected) = (learn(&sparse), learn(&dense));

@@ -4,10 +4,22 @@ use crate::data::qrels::Qrels;
 use crate::data::run::Scored;
 use crate::data::{FeatureLists, List};
 use crate::measure::{Conventions, Dialect, Evaluation, Measure, Rankings, evaluate, too_high};
+use crate::progress::Progress;
 use crate::{Error, Result};
 
 use super::linear::Ranker;
 use super::products;
+
+/// Validation, seed and progress of a training.
+#[derive(Clone, Copy)]
+pub struct Fitting<'a> {
+    /// Chooses epochs or lambdas; without it the last are kept.
+    pub validation: Option<&'a Validation<'a>>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Receives notes and progress.
+    pub progress: &'a dyn Progress,
+}
 
 /// Lists and their grades as judgments, ready to measure any number of scores.
 pub struct JudgedLists<'a> {

@@ -20,13 +20,17 @@ pub(super) type Entries = IndexMap<String, Entry>;
 
 /// Shared context of a comparison: output folder, seed, cancellation.
 #[derive(Clone, Copy)]
-pub(super) struct Course<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) folder: &'a Path,
-    pub(super) seed: u64,
+pub struct Course<'a> {
+    /// The models, and how they are tuned and measured.
+    pub plan: &'a Plan,
+    /// Output folder.
+    pub folder: &'a Path,
+    /// Seed of everything random.
+    pub seed: u64,
     /// Checked between models and between trials of tuning; true stops the comparison.
-    pub(super) stop: &'a dyn Fn() -> bool,
-    pub(super) progress: &'a dyn Progress,
+    pub stop: &'a dyn Fn() -> bool,
+    /// Receives notes and progress.
+    pub progress: &'a dyn Progress,
 }
 
 /// Data and protocol of a comparison.

@@ -1,4 +1,4 @@
-//! How a model of a plan is made: tuned, trained, and trained again where there is more to learn from.
+//! Making a model of a plan: tuned, trained, and retrained if there is more data.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,24 @@ use crate::rankers::boosted;
 use crate::tuning::{self, Search, Session, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
 
-/// Where models are chosen, and where they learn.
+/// Data on which models are chosen and trained.
 #[derive(Clone, Copy)]
 pub(super) struct Making<'a> {
     pub(super) course: Course<'a>,
-    /// What everything is chosen on.
+    /// Dataset on which everything is chosen.
     pub(super) dataset: &'a Dataset,
     pub(super) validation: &'a Validation,
-    /// What models learn from once everything is chosen.
+    /// Dataset for the final training, if it differs.
     pub(super) refit: Option<&'a Dataset>,
 }
 
 /// A model with what choosing and training it took.
-pub(super) struct Made {
+pub(super) struct MadeModel {
     pub(super) model: Arc<dyn MatchingModel>,
     pub(super) params: Value,
     pub(super) validation: f64,
     pub(super) n_trials: usize,
-    /// What choosing it looked like.
+    /// Curves of tuning and training.
     pub(super) curves: Vec<Curve>,
     pub(super) seconds: f64,
     pub(super) tuning_seconds: f64,
@@ -48,7 +48,7 @@ pub(super) struct Made {
 }
 
 /// A model that learned from the training data alone, and how it learns from more.
-struct Choice {
+struct ChosenModel {
     model: Arc<dyn MatchingModel>,
     /// None for combinations and stacks, which learned from the validation judgments.
     recipe: Option<Recipe>,
@@ -59,7 +59,7 @@ struct Choice {
 }
 
 impl Making<'_> {
-    /// What a plan's tuning of a single model is.
+    /// Returns the search of a single model.
     pub(super) fn search(&self, planned: &Planned, kind: &str) -> Search {
         let plan = self.course.plan;
         Search {
@@ -77,11 +77,11 @@ impl Making<'_> {
     }
 
     /// Makes a model and its file; none where tuning was stopped.
-    pub(super) fn make(&self, planned: &Planned) -> Result<Option<Made>> {
+    pub(super) fn make(&self, planned: &Planned) -> Result<Option<MadeModel>> {
         let Course { plan, folder, seed, progress, .. } = self.course;
         let name = &planned.name;
         let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
-        let Choice { mut model, recipe, mut params, validation, trials, tuning_seconds } = choice;
+        let ChosenModel { mut model, recipe, mut params, validation, trials, tuning_seconds } = choice;
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
@@ -108,7 +108,7 @@ impl Making<'_> {
         self.save(&Comparison::model(folder, name), &*model, self.learned_from())?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();
-        Ok(Some(Made { model, params, validation, n_trials, curves, seconds, tuning_seconds, peak_mib }))
+        Ok(Some(MadeModel { model, params, validation, n_trials, curves, seconds, tuning_seconds, peak_mib }))
     }
 
     fn save(&self, path: &Path, model: &dyn MatchingModel, dataset: &Dataset) -> Result<()> {
@@ -139,7 +139,7 @@ impl Making<'_> {
         })
     }
 
-    fn choose(&self, planned: &Planned) -> Result<Option<(Choice, Cost)>> {
+    fn choose(&self, planned: &Planned) -> Result<Option<(ChosenModel, Cost)>> {
         let Self { dataset, validation, .. } = *self;
         let Course { plan, seed, progress, .. } = self.course;
         let name = &planned.name;
@@ -167,18 +167,19 @@ impl Making<'_> {
                 let (model, cost) = timed(|| recipe.train(&Training::new(dataset, seed, training)))?;
                 let value = tuning::measure(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params(), Some(recipe));
-                let choice = Choice { model, recipe, params, validation: value, trials, tuning_seconds };
+                let choice = ChosenModel { model, recipe, params, validation: value, trials, tuning_seconds };
                 Ok(Some((choice, cost)))
             }
             What::Combination(parts) => {
                 progress.note(&format!("{name}: finding the weight on the validation queries"));
                 let [first, second] = parts.each_ref().map(|part| self.load(part));
                 let (first, second) = (first?, second?);
-                let (both, cost) = timed(|| Combination::tune(first, second, dataset, validation, training))?;
+                let (both, cost) =
+                    timed(|| Combination::tune([first, second], dataset, validation, training))?;
                 let params = json!({ "weight": both.weight, "of": parts });
                 let model = Arc::new(both);
                 let value = tuning::measure(&*model, dataset, validation)?;
-                Ok(Some((Choice::of_parts(model, params, value), cost)))
+                Ok(Some((ChosenModel::of_parts(model, params, value), cost)))
             }
             What::Stack { of: parts, params } => {
                 progress.note(&format!(
@@ -196,12 +197,13 @@ impl Making<'_> {
                     Ranked::All => StackCandidates::All,
                 };
                 let params = &StackParams { candidates, ..*params };
-                let (stack, cost) =
-                    timed(|| Stack::train(models, dataset, params, plan.tuned_by, seed, training))?;
+                let (stack, cost) = timed(|| {
+                    Stack::train(models, params, plan.tuned_by, &Training::new(dataset, seed, training))
+                })?;
                 // Queries of the validation are ranked by rankers that have not seen them.
                 let value = stack.kept().map_or(0.0, |kept| kept.validation);
                 let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });
-                Ok(Some((Choice::of_parts(Arc::new(stack), params, value), cost)))
+                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, value), cost)))
             }
         }
     }
@@ -226,7 +228,7 @@ fn default_space(kind: &str) -> Space {
     Space::of_axes(registry::find(kind).map_or(&[], |kind| kind.space))
 }
 
-impl Choice {
+impl ChosenModel {
     fn of_parts(model: Arc<dyn MatchingModel>, params: Value, validation: f64) -> Self {
         Self { model, recipe: None, params, validation, trials: Vec::new(), tuning_seconds: 0.0 }
     }

@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::results::{BinFigures, Figures, Latency, TestQuery};
 use crate::dataset::{BinBy, Dataset, HeldOut, Holdout};
 use crate::models::{MatchingModel, bind};
-use crate::ranking::{Ranking, judged_candidates, rank_candidates, rank_collection};
+use crate::ranking::{RankRequest, Ranking, judged_candidates, rank_candidates, rank_collection};
 use crate::validation::Ranked;
 
 /// Documents of a ranking of the whole collection.
@@ -31,7 +31,7 @@ pub(super) struct TestSet {
     measures: Vec<Measure>,
 }
 
-/// What a model is worth on the test queries.
+/// Figures of a model on the test queries.
 pub(super) struct Measured {
     pub(super) means: Figures,
     pub(super) intervals: IndexMap<String, [f64; 2]>,
@@ -77,10 +77,12 @@ impl TestSet {
     ) -> Result<Measured> {
         let queries = &self.held_out.queries;
         let rankings = match self.ranked {
-            Ranked::Judged => {
-                rank_candidates(model, dataset, queries, &judged_candidates(&self.held_out), &Silent)?
-            }
-            Ranked::All => rank_collection(model, dataset, queries, DEPTH, &Silent)?,
+            Ranked::Judged => rank_candidates(
+                &RankRequest { model, dataset, queries },
+                &judged_candidates(&self.held_out),
+                &Silent,
+            )?,
+            Ranked::All => rank_collection(&RankRequest { model, dataset, queries }, DEPTH, &Silent)?,
         };
         let conventions = Conventions::of(Dialect::Matchrank);
         let evaluation = evaluate(&self.held_out.qrels()?, &rankings[..], &self.measures, &conventions)?;
@@ -118,7 +120,7 @@ impl TestSet {
         self.measures.iter().map(ToString::to_string).zip(values).collect()
     }
 
-    /// How long it takes to find the ten best documents for one query after the other.
+    /// Measures the time to find the ten best documents, query by query.
     pub(super) fn latency(&self, model: &dyn MatchingModel, dataset: &Dataset) -> Result<Latency> {
         let matcher = bind(model, dataset, None, &Silent)?;
         let started = Instant::now();

@@ -32,6 +32,7 @@ mod significance;
 #[cfg(test)]
 mod tests;
 
+pub use course::Course;
 pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};
 pub use plan::{Plan, Planned, What};

@@ -1,16 +1,13 @@
 //! Matching models on a dataset: each is tuned, trained and measured, or kept from before.
 
-use std::path::Path;
-
 use indexmap::IndexMap;
-use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
 use super::course::{Course, Entries, Ground, hash};
 use super::making::Making;
 use super::measuring::TestSet;
-use super::plan::{Plan, Planned, What};
+use super::plan::{Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::dataset::Dataset;
@@ -27,15 +24,15 @@ const FORMAT: u32 = 1;
 /// The data of a comparison.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
-    /// What everything is chosen on, with validation and test judgments.
+    /// Dataset on which everything is chosen, with validation and test judgments.
     pub dataset: &'a Dataset,
-    /// Where there is more to learn from once everything is chosen, clicks of the validation too: models are trained
+    /// Dataset with more to learn from once everything is chosen, including validation clicks: models are trained
     /// again on it, with what was chosen, and it is these that are measured. Its test judgments are the same.
     pub refit: Option<&'a Dataset>,
 }
 
 /// A comparison that is being made.
-struct Run<'a> {
+struct ComparisonRun<'a> {
     making: Making<'a>,
     test: TestSet,
 }
@@ -43,15 +40,8 @@ struct Run<'a> {
 /// Trains, tunes and measures the models of a plan on data, into a folder. Results that the folder has, and that
 /// depend on the same, are kept; each new one is written as soon as it is there. `stop` is asked between models and
 /// between trials of tuning.
-pub fn compare(
-    plan: &Plan,
-    data: Data<'_>,
-    folder: &Path,
-    seed: u64,
-    stop: &dyn Fn() -> bool,
-    progress: &dyn Progress,
-) -> Result<Comparison> {
-    let Data { dataset, refit } = data;
+pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
+    let (Data { dataset, refit }, Course { plan, folder, seed, progress, .. }) = (data, course);
     let Some(validation) = Validation::ranking(plan.ranked, dataset, seed, progress)? else {
         return Err(missing(dataset, "validation"));
     };
@@ -66,9 +56,8 @@ pub fn compare(
         files::make_folder(&folder.join("chosen"))?;
     }
     note_known_answers(learned_from, progress)?;
-    let course = Course { plan, folder, seed, stop, progress };
     let making = Making { course, dataset, validation: &validation, refit };
-    let run = Run { making, test };
+    let run = ComparisonRun { making, test };
     let ground = Ground {
         data: DataSummary::of(making.learned_from()),
         chosen_on: refit.map(|_| DataSummary::of(dataset).name),
@@ -91,12 +80,12 @@ pub fn compare(
 fn missing(dataset: &Dataset, which: &str) -> Error {
     Error::Params(format!(
         "{}: there are no {which} judgments; a comparison tunes on validation and measures on test: ingest with \
-         --judgments {which}=QRELS or --split",
+         option `judgments {which}=QRELS` or option `split`",
         dataset.folder().display()
     ))
 }
 
-impl Run<'_> {
+impl ComparisonRun<'_> {
     /// The result of one model: kept, measured anew, or made; none where it was stopped, or is and there is none to keep.
     fn entry(&self, planned: &Planned, before: &Entries, stopped: bool) -> Result<Option<Entry>> {
         let Course { plan, folder, progress, .. } = self.making.course;

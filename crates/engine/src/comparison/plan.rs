@@ -1,4 +1,4 @@
-//! What to compare: models by name, alone, combined and stacked, and how each is tuned.
+//! Plan of a comparison: models by name, alone, combined and stacked, and how each is tuned.
 //!
 //! | name | model |
 //! |---|---|
@@ -21,18 +21,18 @@ use crate::settings::Settings;
 use crate::tuning::{Space, Strategy};
 use crate::validation::{NDCG_10, Ranked};
 
-/// What to compare, and how.
+/// Plan of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The models; what a combination or a stack is made of comes before it.
     pub models: Vec<Planned>,
-    /// What is measured on the test queries.
+    /// Measures on the test queries.
     pub measures: Vec<Measure>,
-    /// What models are tuned by.
+    /// Measure that models are tuned by.
     pub tuned_by: Measure,
     /// Which documents are ranked; none for what suits the judgments.
     pub ranked: Option<Ranked>,
-    /// How parameters are searched.
+    /// Search strategy.
     pub strategy: Strategy,
     /// Settings of every model that are tried; below 2 nothing is tuned.
     pub trials: usize,
@@ -49,15 +49,15 @@ pub struct Plan {
 pub struct Planned {
     /// Its name in the comparison.
     pub name: String,
-    /// What it is.
+    /// Kind and content.
     pub what: What,
-    /// What varies, where that is not the default of its kind.
+    /// Search space, if it is not the default of the kind.
     pub space: Option<Space>,
     /// Trials, where they are others than the plan's.
     pub trials: Option<usize>,
 }
 
-/// What a model of a plan is.
+/// Kind and content of a planned model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// Learns from the dataset alone.
@@ -250,7 +250,7 @@ impl Plan {
 }
 
 impl Planned {
-    /// What it is made of.
+    /// Returns the names of its parts.
     pub fn parts(&self) -> Vec<&str> {
         match &self.what {
             What::Single { .. } => Vec::new(),

@@ -136,7 +136,7 @@ impl File {
     }
 }
 
-/// What varies, by the names of parameters.
+/// Search space by parameter names.
 fn space_of(model: &str, vary: IndexMap<String, Value>) -> Result<Space> {
     let axis = |(parameter, values): (String, Value)| {
         let axis = match values {

@@ -47,7 +47,7 @@ pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> 
     if !is_same || test.held_out().queries != held_out.queries || test.held_out().judged != held_out.judged {
         return differs("test queries and judgments");
     }
-    let answers = Answers::of(dataset)?;
+    let answers = TestAnswers::of(dataset)?;
     let known = answers.known_before_the_test(dataset)?;
     let leaked = answers.trained(more)?.difference(&known).count();
     if leaked > 0 {
@@ -63,7 +63,7 @@ pub(super) fn check_refit(test: &TestSet, dataset: &Dataset, more: &Dataset) -> 
 
 /// Prints a note with the number of test answers in the training data, if there are any.
 pub(super) fn note_known_answers(learned_from: &Dataset, progress: &dyn Progress) -> Result<()> {
-    let answers = Answers::of(learned_from)?;
+    let answers = TestAnswers::of(learned_from)?;
     let n_known = answers.trained(learned_from)?.len();
     if n_known > 0 {
         progress.note(&format!(
@@ -74,16 +74,16 @@ pub(super) fn note_known_answers(learned_from: &Dataset, progress: &dyn Progress
     Ok(())
 }
 
-/// Number of a test query, which [`Answers`] assigns by text, and row of a document.
+/// Number of a test query, which [`TestAnswers`] assigns by text, and row of a document.
 type Pair = (u32, u32);
 
 /// Relevant test pairs. Queries with the same text count as one, as in training.
-struct Answers {
+struct TestAnswers {
     number_of: HashMap<String, u32>,
     relevant: HashSet<Pair>,
 }
 
-impl Answers {
+impl TestAnswers {
     fn of(dataset: &Dataset) -> Result<Self> {
         let queries = dataset.queries()?;
         let mut answers = Self { number_of: HashMap::default(), relevant: HashSet::default() };

@@ -1,4 +1,4 @@
-//! What a comparison found, as its files hold it.
+//! Results of a comparison, as stored in its files.
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +23,9 @@ pub type Figures = IndexMap<String, f64>;
 pub struct Comparison {
     /// Version of the program.
     pub version: String,
-    /// What the models learned from.
+    /// Training data.
     pub data: DataSummary,
-    /// What was measured, and how.
+    /// Measures and protocol.
     pub split: Protocol,
     /// The models, in the order they were asked for.
     pub models: Vec<Compared>,
@@ -42,7 +42,7 @@ pub struct Comparison {
 pub struct DataSummary {
     /// Name of its folder.
     pub name: String,
-    /// Where it was, as text: a name that is no UTF-8 is written as near to it as text can be.
+    /// Path as text; a name that is not UTF-8 is written lossily.
     #[serde(serialize_with = "lossily")]
     pub folder: Option<PathBuf>,
     /// BLAKE3 of its content.
@@ -51,7 +51,7 @@ pub struct DataSummary {
     pub statistics: Option<Statistics>,
 }
 
-/// What was measured, and how.
+/// Measures and protocol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     /// Judged validation queries, on which everything was chosen.
@@ -63,13 +63,13 @@ pub struct Protocol {
     pub chosen_on: Option<String>,
     /// Which documents were ranked.
     pub ranked: Ranked,
-    /// What the figures of the table are means over; intervals and tests are over queries in any case.
+    /// Unit of the means in the table; intervals and tests are always over queries.
     #[serde(default)]
     pub mean_over: MeanOver,
-    /// Whether rankers of feature lists learned from the validation lists too, once everything was chosen.
+    /// True if rankers of feature lists learned from the validation lists too, once everything was chosen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refit: bool,
-    /// What was measured on the test queries.
+    /// Measures on the test queries.
     pub measures: Vec<String>,
     /// The measure that models were tuned by.
     pub tuned_by: String,
@@ -83,7 +83,7 @@ pub struct Protocol {
     pub threads: usize,
 }
 
-/// What a figure of the table is a mean over.
+/// Unit of a mean in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeanOver {
@@ -123,13 +123,13 @@ pub struct Compared {
     pub model_mib: f64,
     /// Time to rank one query, alone, with all threads.
     pub latency: Latency,
-    /// What training looked like.
+    /// Curves of training and tuning.
     pub curves: Vec<Curve>,
     /// Names of the models that it is better than by the first measure, significantly.
     pub beats: Vec<String>,
     /// The same by every measure.
     pub beats_by: IndexMap<String, Vec<String>>,
-    /// What a reader should know of it, such as that it gives every document the same score.
+    /// Notes for the reader, such as that every document gets the same score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -137,9 +137,9 @@ pub struct Compared {
 /// Means over some of the test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BinFigures {
-    /// What they have in common.
+    /// Name of the bin.
     pub bin: String,
-    /// How many they are.
+    /// Number of queries.
     pub queries: usize,
     /// The means.
     #[serde(flatten)]
@@ -222,7 +222,7 @@ impl Comparison {
         if !folder.join("comparison.json").is_file() {
             return Err(Error::format(
                 folder.display().to_string(),
-                "is no comparison: there is no comparison.json; `compare --out` makes one",
+                "is no comparison: there is no comparison.json; `compare` makes one",
             ));
         }
         let path = folder.join("comparison.json");

@@ -19,9 +19,9 @@ use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 struct Made {
     /// Queries that have training clicks.
     clicked: Vec<u32>,
-    /// Whether there are validation judgments, of the queries 30 to 44.
+    /// True if there are validation judgments, of the queries 30 to 44.
     validation: bool,
-    /// Whether the test, of the queries 45 to 59, has the documents of the other group relevant.
+    /// True if the test, of the queries 45 to 59, has the documents of the other group relevant.
     turned: bool,
 }
 
@@ -88,20 +88,27 @@ fn an_interrupted_comparison_says_so_and_goes_on() {
     let plan = plan.finish().unwrap();
     let asked = Cell::new(0);
     let stop = || asked.replace(asked.get() + 1) >= 1;
-    let half = compare(&plan, data, &out, 1, &stop, &Silent).unwrap();
+    let half =
+        compare(data, Course { plan: &plan, folder: &out, seed: 1, stop: &stop, progress: &Silent }).unwrap();
     assert_eq!(half.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["narrow"]);
     assert_eq!(half.unfinished, ["wide", "narrow+wide"]);
     assert_eq!(Comparison::open(&out).unwrap(), half);
-    let whole = compare(&plan, data, &out, 1, &|| false, &Silent).unwrap();
+    let whole =
+        compare(data, Course { plan: &plan, folder: &out, seed: 1, stop: &|| false, progress: &Silent })
+            .unwrap();
     assert!(whole.unfinished.is_empty() && whole.left_out.is_empty());
     assert_eq!(whole.models.len(), 3);
     assert_eq!(whole.models[0].seconds, half.models[0].seconds, "kept");
     // Stopped before the first: what is there stays in the table, and only what has to be made is unfinished.
-    let kept = compare(&plan, data, &out, 1, &|| true, &Silent).unwrap();
+    let kept =
+        compare(data, Course { plan: &plan, folder: &out, seed: 1, stop: &|| true, progress: &Silent })
+            .unwrap();
     assert_eq!(kept, whole);
     assert_eq!(Comparison::open(&out).unwrap(), whole);
     std::fs::remove_file(Comparison::entry_path(&out, "wide")).unwrap();
-    let part = compare(&plan, data, &out, 1, &|| true, &Silent).unwrap();
+    let part =
+        compare(data, Course { plan: &plan, folder: &out, seed: 1, stop: &|| true, progress: &Silent })
+            .unwrap();
     assert_eq!(part.models.iter().map(|model| model.name.as_str()).collect::<Vec<_>>(), ["narrow"]);
     assert_eq!((part.unfinished.len(), part.left_out.len()), (2, 0));
 }
@@ -111,7 +118,18 @@ fn a_model_file_of_another_run_is_not_taken_for_ours() {
     let folder = tempfile::tempdir().unwrap();
     let (dataset, out) = (dataset(folder.path()), folder.path().join("out"));
     let data = Data { dataset: &dataset, refit: None };
-    let made = |d: u32| compare(&plan(&[("a", d)]).finish().unwrap(), data, &out, 1, &|| false, &Silent);
+    let made = |d: u32| {
+        compare(
+            data,
+            Course {
+                plan: &plan(&[("a", d)]).finish().unwrap(),
+                folder: &out,
+                seed: 1,
+                stop: &|| false,
+                progress: &Silent,
+            },
+        )
+    };
     made(2).unwrap();
     let result = Comparison::entry_path(&out, "a");
     let ours = std::fs::read(&result).unwrap();
@@ -140,7 +158,17 @@ fn stacks_are_chosen_by_the_measure_that_all_are() {
     plan.add("listnet").unwrap();
     let by = |measure: &str, out: &str| {
         let plan = Plan { tuned_by: measure.parse().unwrap(), ..plan.clone() }.finish().unwrap();
-        compare(&plan, data, &folder.path().join(out), 1, &|| false, &Silent).unwrap()
+        compare(
+            data,
+            Course {
+                plan: &plan,
+                folder: &folder.path().join(out),
+                seed: 1,
+                stop: &|| false,
+                progress: &Silent,
+            },
+        )
+        .unwrap()
     };
     let map = by("map", "map");
     assert_eq!(map.models[2].params["kept"]["measure"], "map", "said, as it is not the usual one");
@@ -174,7 +202,12 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     };
     let run = |stop: &dyn Fn() -> bool, trials: usize| {
         let plan = Plan { trials, ..Plan::default() };
-        compare_folds(&folds, &rankers, &plan, folder.path(), 1, stop, &Silent).unwrap()
+        compare_folds(
+            &folds,
+            &rankers,
+            Course { plan: &plan, folder: folder.path(), seed: 1, stop, progress: &Silent },
+        )
+        .unwrap()
     };
     // Asked before every ranker and every fold: stopped before the second fold of the second ranker.
     let asked = Cell::new(0);
@@ -224,7 +257,17 @@ fn a_value_that_a_ranker_cannot_take_leaves_it_out_and_a_repeated_document_is_sa
         let mut folds = folds();
         folds.lists[1] = letor::parse("x", text.as_bytes(), &Silent).unwrap();
         let plan = Plan { trials, ..Plan::default() };
-        compare_folds(&folds, &rankers, &plan, &folder.path().join(name), 1, &|| false, &Silent)
+        compare_folds(
+            &folds,
+            &rankers,
+            Course {
+                plan: &plan,
+                folder: &folder.path().join(name),
+                seed: 1,
+                stop: &|| false,
+                progress: &Silent,
+            },
+        )
     };
     for trials in [1, 3] {
         let missing = run("1 qid:8 1:1\n0 qid:8 1:NaN\n", &format!("missing{trials}"), trials).unwrap();
@@ -246,7 +289,11 @@ fn stacks_learn_nothing_from_the_test_judgments() {
         let dataset = Made { turned, ..Made::default() }.dataset(folder.path(), name);
         let out = folder.path().join(format!("{name}-out"));
         let data = Data { dataset: &dataset, refit: None };
-        let table = compare(&plan, data, &out, 1, &|| false, &Silent).unwrap().models.remove(2);
+        let table =
+            compare(data, Course { plan: &plan, folder: &out, seed: 1, stop: &|| false, progress: &Silent })
+                .unwrap()
+                .models
+                .remove(2);
         let (model, _) = model_file::load(&Comparison::model(&out, "listnet")).unwrap();
         let stack: &Stack = find_part(&*model).expect("a stack");
         (table, stack.clone())
@@ -266,7 +313,16 @@ fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
     let refit = |name: &str, clicked: Vec<u32>| {
         let more = Made { clicked, validation: false, turned: false }.dataset(folder.path(), name);
         let data = Data { dataset: &base, refit: Some(&more) };
-        compare(&plan, data, &folder.path().join(format!("{name}-out")), 1, &|| false, &Silent)
+        compare(
+            data,
+            Course {
+                plan: &plan,
+                folder: &folder.path().join(format!("{name}-out")),
+                seed: 1,
+                stop: &|| false,
+                progress: &Silent,
+            },
+        )
     };
     // Clicks of validation queries are what there is more to learn from.
     refit("validated", (0..45).collect()).unwrap();
@@ -280,7 +336,17 @@ fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
     let more = Made { clicked: (0..46).collect(), validation: false, turned: false }
         .dataset(folder.path(), "known-more");
     let data = Data { dataset: &known, refit: Some(&more) };
-    compare(&plan, data, &folder.path().join("known-out"), 1, &|| false, &Silent).unwrap();
+    compare(
+        data,
+        Course {
+            plan: &plan,
+            folder: &folder.path().join("known-out"),
+            seed: 1,
+            stop: &|| false,
+            progress: &Silent,
+        },
+    )
+    .unwrap();
 }
 
 #[test]
@@ -317,5 +383,15 @@ fn a_pair_that_was_clicked_before_the_test_and_again_in_it_is_no_leak() {
     let (base, more) = (part("base", [0.2, 0.2]), part("more", [0.0, 0.2]));
     let data = Data { dataset: &base, refit: Some(&more) };
     let plan = plan(&[("a", 2)]).finish().unwrap();
-    compare(&plan, data, &folder.path().join("out"), 1, &|| false, &Silent).unwrap();
+    compare(
+        data,
+        Course {
+            plan: &plan,
+            folder: &folder.path().join("out"),
+            seed: 1,
+            stop: &|| false,
+            progress: &Silent,
+        },
+    )
+    .unwrap();
 }

@@ -60,7 +60,7 @@ impl Clicks {
         let clicks = Self::of(dataset)?;
         if clicks.rows.is_empty() {
             return Err(Error::Params(format!(
-                "{}: there is no training click or grade to learn from; ingest with --clicks or --responses",
+                "{}: there is no training click or grade to learn from; ingest with option `clicks` or option `responses`",
                 dataset.folder().display()
             )));
         }

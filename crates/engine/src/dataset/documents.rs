@@ -25,7 +25,7 @@ impl Documents<'_> {
         self.ids.len()
     }
 
-    /// Whether the batch is empty.
+    /// Returns true if the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -140,7 +140,7 @@ impl Dataset {
         Ok(cells)
     }
 
-    /// Where the text fields of a model lie among those of the documents; their order may differ.
+    /// Returns the positions of a model's text fields among those of the documents; their order may differ.
     pub fn places_of(&self, fields: &FieldWeights) -> Result<Vec<usize>> {
         let place = |name: &str| {
             self.manifest.fields.position(name).ok_or_else(|| {

@@ -22,7 +22,7 @@ pub struct Manifest {
     /// Version of the program that wrote it.
     pub matchrank: String,
     /// Files that the dataset was made from.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceFile>,
     /// Division of clicks into training, validation and test.
     pub split: Split,
     /// Pairs with fewer clicks than this were dropped from training.
@@ -110,7 +110,7 @@ pub(crate) fn content_hash(tables: &BTreeMap<String, TableInfo>, settings: &impl
 
 /// A file that went into the dataset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceFile {
     /// Role: clicks, documents, queries, responses, judgments.
     pub role: String,
     /// Name without the folder.

@@ -43,7 +43,7 @@ pub use documents::Documents;
 pub(crate) use documents::IdList;
 pub use held_out::{BinBy, HeldOut};
 pub(crate) use manifest::content_hash;
-pub use manifest::{FORMAT_VERSION, Manifest, Source, Split, Statistics, TableInfo};
+pub use manifest::{FORMAT_VERSION, Manifest, SourceFile, Split, Statistics, TableInfo};
 pub use names::Names;
 pub(crate) use names::id_of_text;
 pub(crate) use ownership::{LOCK, foreign_file};
@@ -84,7 +84,7 @@ impl Holdout {
 /// A dataset folder that was opened.
 pub struct Dataset {
     folder: PathBuf,
-    /// What the folder says about itself.
+    /// Manifest of the folder.
     pub manifest: Manifest,
 }
 

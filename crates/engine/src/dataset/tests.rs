@@ -10,7 +10,7 @@ use matchrank_core::progress::Silent;
 use super::tables::TableWriter;
 use super::*;
 use crate::models::bm25::TextBm25;
-use crate::ranking::rank_collection;
+use crate::ranking::{RankRequest, rank_collection};
 
 /// A copy of the golden dataset, sealed as today.
 struct Crafted {
@@ -100,7 +100,11 @@ impl Crafted {
         let dataset = Dataset::open(self.path())?;
         let model = TextBm25::of_dataset(&Default::default(), &dataset)?;
         let queries = dataset.queries()?;
-        let ranked = rank_collection(&model, &dataset, &queries, 5, &Silent)?;
+        let ranked = rank_collection(
+            &RankRequest { model: &model, dataset: &dataset, queries: &queries },
+            5,
+            &Silent,
+        )?;
         Ok(ranked.iter().map(|(_, list)| list.len()).sum())
     }
 

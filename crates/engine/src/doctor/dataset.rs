@@ -5,7 +5,7 @@ use std::path::Path;
 use foldhash::{HashMap, HashSet};
 
 use super::finding::{Finding, Report, Severity, listed, whole};
-use super::{Kind, encoding, held_out, memory};
+use super::{FileKind, encoding, held_out, memory};
 use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, Query};
 use crate::files;
@@ -46,7 +46,7 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         findings.push(memory::finding(&dataset.manifest.statistics));
     }
     findings.sort_by_key(|finding| finding.severity);
-    Ok(Report { file, kind: Some(Kind::Dataset), summary, findings })
+    Ok(Report { file, kind: Some(FileKind::Dataset), summary, findings })
 }
 
 fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Finding>> {
@@ -82,7 +82,7 @@ fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Findi
         some(&empty, Severity::Warning, "empty-text", |d| {
             (
                 format!("{} without a word", of(d)),
-                "no model can find them by text; check the text columns (--text)",
+                "no model can find them by text; check the text columns (option `text`)",
             )
         }),
         some(&damaged, Severity::Warning, "encoding-damage", |d| {
@@ -150,11 +150,11 @@ fn preferences(dataset: &Dataset) -> Result<Option<Finding>> {
         message,
         count: n_contradicted,
         lines: Vec::new(),
-        fix: "ssi and sparse-preference learn from them; --set judged=0 leaves them out".into(),
+        fix: "ssi and sparse-preference learn from them; the setting judged=0 leaves them out".into(),
     }))
 }
 
-/// What `ingest` left out.
+/// Reports rows that `ingest` left out.
 fn left_out(dataset: &Dataset) -> Vec<Finding> {
     let rows = |role: &str| {
         dataset.manifest.sources.iter().filter(|s| s.role.contains(role)).map(|s| s.rows).sum::<u64>()
@@ -167,7 +167,7 @@ fn left_out(dataset: &Dataset) -> Vec<Finding> {
                 "add the documents, or measure without these judgments",
             ),
             r if r.starts_with("judgments") => {
-                (rows("judgments"), "judged-query-unknown", "add the queries with --queries")
+                (rows("judgments"), "judged-query-unknown", "add the queries with option `queries`")
             }
             r if r.starts_with("rows") || r.starts_with("events") => (
                 rows("clicks") + rows("responses"),

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::finding::{Finding, Lines, Severity, whole};
+use super::finding::{Finding, FoundLines, Severity, whole};
 use super::lines;
 use matchrank_core::message::{IS, counted, counted_with};
 
@@ -27,8 +27,9 @@ pub(super) fn not_text(bytes: &[u8]) -> Option<Finding> {
 
 /// Checks encoding and line ends.
 pub(super) fn findings(bytes: &[u8]) -> Vec<Finding> {
-    let (mut invalid, mut replaced, mut mojibake) = (Lines::default(), Lines::default(), Lines::default());
-    let (mut crlf, mut n_lines) = (Lines::default(), 0);
+    let (mut invalid, mut replaced, mut mojibake) =
+        (FoundLines::default(), FoundLines::default(), FoundLines::default());
+    let (mut crlf, mut n_lines) = (FoundLines::default(), 0);
     let all_valid = simdutf8::basic::from_utf8(bytes).is_ok();
     let any_replaced = memmem::find(bytes, "\u{fffd}".as_bytes()).is_some();
     let all_ascii = bytes.is_ascii();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Kind;
+use super::FileKind;
 use matchrank_core::message::{counted, thousands};
 
 /// Severity of a finding, worst first.
@@ -40,7 +40,7 @@ pub struct Report {
     /// The file, or the files that were examined together.
     pub file: String,
     /// Kind of the file.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// Content of the file, in one line.
     pub summary: String,
     /// Findings, worst first.
@@ -56,14 +56,14 @@ impl Report {
 
 /// Lines that share a finding: their number, and the first of them.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct FoundLines {
     pub(super) count: u64,
     pub(super) first: Vec<u64>,
 }
 
 const SHOWN: usize = 5;
 
-impl Lines {
+impl FoundLines {
     pub(super) fn add(&mut self, line: u64) {
         self.count += 1;
         if self.first.len() < SHOWN {
@@ -95,7 +95,7 @@ impl Lines {
 #[derive(Default)]
 pub(super) struct Malformed {
     first: Vec<(u64, String)>,
-    rest: Lines,
+    rest: FoundLines,
 }
 
 impl Malformed {

@@ -22,7 +22,7 @@ use crate::dataset::{Dataset, Holdout, Judged, Query, Split};
 use matchrank_core::message::{counted, thousands};
 
 pub(super) fn findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Finding>> {
-    let training = Training::of(dataset, queries)?;
+    let training = TrainingPairs::of(dataset, queries)?;
     let split = &dataset.manifest.split;
     let mut findings = Vec::new();
     let mut sets = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn findings(dataset: &Dataset, queries: &[Query]) -> Result<Vec<Findi
 }
 
 /// Training pairs. Queries with the same text count as one, under the row of the first of them.
-struct Training {
+struct TrainingPairs {
     first_of: Vec<u32>,
     /// Rows of queries that have a training response under their own id.
     rows: HashSet<u32>,
@@ -67,7 +67,7 @@ struct Training {
     answered: HashSet<u32>,
 }
 
-impl Training {
+impl TrainingPairs {
     fn of(dataset: &Dataset, queries: &[Query]) -> Result<Self> {
         let mut by_text: HashMap<&str, u32> = HashMap::default();
         let first_of: Vec<u32> =

@@ -5,7 +5,7 @@ use super::lines;
 /// A kind of file that can be examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum FileKind {
     /// LETOR / SVMlight feature lists.
     Letor,
     /// TREC judgments.
@@ -19,7 +19,7 @@ pub enum Kind {
 /// Lines that vote on the kind.
 const VOTERS: usize = 100;
 
-impl Kind {
+impl FileKind {
     /// Returns the kind that most of the first lines look like, if at least a quarter of them do.
     pub fn recognise(bytes: &[u8]) -> Option<Self> {
         let mut votes = [(Self::Letor, 0), (Self::Run, 0), (Self::Qrels, 0)];

@@ -7,26 +7,26 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use matchrank_core::data::{FeatureLists, FeatureRow, FeatureRows, letor};
 use matchrank_core::message::{HAS, IS, counted, counted_with, thousands};
 
-use super::finding::{Finding, Lines, Malformed, Report, Severity, listed, whole};
+use super::finding::{Finding, FoundLines, Malformed, Report, Severity, listed, whole};
 use super::grades::{Grades, without_relevant};
-use super::letor_memory::Sizes;
-use super::{Kind, columns, leak, lines};
+use super::letor_memory::ListSizes;
+use super::{FileKind, columns, leak, lines};
 use crate::rankers::registry;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// Where a row comes from.
+/// Origin of a row.
 #[derive(Clone, Copy)]
-struct Origin<'a> {
+struct RowOrigin<'a> {
     line: u64,
     document: Option<&'a str>,
 }
 
 pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) {
     let mut rows = FeatureRows::default();
-    let mut origins: Map<&str, Vec<Origin>> = Map::default();
+    let mut origins: Map<&str, Vec<RowOrigin>> = Map::default();
     let mut malformed = Malformed::default();
-    let mut scattered = Lines::default();
+    let mut scattered = FoundLines::default();
     let mut scattered_queries: Vec<&str> = Vec::new();
     let mut last = None;
     let mut entries = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
                         scattered_queries.push(row.query);
                     }
                 }
-                known.push(Origin { line, document: row.document });
+                known.push(RowOrigin { line, document: row.document });
                 last = Some(row.query);
             }
             Ok(None) => {}
@@ -90,7 +90,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         grades.summary()
     );
     let queries = lists.iter().map(|list| list.query().to_owned()).collect();
-    (Report { file, kind: Some(Kind::Letor), summary, findings }, queries)
+    (Report { file, kind: Some(FileKind::Letor), summary, findings }, queries)
 }
 
 /// Missing values, which not all rankers take.
@@ -123,8 +123,8 @@ fn missing(lists: &FeatureLists) -> Option<Finding> {
 
 /// Rows that say the same twice, and documents that a query has twice with something else. Rows in
 /// which every feature is 0 say nothing, so they are not taken for copies.
-fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl Iterator<Item = Finding> {
-    let (mut copies, mut documents) = (Lines::default(), Lines::default());
+fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<RowOrigin>>) -> impl Iterator<Item = Finding> {
+    let (mut copies, mut documents) = (FoundLines::default(), FoundLines::default());
     let (mut copy_of, mut document_of) = (None, None);
     for list in lists.iter() {
         let origins = &origins[list.query()];
@@ -185,7 +185,7 @@ fn duplicates(lists: &FeatureLists, origins: &Map<&str, Vec<Origin>>) -> impl It
     copies.into_iter().chain(documents)
 }
 
-/// Whether two rows have the same features, the missing ones included.
+/// Returns true if two rows have the same features, the missing ones included.
 fn same_cells(a: FeatureRow, b: FeatureRow) -> bool {
     let cells = |row: FeatureRow<'_>| {
         row.entries().map(|(column, value)| (column, value.to_bits())).collect::<Vec<_>>()
@@ -223,7 +223,7 @@ fn query_findings(lists: &FeatureLists) -> impl Iterator<Item = Finding> {
 
 /// Memory that training takes at its peak.
 fn memory(lists: &FeatureLists, text: usize) -> Finding {
-    let sizes = Sizes::of(lists, text);
+    let sizes = ListSizes::of(lists, text);
     let megabytes = |bytes: usize| thousands((bytes as f64 / 1e6).ceil() as u64);
     let form = if lists.features().dense_rows(0..0).is_some() { "dense" } else { "sparse" };
     let message = format!(

@@ -6,7 +6,7 @@
 use matchrank_core::data::FeatureLists;
 
 /// Sizes of lists that decide the memory.
-pub(super) struct Sizes {
+pub(super) struct ListSizes {
     n_rows: usize,
     n_features: usize,
     /// Bytes of the lists themselves.
@@ -28,7 +28,7 @@ const VECTORS: usize = 45;
 const SAMPLE: usize = 200_000;
 const BYTES_OF_SAMPLE: usize = 12;
 
-impl Sizes {
+impl ListSizes {
     pub(super) fn of(lists: &FeatureLists, text: usize) -> Self {
         let is_dense = lists.features().dense_rows(0..0).is_some();
         let n_values = lists.features().bytes() / if is_dense { 4 } else { 8 };
@@ -68,7 +68,7 @@ mod tests {
     /// Peaks in MB that bench/letor/memory.py found for a linear ranker (ListNet) and for trees (LambdaMART).
     #[test]
     fn estimates_are_within_one_and_a_half_times_of_what_was_measured() {
-        let dense = Sizes {
+        let dense = ListSizes {
             n_rows: 1_200_000,
             n_features: 136,
             bytes: 690_000_000,
@@ -76,7 +76,7 @@ mod tests {
             is_dense: true,
             text: 1_660_000_000,
         };
-        let sparse = Sizes {
+        let sparse = ListSizes {
             n_rows: 200_000,
             n_features: 1_000_000,
             bytes: 87_000_000,

@@ -35,7 +35,7 @@ mod together;
 use std::path::Path;
 
 pub use finding::{Finding, Report, Severity};
-pub use kind::Kind;
+pub use kind::FileKind;
 
 use matchrank_core::progress::Progress;
 
@@ -47,7 +47,7 @@ use crate::{Error, Result, files};
 /// Returns an error if a file cannot be read, or is of no known kind.
 pub fn examine(
     paths: &[impl AsRef<Path>],
-    kind: Option<Kind>,
+    kind: Option<FileKind>,
     progress: &dyn Progress,
 ) -> Result<Vec<Report>> {
     progress.begin("examining", Some(paths.len() as u64), "files");
@@ -71,7 +71,7 @@ pub fn examine(
             });
             continue;
         }
-        let kind = kind.or_else(|| Kind::recognise(&bytes)).ok_or_else(|| {
+        let kind = kind.or_else(|| FileKind::recognise(&bytes)).ok_or_else(|| {
             let message = "the first lines look neither like LETOR (`0 qid:7 1:0.5`) nor like qrels \
                            (`query 0 document grade`) nor like a run (`query Q0 document rank score tag`); \
                            give the kind of the file explicitly; tables of clicks, documents and queries are read by \
@@ -79,10 +79,10 @@ pub fn examine(
             Error::format(&file, message)
         })?;
         let (mut report, queries) = match kind {
-            Kind::Letor => letor::examine(file, &bytes),
-            Kind::Qrels => qrels::examine(file, &bytes),
-            Kind::Run => run::examine(file, &bytes),
-            Kind::Dataset => {
+            FileKind::Letor => letor::examine(file, &bytes),
+            FileKind::Qrels => qrels::examine(file, &bytes),
+            FileKind::Run => run::examine(file, &bytes),
+            FileKind::Dataset => {
                 return Err(Error::format(&file, "is a file; a dataset is a folder made by `ingest`"));
             }
         };

@@ -3,9 +3,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-use super::finding::{Finding, Lines, Malformed, Report, Severity, whole};
+use super::finding::{Finding, FoundLines, Malformed, Report, Severity, whole};
 use super::grades::{Grades, without_relevant};
-use super::{Kind, lines};
+use super::{FileKind, lines};
 use matchrank_core::message::{counted, counted_with};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -13,7 +13,7 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) {
     let mut malformed = Malformed::default();
     let (mut repeated, mut contradictory, mut negative) =
-        (Lines::default(), Lines::default(), Lines::default());
+        (FoundLines::default(), FoundLines::default(), FoundLines::default());
     let mut first_contradiction = None;
     let mut judged: Map<(&str, &str), (f64, u64)> = Map::default();
     let mut queries: Vec<&str> = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
         grades.summary()
     );
     let queries = queries.into_iter().map(str::to_owned).collect();
-    (Report { file, kind: Some(Kind::Qrels), summary, findings }, queries)
+    (Report { file, kind: Some(FileKind::Qrels), summary, findings }, queries)
 }
 
 /// Parses (query, document, grade) of a line; `None` if the line is blank.

@@ -3,12 +3,12 @@
 use matchrank_core::message::{HAS, counted, counted_with};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::finding::{Finding, Lines, Malformed, Report, Severity, listed};
-use super::{Kind, lines};
+use super::finding::{Finding, FoundLines, Malformed, Report, Severity, listed};
+use super::{FileKind, lines};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-struct Row<'a> {
+struct RunRow<'a> {
     query: &'a str,
     document: &'a str,
     rank: i64,
@@ -21,7 +21,7 @@ type Place = (u64, i64, f64);
 
 pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) {
     let mut malformed = Malformed::default();
-    let mut repeated = Lines::default();
+    let mut repeated = FoundLines::default();
     let mut first_repeated = None;
     let mut seen: HashSet<(&str, &str), foldhash::fast::FixedState> = HashSet::default();
     let mut places: Map<&str, Vec<Place>> = Map::default();
@@ -81,12 +81,12 @@ pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) 
     }
     let summary = format!("{}, {}", counted(queries.len(), "query"), counted(seen.len(), "ranked document"));
     let queries = queries.into_iter().map(str::to_owned).collect();
-    (Report { file, kind: Some(Kind::Run), summary, findings }, queries)
+    (Report { file, kind: Some(FileKind::Run), summary, findings }, queries)
 }
 
 /// Finds ties, and ranks that contradict the scores.
 fn order_findings(queries: &[&str], places: &Map<&str, Vec<Place>>) -> impl Iterator<Item = Finding> {
-    let (mut ties, mut disagreeing) = (Lines::default(), Lines::default());
+    let (mut ties, mut disagreeing) = (FoundLines::default(), FoundLines::default());
     let (mut queries_with_ties, mut queries_disagreeing) = (0, 0);
     for query in queries {
         let mut by_score = places[query].clone();
@@ -128,7 +128,7 @@ fn order_findings(queries: &[&str], places: &Map<&str, Vec<Place>>) -> impl Iter
     disagreeing.into_iter().chain(ties)
 }
 
-fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
+fn row(line: &[u8]) -> Result<Option<RunRow<'_>>, String> {
     let text = std::str::from_utf8(line).map_err(|_| "the line is not valid UTF-8".to_owned())?;
     let fields: Vec<&str> = text.split(|c| c <= ' ').filter(|field| !field.is_empty()).collect();
     match fields[..] {
@@ -137,7 +137,7 @@ fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
             let rank =
                 rank.parse().map_err(|_| format!("the rank (column 4) is not a whole number: `{rank}`"))?;
             match score.parse::<f64>() {
-                Ok(score) if score.is_finite() => Ok(Some(Row { query, document, rank, score, tag })),
+                Ok(score) if score.is_finite() => Ok(Some(RunRow { query, document, rank, score, tag })),
                 Ok(score) => Err(format!("the score (column 5) is {score}, which cannot be ordered")),
                 Err(_) => Err(format!("the score (column 5) is not a number: `{score}`")),
             }

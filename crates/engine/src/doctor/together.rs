@@ -2,23 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::Kind;
+use super::FileKind;
 use super::finding::{Finding, Report, Severity, listed};
 use matchrank_core::message::{counted, thousands};
 
 /// Finds queries that two files of labels share, runs without judgments, and judgments without a run.
-pub(super) fn examine(files: &[(Kind, String, BTreeSet<String>)]) -> Option<Report> {
+pub(super) fn examine(files: &[(FileKind, String, BTreeSet<String>)]) -> Option<Report> {
     let mut findings = Vec::new();
     for (i, (kind, file, queries)) in files.iter().enumerate() {
         for (other_kind, other_file, other_queries) in &files[i + 1..] {
             match (kind, other_kind) {
-                (Kind::Letor, Kind::Letor) | (Kind::Qrels, Kind::Qrels) => {
+                (FileKind::Letor, FileKind::Letor) | (FileKind::Qrels, FileKind::Qrels) => {
                     findings.extend(shared((file, queries), (other_file, other_queries)));
                 }
-                (Kind::Run, Kind::Qrels | Kind::Letor) => {
+                (FileKind::Run, FileKind::Qrels | FileKind::Letor) => {
                     findings.extend(judged((file, queries), (other_file, other_queries)));
                 }
-                (Kind::Qrels | Kind::Letor, Kind::Run) => {
+                (FileKind::Qrels | FileKind::Letor, FileKind::Run) => {
                     findings.extend(judged((other_file, other_queries), (file, queries)));
                 }
                 _ => {}
@@ -34,9 +34,9 @@ pub(super) fn examine(files: &[(Kind, String, BTreeSet<String>)]) -> Option<Repo
     })
 }
 
-type Named<'a> = (&'a String, &'a BTreeSet<String>);
+type NamedIds<'a> = (&'a String, &'a BTreeSet<String>);
 
-fn shared((file, queries): Named, (other_file, other_queries): Named) -> Option<Finding> {
+fn shared((file, queries): NamedIds, (other_file, other_queries): NamedIds) -> Option<Finding> {
     let both: Vec<&String> = queries.intersection(other_queries).collect();
     (!both.is_empty()).then(|| Finding {
         severity: Severity::Warning,
@@ -53,7 +53,7 @@ fn shared((file, queries): Named, (other_file, other_queries): Named) -> Option<
     })
 }
 
-fn judged((run, ranked): Named, (qrels, judged): Named) -> impl Iterator<Item = Finding> {
+fn judged((run, ranked): NamedIds, (qrels, judged): NamedIds) -> impl Iterator<Item = Finding> {
     let missing: Vec<&String> = judged.difference(ranked).collect();
     let unjudged: Vec<&String> = ranked.difference(judged).collect();
     let missing = (!missing.is_empty()).then(|| Finding {

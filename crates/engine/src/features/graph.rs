@@ -59,7 +59,7 @@ pub fn click_graph(
     clicks: Clicks,
     progress: &dyn Progress,
 ) -> Result<(ClickGraph, FeatureStatistics)> {
-    let y = document_rows(features, dataset, Some(&clicks), None, progress)?;
+    let y = document_rows(features, (dataset, None), Some(&clicks), progress)?;
     let x = query_rows(features, &clicks, progress)?;
     let n_x = clicks.queries().len();
     let r = clicks.into_by_query();
@@ -95,9 +95,8 @@ pub fn click_graph(
 /// Without `clicks` the documents have words only.
 pub fn document_rows(
     features: &Features,
-    dataset: &Dataset,
+    (dataset, wanted): (&Dataset, Option<&[u32]>),
     clicks: Option<&Clicks>,
-    wanted: Option<&[u32]>,
     progress: &dyn Progress,
 ) -> Result<Csr> {
     let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::Parameter;
 
-/// What a count of clicks becomes.
+/// Transformation of a click count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClickTf {
@@ -19,11 +19,11 @@ pub enum ClickTf {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FeatureParams {
-    /// What the count of a word becomes. Default: `log`.
+    /// Transformation of a word count. Default: `log`.
     pub tf: Tf,
-    /// How the frequency of a word in the collection holds it back. Default: `smooth`.
+    /// Weight of a word by its frequency in the collection. Default: `smooth`.
     pub idf: Idf,
-    /// What the count of clicks becomes. Default: `log`.
+    /// Transformation of a click count. Default: `log`.
     pub click_tf: ClickTf,
     /// Length of the block of clicks, where the block of words has length 1; 0: no clicks. Default: 1.
     pub click_weight: f64,
@@ -75,9 +75,9 @@ impl FeatureParams {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WordParams {
-    /// What the count of a word becomes. Default: `log`.
+    /// Transformation of a word count. Default: `log`.
     pub tf: Tf,
-    /// How the frequency of a word in the collection holds it back. Default: `smooth`.
+    /// Weight of a word by its frequency in the collection. Default: `smooth`.
     pub idf: Idf,
 }
 
@@ -93,11 +93,11 @@ impl WordParams {
     pub const PARAMETERS: &[Parameter] = &[TF, IDF];
 }
 
-/// How clicks are counted, where there are clicks only.
+/// Counting of clicks for models without words.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClickParams {
-    /// What the count of clicks becomes. Default: `log`.
+    /// Transformation of a click count. Default: `log`.
     pub click_tf: ClickTf,
 }
 
@@ -107,7 +107,7 @@ impl ClickParams {
 }
 
 impl ClickTf {
-    /// What a count becomes.
+    /// Transforms a count.
     pub fn of(self, count: f32) -> f64 {
         match self {
             Self::Count => f64::from(count),

@@ -64,7 +64,7 @@ impl std::fmt::Display for ExpandsTooFar {
 impl std::error::Error for ExpandsTooFar {}
 
 /// A file that is being read.
-struct Opened {
+struct OpenFile {
     reader: Box<dyn BufRead + Send>,
     is_compressed: bool,
     /// Bytes read from the file so far, before decompression.
@@ -85,7 +85,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-fn begin(path: &Path) -> Result<Opened> {
+fn begin(path: &Path) -> Result<OpenFile> {
     let io = |e| Error::io(name_of(path), e);
     let inner: Box<dyn Read + Send> = if path == Path::new("-") {
         Box::new(std::io::stdin())
@@ -107,7 +107,7 @@ fn begin(path: &Path) -> Result<Opened> {
     } else {
         Box::new(reader)
     };
-    Ok(Opened { reader, is_compressed: is_gzip || is_zstd, taken })
+    Ok(OpenFile { reader, is_compressed: is_gzip || is_zstd, taken })
 }
 
 /// Opens a file for streaming, and decompresses gzip and zstd. `-` is standard input. The size of a stream is not
@@ -119,7 +119,7 @@ pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>> {
 /// Opens a file whose content will be kept in memory. A compressed file that expands further than ordinary data is an
 /// error ([`ExpandsTooFar`]).
 pub fn open_bounded(path: &Path) -> Result<Box<dyn BufRead + Send>> {
-    let Opened { reader, is_compressed, taken } = begin(path)?;
+    let OpenFile { reader, is_compressed, taken } = begin(path)?;
     if !is_compressed {
         return Ok(reader);
     }

@@ -17,7 +17,7 @@ use super::{name_of, parent_of};
 
 const PREFIX: &str = ".matchrank-";
 
-/// What this process has under temporary names.
+/// Temporary files and folders of this process.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Folders that were searched for what others left.
 static SWEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());

@@ -11,7 +11,7 @@ use super::{name_of, parent_of};
 const BUFFER: usize = 1 << 18;
 
 /// Way of writing to a path.
-enum Target {
+enum WriteTarget {
     StandardOutput,
     /// A device or a pipe, which cannot be replaced.
     Direct,
@@ -19,7 +19,7 @@ enum Target {
     File(PathBuf),
 }
 
-impl Target {
+impl WriteTarget {
     fn of(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::StandardOutput);
@@ -55,18 +55,18 @@ pub fn followed(path: &Path) -> Result<PathBuf> {
 /// pipe cannot be replaced and is written to directly; `-` is standard output.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let io = |e| Error::io(name_of(path), e);
-    let place = match Target::of(path)? {
-        Target::StandardOutput => {
+    let place = match WriteTarget::of(path)? {
+        WriteTarget::StandardOutput => {
             let mut out = std::io::stdout().lock();
             write(&mut out)?;
             return out.flush().map_err(io);
         }
-        Target::Direct => {
+        WriteTarget::Direct => {
             let mut out = std::fs::OpenOptions::new().write(true).open(path).map_err(io)?;
             write(&mut out)?;
             return out.flush().map_err(io);
         }
-        Target::File(place) => place,
+        WriteTarget::File(place) => place,
     };
     let temporary = TemporaryFile::beside(&place)?;
     {
@@ -124,8 +124,8 @@ fn check_is_no_file(path: &Path) -> Result<()> {
 
 /// Returns an error if [`write_atomically`] would fail. Call it before long work.
 pub fn check_writable(path: &Path) -> Result<()> {
-    match Target::of(path)? {
-        Target::StandardOutput | Target::Direct => Ok(()),
-        Target::File(place) => TemporaryFile::beside(&place).map(drop),
+    match WriteTarget::of(path)? {
+        WriteTarget::StandardOutput | WriteTarget::Direct => Ok(()),
+        WriteTarget::File(place) => TemporaryFile::beside(&place).map(drop),
     }
 }

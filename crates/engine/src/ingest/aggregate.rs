@@ -115,11 +115,11 @@ pub(super) struct QuerySums {
 /// Rows of one chunk, sorted into partitions, ready to be added.
 #[derive(Default)]
 pub(super) struct Batch {
-    rows: Vec<Vec<Entry>>,
+    rows: Vec<Vec<PairCounts>>,
     keys: Vec<u8>,
 }
 
-struct Entry {
+struct PairCounts {
     hash: u64,
     key: std::ops::Range<u32>,
     packed: u32,
@@ -146,7 +146,7 @@ impl Batch {
         let hash = fnv(&self.keys[start as usize..]);
         let partition = (hash >> 58) as usize;
         let packed = (share as u32) << 30 | document;
-        self.rows[partition].push(Entry { hash, key: start..self.keys.len() as u32, packed, sums });
+        self.rows[partition].push(PairCounts { hash, key: start..self.keys.len() as u32, packed, sums });
     }
 }
 
@@ -298,7 +298,7 @@ impl Aggregator {
     pub(super) fn add(&self, batch: &Batch) -> Result<()> {
         for (rows, partition) in batch.rows.iter().zip(&self.partitions) {
             let mut partition = partition.lock().expect("no panic while rows are added");
-            for Entry { hash, key, packed, sums } in rows {
+            for PairCounts { hash, key, packed, sums } in rows {
                 partition.add(*hash, &batch.keys[key.start as usize..key.end as usize], *packed, sums);
             }
             if partition.bytes() > self.most_bytes {

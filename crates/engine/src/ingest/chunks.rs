@@ -112,7 +112,7 @@ impl Chunks {
     }
 }
 
-/// Where the last complete record of `bytes` ends (one past its line end), given that a record begins
+/// Returns the end of the last complete record of `bytes` (one past its line end), given that a record begins
 /// at 0.
 fn last_record_end(bytes: &[u8], quoted: bool) -> Option<usize> {
     if !quoted || memchr::memchr(b'"', bytes).is_none() {

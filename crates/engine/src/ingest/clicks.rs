@@ -9,9 +9,9 @@ use std::path::Path;
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 
-use super::columns::{Mapping, Named, Role};
+use super::columns::{Mapping, NamedColumns, Role};
 use super::events::metarank_query;
-use super::table::{Row, Table};
+use super::table::{Table, TableRow};
 use crate::files;
 
 /// Clicks on a document for a query, or its impressions.
@@ -80,7 +80,7 @@ const LOG_ROLES: [Role; 7] =
     [Role::Query, Role::QueryId, Role::Document, Role::Clicks, Role::Shown, Role::Position, Role::Time];
 
 impl ClickLog {
-    pub(super) fn open(path: &Path, named: &Named) -> Result<Self> {
+    pub(super) fn open(path: &Path, named: &NamedColumns) -> Result<Self> {
         let name = files::name_of(path);
         let table = Table::open(path)?;
         let has = |column: &str| table.columns().iter().any(|c| c == column);
@@ -221,7 +221,7 @@ impl ClickLog {
     fn column_row<'a>(
         &self,
         columns: &[Option<usize>; 7],
-        row: &Row<'a>,
+        row: &TableRow<'a>,
     ) -> Result<Result<LogRow<'a>, Skip>> {
         let field = |i: usize| columns[i].and_then(|c| row.fields[c]);
         let query = match (columns[0], field(0), field(1)) {

@@ -126,7 +126,7 @@ impl Role {
 }
 
 /// Columns that the user named, by role.
-pub type Named = BTreeMap<Role, String>;
+pub type NamedColumns = BTreeMap<Role, String>;
 
 /// Columns of one table by role, and the roles whose column was guessed.
 pub(super) struct Mapping {
@@ -136,7 +136,7 @@ pub(super) struct Mapping {
 
 impl Mapping {
     /// Gives each of `roles` the column that the user named, or else the column with the most common name.
-    pub(super) fn of(file: &str, columns: &[String], roles: &[Role], named: &Named) -> Result<Self> {
+    pub(super) fn of(file: &str, columns: &[String], roles: &[Role], named: &NamedColumns) -> Result<Self> {
         let mut mapping = Self { columns: BTreeMap::new(), guessed: Vec::new() };
         for &role in roles {
             if let Some(name) = named.get(&role) {
@@ -185,7 +185,7 @@ impl Mapping {
         let pairs: Vec<_> =
             self.guessed.iter().map(|r| format!("{} = '{}'", r.name(), self.columns[r])).collect();
         Some(format!(
-            "{file}: columns recognised by their names: {} (--column ROLE=NAME overrides)",
+            "{file}: columns recognised by their names: {} (option `column ROLE=NAME` overrides)",
             pairs.join(", ")
         ))
     }
@@ -196,7 +196,7 @@ fn missing(file: &str, role: Role, columns: &[String], why: &str) -> Error {
         file,
         1,
         format!(
-            "no column for the {} ({why}); the columns are {}; name one with --column {}=NAME",
+            "no column for the {} ({why}); the columns are {}; name one with option `column {}=NAME`",
             role.name().replace('_', " "),
             if columns.is_empty() { "none".to_owned() } else { columns.join(", ") },
             role.name()
@@ -238,7 +238,7 @@ mod tests {
             "log.csv",
             &columns("user,sku,category,query,click_time,query_time"),
             &LOG,
-            &Named::new(),
+            &NamedColumns::new(),
         )
         .unwrap();
         assert_eq!(mapping.get(Role::Query), Some("query"));
@@ -247,20 +247,23 @@ mod tests {
         assert_eq!(mapping.get(Role::Clicks), None);
         assert_eq!(
             mapping.guesses("log.csv").unwrap(),
-            "log.csv: columns recognised by their names: document = 'sku', time = 'click_time' (--column ROLE=NAME overrides)"
+            "log.csv: columns recognised by their names: document = 'sku', time = 'click_time' (option `column ROLE=NAME` overrides)"
         );
     }
 
     #[test]
     fn a_named_column_wins_and_a_missing_one_is_an_error() {
-        let named = Named::from([(Role::Query, "typed".to_owned())]);
+        let named = NamedColumns::from([(Role::Query, "typed".to_owned())]);
         let mapping = Mapping::of("log.csv", &columns("typed,query,doc"), &LOG, &named).unwrap();
         assert_eq!(mapping.get(Role::Query), Some("typed"));
         let error = Mapping::of("log.csv", &columns("a,doc"), &LOG, &named).err().unwrap().to_string();
         assert!(error.contains("log.csv:1: no column for the query (there is no column 'typed')"), "{error}");
-        let mapping = Mapping::of("log.csv", &columns("a,b"), &LOG, &Named::new()).unwrap();
+        let mapping = Mapping::of("log.csv", &columns("a,b"), &LOG, &NamedColumns::new()).unwrap();
         let error = mapping.require("log.csv", Role::Document, &columns("a,b")).unwrap_err().to_string();
-        assert!(error.contains("the columns are a, b; name one with --column document=NAME"), "{error}");
+        assert!(
+            error.contains("the columns are a, b; name one with option `column document=NAME`"),
+            "{error}"
+        );
         assert!(Role::from_name("colour").unwrap_err().to_string().contains("the roles are query, query_id"));
     }
 }

@@ -10,11 +10,11 @@ use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 use super::aggregate::MOST_DOCUMENTS;
-use super::columns::{Mapping, Named, Role, plain};
+use super::columns::{Mapping, NamedColumns, Role, plain};
 use super::table::{MOST_COLUMNS, Table};
 use crate::dataset::Names;
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{Source, TableInfo, text_column};
+use crate::dataset::{SourceFile, TableInfo, text_column};
 use crate::files;
 use crate::text::{Analyser, TermCounts};
 
@@ -51,13 +51,13 @@ pub(super) struct Collection {
     pub(super) lengths: Vec<u64>,
     pub(super) n_empty: u64,
     pub(super) n_repeated: u64,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<SourceFile>,
     pub(super) table: TableInfo,
 }
 
 /// The rows of a chunk of documents, analysed.
 #[derive(Default)]
-struct Rows {
+struct DocumentRows {
     lines: Vec<u64>,
     ids: Vec<String>,
     /// Texts by field, then by row.
@@ -79,7 +79,7 @@ struct DocumentFile {
 /// Reads document files and writes the table of documents to `path`.
 pub(super) fn read_documents(
     inputs: &[PathBuf],
-    named: &Named,
+    named: &NamedColumns,
     wanted_fields: &[String],
     analyser: &Analyser,
     path: &Path,
@@ -102,7 +102,7 @@ pub(super) fn read_documents(
         return Err(Error::parse(
             first,
             1,
-            "no text column beside the id; name the text columns with --text NAME,NAME",
+            "no text column beside the id; name the text columns with option `text NAME,NAME`",
         ));
     }
     let mut schema = vec![Field::new("id", DataType::Utf8, false)];
@@ -116,7 +116,7 @@ pub(super) fn read_documents(
     progress.begin("documents", None, "documents");
     for (number, file) in files.iter().enumerate() {
         let mut rows = 0;
-        let merge = |mut part: Rows| {
+        let merge = |mut part: DocumentRows| {
             rows += part.ids.len() as u64;
             progress.advance(part.ids.len() as u64);
             let mut keep = vec![true; part.ids.len()];
@@ -178,8 +178,8 @@ pub(super) fn read_documents(
 }
 
 /// The rows that are kept, analysed again.
-fn without(part: Rows, keep: &[bool], file: &str, analyser: &Analyser) -> Result<Rows> {
-    let mut kept = Rows::of(part.texts.len());
+fn without(part: DocumentRows, keep: &[bool], file: &str, analyser: &Analyser) -> Result<DocumentRows> {
+    let mut kept = DocumentRows::of(part.texts.len());
     for (i, id) in part.ids.iter().enumerate().filter(|(i, _)| keep[*i]) {
         kept.push(file, part.lines[i], id, part.texts.iter().map(|texts| texts[i].as_str()), analyser)?;
     }
@@ -195,7 +195,7 @@ fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
     u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().expect("eight bytes"))
 }
 
-fn open_documents(path: &Path, named: &Named, wanted: &[String]) -> Result<DocumentFile> {
+fn open_documents(path: &Path, named: &NamedColumns, wanted: &[String]) -> Result<DocumentFile> {
     let name = files::name_of(path);
     let table = Table::open(path)?;
     let has = |column: &str| table.columns().iter().any(|c| c == column);
@@ -220,7 +220,7 @@ fn open_documents(path: &Path, named: &Named, wanted: &[String]) -> Result<Docum
     } else {
         if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
             let message = format!(
-                "no column '{absent}' (named by --text); the columns are {}",
+                "no column '{absent}' (named by option `text`); the columns are {}",
                 table.columns().join(", ")
             );
             return Err(Error::parse(name, 1, message));
@@ -236,11 +236,12 @@ fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
         return Ok(wanted.to_vec());
     }
     let too_many = || {
-        let message = format!("the items have more than {MOST_COLUMNS} text fields; name some with --text");
+        let message =
+            format!("the items have more than {MOST_COLUMNS} text fields; name some with option `text`");
         Error::format(table.name(), message)
     };
     let mut fields: Vec<String> = Vec::new();
-    let work = |rows: &super::table::Rows<'_>| {
+    let work = |rows: &super::table::TableRows<'_>| {
         let mut found: Vec<String> = Vec::new();
         rows.for_each_json(|_, event| {
             if event["event"] == "item" {
@@ -275,7 +276,7 @@ impl DocumentFile {
         &self,
         fields: &[String],
         analyser: &Analyser,
-        merge: impl FnMut(Rows) -> Result<()>,
+        merge: impl FnMut(DocumentRows) -> Result<()>,
     ) -> Result<()> {
         let present: Vec<&String> = fields.iter().filter(|f| self.columns.contains(f)).collect();
         let mut wanted: Vec<&str> = Vec::new();
@@ -283,8 +284,8 @@ impl DocumentFile {
         if self.id.is_some() {
             wanted.extend(present.iter().map(|f| f.as_str()));
         }
-        let work = |rows: &super::table::Rows<'_>| {
-            let mut part = Rows::of(fields.len());
+        let work = |rows: &super::table::TableRows<'_>| {
+            let mut part = DocumentRows::of(fields.len());
             if self.id.is_none() {
                 rows.for_each_json(|line, event| match event["event"].as_str() {
                     Some("item") => part.push_item(&self.name, line, event, fields, analyser),
@@ -310,7 +311,7 @@ impl DocumentFile {
     }
 }
 
-impl Rows {
+impl DocumentRows {
     fn of(n_fields: usize) -> Self {
         Self { texts: vec![Vec::new(); n_fields], lengths: vec![0; n_fields], ..Self::default() }
     }
@@ -377,10 +378,10 @@ pub(super) fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()
     Ok(())
 }
 
-pub(super) fn source(role: &str, file: &str, rows: u64) -> Source {
+pub(super) fn source(role: &str, file: &str, rows: u64) -> SourceFile {
     let file =
         Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
-    Source { role: role.to_owned(), file, rows }
+    SourceFile { role: role.to_owned(), file, rows }
 }
 
 #[cfg(test)]
@@ -406,7 +407,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("items.jsonl");
         std::fs::write(&path, (0..=MOST_COLUMNS).map(|i| item(i) + "\n").collect::<String>()).unwrap();
-        let error = open_documents(&path, &Named::new(), &[]).err().unwrap().to_string();
+        let error = open_documents(&path, &NamedColumns::new(), &[]).err().unwrap().to_string();
         assert!(error.contains("more than 64 text fields"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use matchrank_core::Result;
 use serde_json::Value;
 
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use super::table::Row;
+use super::table::TableRow;
 
 const UBI_OBJECT: [&str; 3] =
     ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
@@ -29,7 +29,7 @@ impl ClickLog {
         &self,
         searches: &'a Searches,
         wanted: &[&str],
-        row: &Row<'a>,
+        row: &TableRow<'a>,
     ) -> Result<Result<LogRow<'a>, Skip>> {
         let field = |names: &[&str]| {
             wanted.iter().zip(row.fields).filter(|(w, _)| names.contains(w)).find_map(|(_, field)| *field)

@@ -6,7 +6,7 @@ use foldhash::HashMap;
 use matchrank_core::data::qrels;
 use matchrank_core::{Error, Result};
 
-use super::columns::{Mapping, Named, Role, is_usual_grade};
+use super::columns::{Mapping, NamedColumns, Role, is_usual_grade};
 use super::listed::ListedQueries;
 use super::table::{Table, has_table_ending};
 use crate::dataset::id_of_text;
@@ -22,7 +22,11 @@ pub(super) struct Graded {
 
 /// Reads a file of judgments: TREC qrels, or a table with columns for query id (or text), document and
 /// grade.
-pub(super) fn read_judgments(path: &Path, named: &Named, listed: &ListedQueries) -> Result<Vec<Graded>> {
+pub(super) fn read_judgments(
+    path: &Path,
+    named: &NamedColumns,
+    listed: &ListedQueries,
+) -> Result<Vec<Graded>> {
     let name = files::name_of(path);
     let bytes = files::read_all(path)?;
     if is_table(path, &bytes, named) {
@@ -37,7 +41,7 @@ pub(super) fn read_judgments(path: &Path, named: &Named, listed: &ListedQueries)
 
 /// Four columns ending in a number are TREC qrels whatever the file is called; else the content, the
 /// ending of the name or a column that is called like a grade tells a table.
-fn is_table(path: &Path, bytes: &[u8], named: &Named) -> bool {
+fn is_table(path: &Path, bytes: &[u8], named: &NamedColumns) -> bool {
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let fields: Vec<&str> = line.split_whitespace().collect();
@@ -52,7 +56,12 @@ fn is_table(path: &Path, bytes: &[u8], named: &Named) -> bool {
         || line.trim_end().split([',', '\t']).any(|column| graded(column.trim()))
 }
 
-fn read_table(name: &str, table: &Table, named: &Named, listed: &ListedQueries) -> Result<Vec<Graded>> {
+fn read_table(
+    name: &str,
+    table: &Table,
+    named: &NamedColumns,
+    listed: &ListedQueries,
+) -> Result<Vec<Graded>> {
     let columns = table.columns();
     let mapping =
         Mapping::of(name, columns, &[Role::QueryId, Role::Query, Role::Document, Role::Grade], named)?;
@@ -63,7 +72,7 @@ fn read_table(name: &str, table: &Table, named: &Named, listed: &ListedQueries) 
             return Err(Error::parse(
                 name,
                 1,
-                "no column for the query id; name one with --column query_id=NAME",
+                "no column for the query id; name one with option `column query_id=NAME`",
             ));
         }
     };

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use matchrank_core::{Error, Result};
 
-use super::columns::{Named, Role, plain};
+use super::columns::{NamedColumns, Role, plain};
 use super::documents::{check_id, source};
 use super::table::{self, Table};
 use crate::dataset::Names;
-use crate::dataset::Source;
+use crate::dataset::SourceFile;
 use crate::files;
 use crate::text::normalise_query;
 
@@ -32,7 +32,11 @@ impl ListedQueries {
 
     /// Reads queries files: columns for id and text, or two columns without a header. `advice` ends the
     /// error where there is no such column.
-    pub(super) fn read(inputs: &[PathBuf], named: &Named, advice: &str) -> Result<(Self, Vec<Source>)> {
+    pub(super) fn read(
+        inputs: &[PathBuf],
+        named: &NamedColumns,
+        advice: &str,
+    ) -> Result<(Self, Vec<SourceFile>)> {
         let (mut listed, mut sources) = (Self::default(), Vec::new());
         for input in inputs {
             let name = files::name_of(input);
@@ -53,7 +57,7 @@ impl ListedQueries {
                 return Err(Error::parse(name, 1, message));
             };
             let mut rows = 0;
-            let work = |rows: &table::Rows<'_>| {
+            let work = |rows: &table::TableRows<'_>| {
                 let mut part = Vec::new();
                 rows.for_each(|row| {
                     let id =

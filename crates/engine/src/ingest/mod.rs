@@ -35,7 +35,7 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 pub use crate::lines::LONGEST_RECORD;
-pub use columns::{Named, Role};
+pub use columns::{NamedColumns, Role};
 pub use split::SplitBy;
 
 use crate::tally::Tally;
@@ -45,9 +45,9 @@ use documents::source;
 use listed::ListedQueries;
 use reading::Reading;
 use table::Table;
-use target::Target;
+use target::DatasetTarget;
 
-use crate::dataset::{Holdout, MANIFEST, Manifest, Query, Source, Split, content_hash};
+use crate::dataset::{Holdout, MANIFEST, Manifest, Query, SourceFile, Split, content_hash};
 use crate::files;
 use crate::text::{Analyser, AnalyserParams, VocabularyParams};
 
@@ -65,20 +65,20 @@ pub struct IngestParams {
     /// Judgments to tune on and to report.
     pub judgments: Vec<(Holdout, PathBuf)>,
     /// Columns named by the user.
-    pub columns: Named,
+    pub columns: NamedColumns,
     /// Text columns of the documents; empty means those with usual names.
     pub text: Vec<String>,
     /// Weights of text fields; those not named weigh 1.
     pub field_weights: BTreeMap<String, f32>,
     /// Training pairs with fewer clicks are dropped.
     pub min_clicks: f64,
-    /// What is held out.
+    /// Split into training, validation and test.
     pub split: SplitBy,
     /// Shares held out for validation and test.
     pub holdout: [f64; 2],
     /// Seed of the split by query.
     pub seed: u64,
-    /// How text is analysed.
+    /// Analyser of texts.
     pub analyser: AnalyserParams,
     /// Which words are kept.
     pub vocabulary: VocabularyParams,
@@ -94,7 +94,7 @@ impl Default for IngestParams {
             queries: Vec::new(),
             responses: Vec::new(),
             judgments: Vec::new(),
-            columns: Named::new(),
+            columns: NamedColumns::new(),
             text: Vec::new(),
             field_weights: BTreeMap::new(),
             min_clicks: 0.0,
@@ -118,26 +118,26 @@ impl IngestParams {
     fn validate(&self) -> Result<()> {
         let fail = |message: &str| Err(Error::Params(message.into()));
         if self.documents.is_empty() {
-            return fail("no document file; give one with --documents");
+            return fail("no document file; give one with option `documents`");
         }
         if self.clicks.is_empty() && self.responses.is_empty() && self.judgments.is_empty() {
             return fail(
-                "nothing to learn from or to measure with; give --clicks, --responses or --judgments",
+                "nothing to learn from or to measure with; give option `clicks`, option `responses` or option `judgments`",
             );
         }
         if self.queries.is_empty() && !self.responses.is_empty() {
-            return fail("--responses names queries by id; give their texts with --queries");
+            return fail("option `responses` names queries by id; give their texts with option `queries`");
         }
         if self.split != SplitBy::None && !self.judgments.is_empty() {
             return fail(
-                "--split holds clicks out for validation and test, and --judgments gives both; choose one",
+                "option `split` holds clicks out for validation and test, and option `judgments` gives both; choose one",
             );
         }
         if self.split != SplitBy::None && self.clicks.is_empty() {
-            return fail("--split divides clicks, and there are none; give --clicks");
+            return fail("option `split` divides clicks, and there are none; give option `clicks`");
         }
         if self.min_clicks.is_nan() || self.min_clicks < 0.0 {
-            return fail("--min-clicks must be 0 or more");
+            return fail("option `min-clicks` must be 0 or more");
         }
         if let Some((name, weight)) = self.field_weights.iter().find(|(_, w)| !(w.is_finite() && **w > 0.0)) {
             return Err(Error::Params(format!(
@@ -153,7 +153,7 @@ impl IngestParams {
 pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn Progress) -> Result<Manifest> {
     params.validate()?;
     let analyser = Analyser::new(&params.analyser)?;
-    let target = Target::prepare(out, params, replace)?;
+    let target = DatasetTarget::prepare(out, params, replace)?;
     let folder = target.unfinished();
 
     check_named(params)?;
@@ -174,11 +174,11 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     )?;
     if params.text.is_empty() {
         progress.note(&format!(
-            "text fields of the documents: {} (--text overrides)",
+            "text fields of the documents: {} (option `text` overrides)",
             collection.fields.join(", ")
         ));
     }
-    let advice = "name them with --column query_id=NAME --column query=NAME";
+    let advice = "name them with option `column query_id=NAME` and option `column query=NAME`";
     let (listed, query_sources) = ListedQueries::read(&params.queries, &params.columns, advice)?;
 
     if params.split == SplitBy::Time {
@@ -238,7 +238,7 @@ fn check_named(params: &IngestParams) -> Result<()> {
     }
     match params.columns.iter().find(|(_, name)| !columns.contains(name)) {
         Some((role, name)) => Err(Error::Params(format!(
-            "--column {}={name}: no file has a column of that name; there are {}",
+            "option `column {}={name}`: no file has a column of that name; there are {}",
             role.name(),
             columns.join(", ")
         ))),
@@ -247,7 +247,7 @@ fn check_named(params: &IngestParams) -> Result<()> {
 }
 
 /// Reads files of queries (id, text) as `ingest` does: texts normalised, ids unique.
-pub fn read_queries(files: &[PathBuf], columns: &Named) -> Result<Vec<Query>> {
+pub fn read_queries(files: &[PathBuf], columns: &NamedColumns) -> Result<Vec<Query>> {
     let advice = "call them query_id and query in the first line, or give a .tsv file of two columns, id and \
                   text, without a header";
     let (listed, _) = ListedQueries::read(files, columns, advice)?;
@@ -264,7 +264,7 @@ impl output::Written {
         self,
         params: &IngestParams,
         split: Split,
-        sources: Vec<Source>,
+        sources: Vec<SourceFile>,
         left_out: BTreeMap<String, u64>,
     ) -> Manifest {
         let content_hash = content_hash(&self.tables, &(&split, &params.analyser, &self.fields));

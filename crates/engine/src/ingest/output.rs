@@ -16,7 +16,7 @@ use super::aggregate::{Aggregator, QuerySums, Share};
 use super::documents::Collection;
 use super::judgments::Graded;
 use super::listed::ListedQueries;
-use super::pairs::Pairs;
+use super::pairs::PairTables;
 use super::{IngestParams, split, waves};
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{
@@ -26,7 +26,7 @@ use crate::files::name_of;
 use crate::tally::Tally;
 use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 
-/// What was written.
+/// Counts of what was written.
 pub(super) struct Written {
     pub(super) tables: BTreeMap<String, TableInfo>,
     pub(super) fields: FieldWeights,
@@ -57,7 +57,7 @@ pub(super) fn write(
     }
     let mut unlisted = Unlisted { wanted, found: HashMap::default() };
 
-    let mut pairs = Pairs::create(folder, collection.ids.len())?;
+    let mut pairs = PairTables::create(folder, collection.ids.len())?;
     let mut partitions = aggregator.finish();
     waves::in_waves(
         rayon::current_num_threads().min(4),

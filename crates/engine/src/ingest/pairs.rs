@@ -17,7 +17,7 @@ use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, SKIPPED, Statistics, TableIn
 use crate::tally::Tally;
 
 /// The tables of training pairs and of judged pairs.
-pub(super) struct Pairs {
+pub(super) struct PairTables {
     responses: TableWriter,
     judgments: TableWriter,
     /// Made when there is something to write.
@@ -35,7 +35,7 @@ pub(super) struct Pairs {
     n_clicks: f64,
 }
 
-impl Pairs {
+impl PairTables {
     pub(super) fn create(folder: &Path, n_documents: usize) -> Result<Self> {
         let number = |name| Field::new(name, DataType::UInt32, false);
         let value = |name| Field::new(name, DataType::Float32, false);
@@ -99,7 +99,7 @@ impl Pairs {
         });
         let example = || if query.listed.is_some() { "a listed query".into() } else { query.text.clone() };
         tally.add("pairs without a click or with grade 0", unclicked, example);
-        tally.add("training pairs with fewer clicks than --min-clicks", rare, example);
+        tally.add("training pairs with too few clicks", rare, example);
         skipped
     }
 
@@ -126,7 +126,7 @@ impl Pairs {
         self.n_judgments[holdout as usize] += 1;
     }
 
-    /// Whether there is neither a training pair nor a judgment.
+    /// Returns true if there is neither a training pair nor a judgment.
     pub(super) fn is_empty(&self) -> bool {
         self.answered.is_empty() && self.n_judgments == [0, 0]
     }

@@ -7,7 +7,7 @@ use matchrank_core::progress::Progress;
 
 use super::aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use super::columns::Named;
+use super::columns::NamedColumns;
 use super::documents::Collection;
 use super::listed::ListedQueries;
 use super::{judgments, split};
@@ -16,7 +16,7 @@ use crate::files;
 use crate::tally::Tally;
 use crate::text::normalise_query;
 
-/// What the rows of logs are resolved against.
+/// Tables against which rows of logs are resolved.
 pub(super) struct Reading<'a> {
     pub(super) collection: &'a Collection,
     pub(super) listed: &'a ListedQueries,
@@ -25,7 +25,7 @@ pub(super) struct Reading<'a> {
 }
 
 #[derive(Default)]
-struct Part {
+struct CountedPart {
     batch: Batch,
     tally: Tally,
     rows: u64,
@@ -42,7 +42,7 @@ impl Reading<'_> {
         let mut rows = 0;
         log.read(
             searches,
-            Part::default,
+            CountedPart::default,
             |part, line, row| {
                 part.rows += 1;
                 if let Err(skip) = row.and_then(|row| self.add_row(&mut part.batch, &row)) {
@@ -82,7 +82,12 @@ impl Reading<'_> {
         Ok(())
     }
 
-    pub(super) fn add_responses(&mut self, path: &Path, columns: &Named, tally: &mut Tally) -> Result<u64> {
+    pub(super) fn add_responses(
+        &mut self,
+        path: &Path,
+        columns: &NamedColumns,
+        tally: &mut Tally,
+    ) -> Result<u64> {
         let rows = judgments::read_judgments(path, columns, self.listed)?;
         let mut batch = Batch::default();
         for row in &rows {

@@ -39,8 +39,7 @@ pub(super) fn decide(
         SplitBy::Query => Ok(Split::Query { validation, test, seed }),
         SplitBy::Time => {
             if let Some(log) = logs.iter().find(|log| !log.has_time()) {
-                let message =
-                    "a split by time needs a time column; name it with --column time=NAME, or split by query";
+                let message = "a split by time needs a time column; name it with option `column time=NAME`, or split by query";
                 return Err(Error::parse(log.name(), 1, message));
             }
             let seconds = clicks_per_second(logs, searches)?;

@@ -40,30 +40,30 @@ pub(super) struct Table {
 
 /// One row: its line (or row number in Parquet), and the wanted fields in the order of the request. A field that is
 /// absent, null or empty is `None`.
-pub(super) struct Row<'a> {
+pub(super) struct TableRow<'a> {
     pub(super) line: u64,
     pub(super) fields: &'a [Option<&'a str>],
 }
 
-enum Part {
+enum TablePart {
     Text(Chunk),
     Batch(RecordBatch, u64),
 }
 
 /// A chunk of rows of a table.
-pub(super) struct Rows<'t> {
+pub(super) struct TableRows<'t> {
     table: &'t Table,
     wanted: &'t [&'t str],
-    part: Part,
+    part: TablePart,
 }
 
-impl Rows<'_> {
+impl TableRows<'_> {
     /// Calls `each` for every row of the chunk, in order.
-    pub(super) fn for_each(&self, mut each: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each(&self, mut each: impl FnMut(TableRow<'_>) -> Result<()>) -> Result<()> {
         let table = self.table;
         match (&self.part, &table.format) {
-            (Part::Batch(batch, first), _) => table.batch_rows(batch, *first, self.wanted, each),
-            (Part::Text(chunk), Format::Delimited { delimiter, header }) => {
+            (TablePart::Batch(batch, first), _) => table.batch_rows(batch, *first, self.wanted, each),
+            (TablePart::Text(chunk), Format::Delimited { delimiter, header }) => {
                 let text = chunk.text(&table.path)?;
                 table.delimited_rows(
                     text,
@@ -74,14 +74,14 @@ impl Rows<'_> {
                     each,
                 )
             }
-            (Part::Text(_), _) => {
+            (TablePart::Text(_), _) => {
                 let mut owned: Vec<Option<String>> = Vec::new();
                 self.for_each_json(|line, value| {
                     owned.clear();
                     owned.extend(self.wanted.iter().map(|path| json_text(value, path)));
                     let fields: Vec<Option<&str>> =
                         owned.iter().map(|f| f.as_deref().map(str::trim).filter(|f| !f.is_empty())).collect();
-                    each(Row { line, fields: &fields })
+                    each(TableRow { line, fields: &fields })
                 })
             }
         }
@@ -89,7 +89,7 @@ impl Rows<'_> {
 
     /// Calls `each` with the line and the object of every row of a JSON lines file.
     pub(super) fn for_each_json(&self, mut each: impl FnMut(u64, &Value) -> Result<()>) -> Result<()> {
-        let Part::Text(chunk) = &self.part else { unreachable!("JSON lines are text") };
+        let TablePart::Text(chunk) = &self.part else { unreachable!("JSON lines are text") };
         for (i, line) in chunk.text(&self.table.path)?.split('\n').enumerate() {
             if !line.trim().is_empty() {
                 let number = chunk.line + i as u64;
@@ -178,7 +178,7 @@ impl Table {
     pub(super) fn read<Done: Send>(
         &self,
         wanted: &[&str],
-        work: impl Fn(&Rows<'_>) -> Result<Done> + Sync,
+        work: impl Fn(&TableRows<'_>) -> Result<Done> + Sync,
         merge: impl FnMut(Done) -> Result<()>,
     ) -> Result<()> {
         if wanted.len() > MOST_COLUMNS {
@@ -187,7 +187,7 @@ impl Table {
                 format!("more than {MOST_COLUMNS} columns are requested; name fewer"),
             ));
         }
-        let work = |part: Part| work(&Rows { table: self, wanted, part });
+        let work = |part: TablePart| work(&TableRows { table: self, wanted, part });
         let wave = 2 * rayon::current_num_threads();
         match self.format {
             Format::Parquet => {
@@ -197,14 +197,14 @@ impl Table {
                     let Some(batch) = batches.next().transpose()? else { return Ok(None) };
                     let first = row;
                     row += batch.num_rows() as u64;
-                    Ok(Some(Part::Batch(batch, first)))
+                    Ok(Some(TablePart::Batch(batch, first)))
                 };
                 in_waves(wave, next, work, merge)
             }
             _ => {
                 let quoted = matches!(self.format, Format::Delimited { delimiter: b',', .. });
                 let mut chunks = Chunks::open(&self.path, quoted)?;
-                in_waves(wave, || Ok(chunks.next()?.map(Part::Text)), work, merge)
+                in_waves(wave, || Ok(chunks.next()?.map(TablePart::Text)), work, merge)
             }
         }
     }
@@ -220,7 +220,7 @@ impl Table {
         delimiter: u8,
         skip_first: bool,
         wanted: &[&str],
-        mut each: impl FnMut(Row<'_>) -> Result<()>,
+        mut each: impl FnMut(TableRow<'_>) -> Result<()>,
     ) -> Result<()> {
         let at: Vec<usize> = wanted
             .iter()
@@ -269,7 +269,7 @@ impl Table {
             for (field, &column) in fields.iter_mut().zip(&at) {
                 *field = Some(record[column].trim()).filter(|f| !f.is_empty());
             }
-            each(Row { line, fields: &fields[..at.len()] })?;
+            each(TableRow { line, fields: &fields[..at.len()] })?;
         }
     }
 
@@ -278,7 +278,7 @@ impl Table {
         batch: &RecordBatch,
         first_row: u64,
         wanted: &[&str],
-        mut each: impl FnMut(Row<'_>) -> Result<()>,
+        mut each: impl FnMut(TableRow<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut texts = Vec::with_capacity(wanted.len());
         for name in wanted {
@@ -299,7 +299,7 @@ impl Table {
             for (field, text) in fields.iter_mut().zip(&texts) {
                 *field = text.is_valid(row).then(|| text.value(row).trim()).filter(|f| !f.is_empty());
             }
-            each(Row { line: first_row + row as u64, fields: &fields })?;
+            each(TableRow { line: first_row + row as u64, fields: &fields })?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::files::{self, TemporaryFolder, parent_of};
 use crate::outputs::check_outside_datasets;
 
 /// Place of the dataset, and the unfinished folder next to it.
-pub(super) struct Target {
+pub(super) struct DatasetTarget {
     /// Path as the user gave it.
     out: PathBuf,
     /// Path with links followed.
@@ -20,7 +20,7 @@ pub(super) struct Target {
     temporary: TemporaryFolder,
 }
 
-impl Target {
+impl DatasetTarget {
     /// Checks the place and creates the unfinished folder. An existing dataset is replaced only with `replace`, and
     /// only if there are no other files in its folder.
     pub(super) fn prepare(out: &Path, params: &IngestParams, replace: bool) -> Result<Self> {
@@ -103,7 +103,7 @@ fn check_place(place: &Path, replace: bool) -> Result<()> {
     if !replace {
         return Err(Error::format(
             name,
-            "is already a dataset; choose another folder, or replace it with --force",
+            "is already a dataset; choose another folder, or replace it with option `force`",
         ));
     }
     match foreign_file(place)? {

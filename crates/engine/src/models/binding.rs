@@ -11,14 +11,14 @@ use crate::scoring::Matcher;
 
 /// The documents a matcher knows: all of a dataset, or some by ascending row numbers.
 #[derive(Clone, Copy)]
-pub struct Documents<'a> {
+pub struct BoundDocuments<'a> {
     /// The dataset.
     pub dataset: &'a Dataset,
     /// Rows of the documents, ascending; `None` for all.
     pub wanted: Option<&'a [u32]>,
 }
 
-impl Documents<'_> {
+impl BoundDocuments<'_> {
     /// Number of documents.
     pub fn len(&self) -> u32 {
         self.wanted.map_or(self.dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64) as u32
@@ -46,7 +46,7 @@ pub fn bind<'a>(
     wanted: Option<&'a [u32]>,
     progress: &dyn Progress,
 ) -> Result<Box<dyn Matcher + 'a>> {
-    model.bind(&mut Binding { documents: Documents { dataset, wanted }, clicks: None, progress })
+    model.bind(&mut Binding { documents: BoundDocuments { dataset, wanted }, clicks: None, progress })
 }
 
 /// Binds several models, which share the clicks.
@@ -56,14 +56,14 @@ pub(crate) fn bind_all<'a>(
     wanted: Option<&'a [u32]>,
     progress: &dyn Progress,
 ) -> Result<Vec<Box<dyn Matcher + 'a>>> {
-    let mut binding = Binding { documents: Documents { dataset, wanted }, clicks: None, progress };
+    let mut binding = Binding { documents: BoundDocuments { dataset, wanted }, clicks: None, progress };
     models.iter().map(|model| model.bind(&mut binding)).collect()
 }
 
 /// Documents to bind models to, and the clicks, which are read once for all parts of a model.
 pub struct Binding<'a, 'p> {
     /// The documents.
-    pub documents: Documents<'a>,
+    pub documents: BoundDocuments<'a>,
     clicks: Option<Arc<Clicks>>,
     /// Receives notes.
     pub progress: &'p dyn Progress,

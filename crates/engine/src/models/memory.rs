@@ -94,7 +94,7 @@ impl Sizes {
         (ENTRY * entries).min(4.0 * entries + self.words * self.words / 8.0)
     }
 
-    /// What every model holds that learns from the click graph.
+    /// Memory of every model that learns from the click graph.
     pub(super) fn learning(&self) -> f64 {
         PROGRAM + BUFFERS + self.graph()
     }

@@ -56,7 +56,7 @@ use std::sync::Arc;
 use matchrank_core::Result;
 
 pub(crate) use binding::bind_all;
-pub use binding::{Binding, Documents, bind};
+pub use binding::{Binding, BoundDocuments, bind};
 pub use kind::MatchingKind;
 pub(crate) use memory::Sizes;
 pub use recipe::{Recipe, Training};

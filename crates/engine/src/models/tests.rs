@@ -7,18 +7,17 @@ use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor,
 use matchrank_core::progress::Silent;
 use serde_json::Value;
 
-use super::bltm::train_bltm;
 use super::bm25::TextBm25;
 use super::combination::Combination;
 use super::latent::{Inputs, LatentKind, LatentModel, LatentReport};
 use super::random_walk::WalkModel;
-use super::sparse_preference::{Choice, Course, PreferenceSettings, train_preference};
+use super::sparse_preference::{AutoNumber, PreferenceSettings, TupleCourse};
 use super::stack::{Stack, StackKind, StackParams};
 use super::*;
 use crate::dataset::{Dataset, Query};
 use crate::features::{FeatureParams, Features};
 use crate::ingest::{IngestParams, SplitBy, ingest};
-use crate::ranking::{Candidates, rank_candidates, rank_collection};
+use crate::ranking::{Candidates, RankRequest, rank_candidates, rank_collection};
 use crate::scoring::{Hit, Why};
 use crate::validation::Validation;
 
@@ -93,13 +92,13 @@ fn extended(kind: LatentKind, dataset: &Dataset) -> Model {
 fn preference(dataset: &Dataset) -> Model {
     let settings = PreferenceSettings {
         tuples: 3000,
-        margin: Choice::Given(0.5),
-        c: Choice::Given(1.0),
-        lambda: Choice::Given(1e-5),
+        margin: AutoNumber::Given(0.5),
+        c: AutoNumber::Given(1.0),
+        lambda: AutoNumber::Given(1e-5),
         ..Default::default()
     };
-    let course = Course { trial_tuples: 0, ..Course::new(1) };
-    let trained = train_preference(&settings, &Default::default(), dataset, None, &course, &Silent).unwrap();
+    let course = TupleCourse { trial_tuples: 0, ..TupleCourse::new(1, &Silent) };
+    let trained = sparse_preference::train(&settings, &Default::default(), (dataset, None), &course).unwrap();
     Arc::new(trained.model)
 }
 
@@ -126,14 +125,20 @@ fn models(dataset: &Dataset) -> Vec<Model> {
     let (ssi, svd) = (extended(ssi::LATENT, dataset), extended(svdfeature::LATENT, dataset));
     let by_steps = combine(&ssi, &svd);
     let params = BltmParams { topics: 5, iterations: 4, ..Default::default() };
-    let bltm: Model = Arc::new(train_bltm(&params, &Default::default(), dataset, 1, &Silent).unwrap());
+    let bltm: Model =
+        Arc::new(bltm::train(&params, &Default::default(), &Training::new(dataset, 1, &Silent)).unwrap());
     let with_topics = combine(&bltm, &three);
     let parts = [("words", &bm25), ("clicks", &walk), ("both", &pls)];
     let parts = parts.map(|(name, model)| (name.to_owned(), model.clone())).to_vec();
     let stack = |clicks: bool| -> Model {
         let params = StackParams { ranker: StackKind::ListNet, depth: 50, clicks, ..Default::default() };
-        let stack =
-            Stack::train(parts.clone(), dataset, &params, crate::validation::NDCG_10, 1, &Silent).unwrap();
+        let stack = Stack::train(
+            parts.clone(),
+            &params,
+            crate::validation::NDCG_10,
+            &Training::new(dataset, 1, &Silent),
+        )
+        .unwrap();
         Arc::new(stack)
     };
     vec![
@@ -259,12 +264,21 @@ fn candidates_get_the_scores_of_the_collection() {
     let unknown = Query { id: "u".into(), text: "zebra".into() };
     for model in models(&dataset) {
         let kind = model.kind();
-        let collection =
-            rank_collection(&*model, &dataset, std::slice::from_ref(&query), 5000, &Silent).unwrap();
+        let collection = rank_collection(
+            &RankRequest { model: &*model, dataset: &dataset, queries: std::slice::from_ref(&query) },
+            5000,
+            &Silent,
+        )
+        .unwrap();
         let wanted = ["d7", "d2400", "d801", "d3", "nowhere"].map(str::to_owned).to_vec();
         let candidates = Candidates::from_iter([("q".to_owned(), wanted.clone()), ("u".to_owned(), wanted)]);
         let queries = [query.clone(), unknown.clone()];
-        let ranked = rank_candidates(&*model, &dataset, &queries, &candidates, &Silent).unwrap();
+        let ranked = rank_candidates(
+            &RankRequest { model: &*model, dataset: &dataset, queries: &queries },
+            &candidates,
+            &Silent,
+        )
+        .unwrap();
         assert_eq!(ranked.len(), 2);
         assert_eq!(ranked[0].1.len(), 4, "{kind}");
         assert!(ranked[1].1.iter().all(|(_, score)| *score == 0.0), "{kind}");
@@ -309,7 +323,7 @@ fn tuning_finds_what_ranking_with_every_weight_finds() {
     assert!(validation.wanted().is_none(), "held-out clicks: the collection is ranked");
     let models = models(&dataset);
     let tuned =
-        Combination::tune(models[0].clone(), models[3].clone(), &dataset, &validation, &Silent).unwrap();
+        Combination::tune([models[0].clone(), models[3].clone()], &dataset, &validation, &Silent).unwrap();
     assert_eq!(tuned.curve.len(), 9);
     for &(weight, expected) in &tuned.curve {
         let model = Combination { weight, ..tuned.clone() };
@@ -377,7 +391,12 @@ fn validation_figures_are_those_of_rankings() {
         let validation = Validation::of(&dataset, 1, &Silent).unwrap().unwrap().by(measure);
         assert_eq!(validation.n_queries(), held_out.queries.len(), "no query is left out");
         for model in models(&dataset) {
-            let rankings = rank_collection(&*model, &dataset, &held_out.queries, 1000, &Silent).unwrap();
+            let rankings = rank_collection(
+                &RankRequest { model: &*model, dataset: &dataset, queries: &held_out.queries },
+                1000,
+                &Silent,
+            )
+            .unwrap();
             let evaluation =
                 evaluate(&held_out.qrels().unwrap(), &rankings[..], &[measure], &conventions).unwrap();
             n_ties += evaluation.audit.deciding_ties;

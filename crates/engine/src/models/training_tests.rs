@@ -4,14 +4,10 @@ use matchrank_core::matching::rmls::Threshold;
 use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 
-use super::bltm::{BltmModel, train_bltm};
+use super::bltm::BltmModel;
 use super::latent::{Inputs, LatentModel, LatentReport};
-use super::lsi_dt::train_lsi_dt;
-use super::lsi_qd::train_lsi_qd;
-use super::pls::train_pls;
-use super::rmls::train_rmls;
-use super::ssi::{SsiSettings, train_ssi};
-use super::svdfeature::{SvdFeatureSettings, train_svd_feature};
+use super::ssi::SsiSettings;
+use super::svdfeature::SvdFeatureSettings;
 use super::*;
 use crate::dataset::Dataset;
 use crate::features::FeatureParams;
@@ -70,12 +66,12 @@ fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     let pls = PlsParams { d: 1, ..Default::default() };
     let lsi = LsiParams { d: 4, ..Default::default() };
     vec![
-        train_rmls(&rmls_params(), &features, dataset, None, seed, &Silent).unwrap(),
-        train_pls(&pls, &features, dataset, seed, &Silent).unwrap(),
-        train_lsi_dt(&lsi, &Default::default(), dataset, seed, &Silent).unwrap(),
-        train_lsi_qd(&lsi, &Default::default(), dataset, seed, &Silent).unwrap(),
-        train_ssi(&ssi_settings(), &features, dataset, seed, &Silent).unwrap(),
-        train_svd_feature(&svd_settings(), &features, dataset, seed, &Silent).unwrap(),
+        rmls::train(&rmls_params(), &features, None, &Training::new(dataset, seed, &Silent)).unwrap(),
+        pls::train(&pls, &features, &Training::new(dataset, seed, &Silent)).unwrap(),
+        lsi_dt::train(&lsi, &Default::default(), &Training::new(dataset, seed, &Silent)).unwrap(),
+        lsi_qd::train(&lsi, &Default::default(), &Training::new(dataset, seed, &Silent)).unwrap(),
+        ssi::train(&ssi_settings(), &features, &Training::new(dataset, seed, &Silent)).unwrap(),
+        svdfeature::train(&svd_settings(), &features, &Training::new(dataset, seed, &Silent)).unwrap(),
     ]
 }
 
@@ -88,7 +84,7 @@ fn bytes(model: &dyn MatchingModel) -> Vec<u8> {
 
 fn bltm(dataset: &Dataset, seed: u64) -> BltmModel {
     let params = BltmParams { topics: 4, iterations: 20, ..Default::default() };
-    train_bltm(&params, &Default::default(), dataset, seed, &Silent).unwrap()
+    bltm::train(&params, &Default::default(), &Training::new(dataset, seed, &Silent)).unwrap()
 }
 
 /// Mean score of the documents of the query's own group, and of the other.
@@ -182,7 +178,9 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
 #[test]
 fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     let (_folder, dataset) = checkerboard(true);
-    let model = train_rmls(&rmls_params(), &FeatureParams::default(), &dataset, None, 1, &Silent).unwrap();
+    let model =
+        rmls::train(&rmls_params(), &FeatureParams::default(), None, &Training::new(&dataset, 1, &Silent))
+            .unwrap();
     let figures: Vec<f64> = model.report.iterations.iter().map(|row| row.validation.unwrap()).collect();
     let best = model.report.kept().expect("an iteration is kept");
     assert_eq!(model.report.validation, figures.iter().copied().max_by(f64::total_cmp));
@@ -203,7 +201,9 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     for model in &all(&dataset, 1)[4..] {
         assert_eq!(model.report.best, Some(model.report.epochs.len()), "{:?}", model.kind);
     }
-    let model = train_rmls(&rmls_params(), &FeatureParams::default(), &dataset, None, 1, &Silent).unwrap();
+    let model =
+        rmls::train(&rmls_params(), &FeatureParams::default(), None, &Training::new(&dataset, 1, &Silent))
+            .unwrap();
     assert_eq!((model.report.best, model.report.iterations.len()), (Some(4), 4));
     assert_eq!(model.report.validation, None);
 }
@@ -214,14 +214,16 @@ fn a_pass_of_svd_feature_is_measured_part_by_part() {
     let (_folder, dataset) = checkerboard(false);
     let train = |iterations, pairs| {
         let settings = SvdFeatureSettings { iterations, pairs, ..svd_settings() };
-        train_svd_feature(&settings, &FeatureParams::default(), &dataset, 1, &Silent).unwrap()
+        svdfeature::train(&settings, &FeatureParams::default(), &Training::new(&dataset, 1, &Silent)).unwrap()
     };
     let (whole, parts) = (train(2, 2_000_000), train(4, 60));
     assert_eq!((whole.report.epochs.len(), parts.report.epochs.len()), (2, 4));
     assert!(whole.model == parts.model);
     let (_folder, judged) = checkerboard(true);
     let settings = SvdFeatureSettings { iterations: 3, pairs: 60, ..svd_settings() };
-    let report = train_svd_feature(&settings, &FeatureParams::default(), &judged, 1, &Silent).unwrap().report;
+    let report = svdfeature::train(&settings, &FeatureParams::default(), &Training::new(&judged, 1, &Silent))
+        .unwrap()
+        .report;
     assert!(report.epochs.len() == 3 && report.epochs.iter().all(|epoch| epoch.validation.is_some()));
     let wrong = SvdFeatureSettings { pairs: 0, ..svd_settings() };
     assert!(wrong.validate().unwrap_err().to_string().contains("pairs must be at least 1"));
@@ -235,7 +237,7 @@ fn a_former_model_is_started_from_by_its_words() {
         RmlsParams { threshold: Threshold::Absolute, beta: 0.0, gamma: 0.0, iterations: 1, ..rmls_params() };
     let train = |start: Option<&LatentModel>, iterations: usize| {
         let params = RmlsParams { iterations, ..params };
-        train_rmls(&params, &features, &dataset, start, 1, &Silent).unwrap()
+        rmls::train(&params, &features, start, &Training::new(&dataset, 1, &Silent)).unwrap()
     };
     // Two iterations are one, and one more from there.
     let (one, two) = (train(None, 1), train(None, 2));
@@ -252,24 +254,30 @@ fn a_former_model_is_started_from_by_its_words() {
         }
     }
     let wider = RmlsParams { d: 17, ..params };
-    let error = train_rmls(&wider, &features, &dataset, Some(&one), 1, &Silent).unwrap_err().to_string();
+    let error = rmls::train(&wider, &features, Some(&one), &Training::new(&dataset, 1, &Silent))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("d = 16") && error.contains("d = 17"), "{error}");
     let clicks = all(&dataset, 1).remove(3);
     assert!(matches!(clicks.inputs, Inputs::Rows(_)));
-    assert!(train_rmls(&params, &features, &dataset, Some(&clicks), 1, &Silent).is_err());
+    assert!(rmls::train(&params, &features, Some(&clicks), &Training::new(&dataset, 1, &Silent)).is_err());
     // Another dataset: words are found by name, clicks start anew.
     let (_other, other) = checkerboard(true);
-    train_rmls(&params, &features, &other, Some(&one), 1, &Silent).unwrap();
+    rmls::train(&params, &features, Some(&one), &Training::new(&other, 1, &Silent)).unwrap();
 }
 
 #[test]
 fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     let (folder, dataset) = checkerboard(true);
     let features = FeatureParams { click_weight: f64::NAN, ..Default::default() };
-    assert!(train_pls(&PlsParams::default(), &features, &dataset, 1, &Silent).is_err());
+    assert!(pls::train(&PlsParams::default(), &features, &Training::new(&dataset, 1, &Silent)).is_err());
     assert!(
-        train_pls(&PlsParams { d: 0, ..Default::default() }, &Default::default(), &dataset, 1, &Silent)
-            .is_err()
+        pls::train(
+            &PlsParams { d: 0, ..Default::default() },
+            &Default::default(),
+            &Training::new(&dataset, 1, &Silent)
+        )
+        .is_err()
     );
     let params = IngestParams {
         documents: vec![folder.path().join("docs.tsv")],
@@ -279,15 +287,26 @@ fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     };
     ingest(&params, &folder.path().join("silent"), false, &Silent).unwrap();
     let silent = Dataset::open(&folder.path().join("silent")).unwrap();
-    let error = train_pls(&PlsParams::default(), &Default::default(), &silent, 1, &Silent).unwrap_err();
+    let error = pls::train(&PlsParams::default(), &Default::default(), &Training::new(&silent, 1, &Silent))
+        .unwrap_err();
     assert!(error.to_string().contains("no training click"), "{error}");
-    assert!(train_lsi_qd(&LsiParams::default(), &Default::default(), &silent, 1, &Silent).is_err());
-    assert!(train_ssi(&ssi_settings(), &Default::default(), &silent, 1, &Silent).is_err());
-    assert!(train_svd_feature(&svd_settings(), &Default::default(), &silent, 1, &Silent).is_err());
-    assert!(train_bltm(&Default::default(), &Default::default(), &silent, 1, &Silent).is_err());
+    assert!(
+        lsi_qd::train(&LsiParams::default(), &Default::default(), &Training::new(&silent, 1, &Silent))
+            .is_err()
+    );
+    assert!(ssi::train(&ssi_settings(), &Default::default(), &Training::new(&silent, 1, &Silent)).is_err());
+    assert!(
+        svdfeature::train(&svd_settings(), &Default::default(), &Training::new(&silent, 1, &Silent)).is_err()
+    );
+    assert!(
+        bltm::train(&Default::default(), &Default::default(), &Training::new(&silent, 1, &Silent)).is_err()
+    );
     let wrong = SsiSettings { judged: 1.5, ..ssi_settings() };
-    assert!(train_ssi(&wrong, &Default::default(), &dataset, 1, &Silent).is_err());
-    let words =
-        train_lsi_dt(&LsiParams { d: 3, ..Default::default() }, &Default::default(), &silent, 1, &Silent);
+    assert!(ssi::train(&wrong, &Default::default(), &Training::new(&dataset, 1, &Silent)).is_err());
+    let words = lsi_dt::train(
+        &LsiParams { d: 3, ..Default::default() },
+        &Default::default(),
+        &Training::new(&silent, 1, &Silent),
+    );
     assert!(words.is_ok(), "words need no clicks");
 }

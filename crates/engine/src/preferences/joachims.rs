@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::{Clicks, Dataset, Holdout, Judged};
 
-/// What was shown to a query: documents from the top down, with for each clicked one those that are worse.
+/// Documents shown to a query, from the top down; each clicked one with those that are worse.
 pub(crate) struct Shown {
     /// Documents that were not clicked, the one at the top first.
     skipped: Vec<u32>,
@@ -56,7 +56,7 @@ impl Shown {
     }
 }
 
-/// What was shown to every query, by its row among the clicks.
+/// Documents shown to every query, by its row among the clicks.
 pub(crate) struct Showings {
     by_query: HashMap<u32, Shown>,
 }
@@ -89,7 +89,7 @@ impl Showings {
         Ok(Self { by_query: shown.filter(|(_, shown)| !shown.clicked.is_empty()).collect() })
     }
 
-    /// What was shown to a query, which is then forgotten here.
+    /// Removes and returns the documents shown to a query.
     pub(crate) fn take(&mut self, query: u32) -> Option<Shown> {
         self.by_query.remove(&query)
     }
@@ -100,7 +100,7 @@ impl Showings {
     }
 }
 
-/// What judgments say about the preferences that Joachims' rules find in a log.
+/// Agreement of judgments with the preferences that Joachims' rules find in a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleCheck {
     /// Preferences: a query, a clicked document and one that was passed over.

@@ -39,7 +39,7 @@ pub(super) struct Preference {
     pub(super) worse: Given,
 }
 
-/// What a line says, or what is wrong with it. `texts`: documents of tab-separated lines are texts, not ids.
+/// Parses a line, or returns what is wrong with it. `texts`: documents of tab-separated lines are texts, not ids.
 pub(super) fn parse(line: &str, texts: bool) -> Result<Preference, String> {
     if line.trim_start().starts_with('{') {
         return parse_json(line);

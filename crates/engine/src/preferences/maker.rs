@@ -1,4 +1,4 @@
-//! What a line becomes: the rows of a query and two documents, or the reason why it is left out.
+//! Feature rows of a line: those of a query and two documents, or the reason why it is left out.
 
 use matchrank_core::Result;
 use matchrank_core::matching::Csr;
@@ -22,20 +22,20 @@ impl NamedDocuments {
         for id in dataset.document_ids()? {
             let _ = ids.insert(&id);
         }
-        Ok(Self { ids, rows: document_rows(features, dataset, None, None, progress)? })
+        Ok(Self { ids, rows: document_rows(features, (dataset, None), None, progress)? })
     }
 }
 
 /// Why a line is left out.
-pub(super) enum Skip {
+pub(super) enum LineSkip {
     /// It does not say what it should.
     Malformed(String),
     /// It says something that nothing can be learned from.
     Useless(&'static str),
 }
 
-/// What a line becomes: the rows of the query and of both documents, and the words that are not known.
-pub(super) type Made = Result<([FeatureRow; 3], u64), Skip>;
+/// Feature rows of the query and both documents, and the number of unknown words.
+pub(super) type MadeTuple = Result<([FeatureRow; 3], u64), LineSkip>;
 
 /// Makes rows of lines.
 pub(super) struct Maker<'a> {
@@ -46,32 +46,32 @@ pub(super) struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    pub(super) fn make(&self, line: &Line) -> Made {
-        let malformed = |message: &str| Err(Skip::Malformed(message.to_owned()));
+    pub(super) fn make(&self, line: &Line) -> MadeTuple {
+        let malformed = |message: &str| Err(LineSkip::Malformed(message.to_owned()));
         let Some(bytes) = &line.bytes else { return malformed("is longer than 8 MiB") };
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).filter(|_| line.number == 1).unwrap_or(bytes);
         let Ok(text) = simdutf8::basic::from_utf8(bytes) else { return malformed("is not UTF-8") };
         if text.trim().is_empty() {
-            return Err(Skip::Useless("empty lines"));
+            return Err(LineSkip::Useless("empty lines"));
         }
         if !line.whole && !text.trim_start().starts_with('{') {
             return malformed(
                 "has no line end, so it may have been cut; end it with a line end to have it learned",
             );
         }
-        let Preference { query, better, worse } = parse(text, self.texts).map_err(Skip::Malformed)?;
+        let Preference { query, better, worse } = parse(text, self.texts).map_err(LineSkip::Malformed)?;
         if better == worse {
-            return Err(Skip::Useless("tuples of a document with itself"));
+            return Err(LineSkip::Useless("tuples of a document with itself"));
         }
         let unknown = self.unknown_words(&query);
         let query = self.query(query)?;
         let (better, worse) = (self.document(better)?, self.document(worse)?);
         if query.is_empty() {
-            return Err(Skip::Useless("tuples whose query has no known word"));
+            return Err(LineSkip::Useless("tuples whose query has no known word"));
         }
         if better.is_empty() || worse.is_empty() {
-            return Err(Skip::Useless("tuples with a document without a known word"));
+            return Err(LineSkip::Useless("tuples with a document without a known word"));
         }
         Ok(([query, better, worse], unknown))
     }
@@ -90,17 +90,17 @@ impl Maker<'_> {
         }
     }
 
-    fn query(&self, given: Given) -> Result<FeatureRow, Skip> {
+    fn query(&self, given: Given) -> Result<FeatureRow, LineSkip> {
         match given {
             Given::Text(text) => Ok(self.features.query(&text, None)),
             Given::Words(words) => Ok(self.features.weighted(&words)),
-            Given::Id(_) | Given::Fields(_) => Err(Skip::Malformed(
+            Given::Id(_) | Given::Fields(_) => Err(LineSkip::Malformed(
                 "the query has fields; a text, or words with weights, is expected".into(),
             )),
         }
     }
 
-    fn document(&self, given: Given) -> Result<FeatureRow, Skip> {
+    fn document(&self, given: Given) -> Result<FeatureRow, LineSkip> {
         match given {
             // A text without fields: every word counts once.
             Given::Text(text) => Ok(self.features.query(&text, None)),
@@ -111,7 +111,7 @@ impl Maker<'_> {
                 for (name, text) in given {
                     let place = fields.position(&name).ok_or_else(|| {
                         let have: Vec<&str> = fields.iter().map(|(name, _)| name).collect();
-                        Skip::Malformed(format!(
+                        LineSkip::Malformed(format!(
                             "there is no text field {name:?}; there are {}",
                             have.join(", ")
                         ))
@@ -122,13 +122,13 @@ impl Maker<'_> {
             }
             Given::Id(id) => {
                 let Some(documents) = self.documents else {
-                    return Err(Skip::Malformed(
-                        "names a document by its id; say with --data which dataset has it".into(),
+                    return Err(LineSkip::Malformed(
+                        "names a document by its id; say with option `data` which dataset has it".into(),
                     ));
                 };
                 let number = documents.ids.find(&id);
                 let number =
-                    number.ok_or(Skip::Useless("tuples with a document that is not in the dataset"))?;
+                    number.ok_or(LineSkip::Useless("tuples with a document that is not in the dataset"))?;
                 let row = documents.rows.row(number as usize);
                 Ok(FeatureRow { indices: row.indices().to_vec(), values: row.values().to_vec() })
             }

@@ -27,7 +27,7 @@ pub(crate) struct Lesson<'a> {
 }
 
 /// Tuples in the order they are to be learned from.
-pub(crate) trait Lessons {
+pub(crate) trait TupleLessons {
     /// The next ones, at most so many; there may be none yet. `None`: there are no more.
     fn next(&mut self, most: usize) -> Result<Option<Lesson<'_>>>;
 
@@ -50,18 +50,18 @@ pub(crate) trait Lessons {
 
 /// The first so many tuples of others.
 pub(crate) struct First<'a> {
-    lessons: Box<dyn Lessons + 'a>,
+    lessons: Box<dyn TupleLessons + 'a>,
     n: u64,
     left: u64,
 }
 
 impl<'a> First<'a> {
-    pub(crate) fn new(lessons: Box<dyn Lessons + 'a>, n: u64) -> Self {
+    pub(crate) fn new(lessons: Box<dyn TupleLessons + 'a>, n: u64) -> Self {
         Self { lessons, n, left: n }
     }
 }
 
-impl Lessons for First<'_> {
+impl TupleLessons for First<'_> {
     fn next(&mut self, most: usize) -> Result<Option<Lesson<'_>>> {
         if self.left == 0 {
             return Ok(None);

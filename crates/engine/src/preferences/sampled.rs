@@ -6,7 +6,7 @@
 //! - with clicks, a document that was shown above the clicked one, or next below it, and not clicked (where the
 //!   log has positions, see `joachims`), or one that was not clicked.
 //!
-//! How often the first of the two is taken, where there is one, is the setting `judged`. Tuples are numbered,
+//! The setting `judged` is the share of the first of the two, if there is one. Tuples are numbered,
 //! and each block of numbers has random numbers of its own, so the same seed gives the same tuples whatever
 //! the number of threads. Validation and test data are in no training table, so nothing of them is drawn.
 
@@ -20,7 +20,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::joachims::{Showings, Shown};
-use super::{Lesson, Lessons};
+use super::{Lesson, TupleLessons};
 use crate::dataset::{Clicks, Dataset};
 use crate::features::{FeatureRow, Features, document_rows};
 
@@ -30,7 +30,7 @@ const BLOCK: u64 = 1 << 12;
 const TRIES: usize = 32;
 
 /// Documents that a query is learned from.
-struct Answers {
+struct QueryLessons {
     /// Documents with a response, the lowest level first.
     documents: Vec<(u32, f32)>,
     /// The same, ascending.
@@ -43,7 +43,7 @@ struct Answers {
 pub(crate) struct Preferences {
     pub(crate) queries: Csr,
     pub(crate) documents: Csr,
-    answers: Vec<Answers>,
+    answers: Vec<QueryLessons>,
     judged: f64,
 }
 
@@ -56,7 +56,7 @@ impl Preferences {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let clicks = Clicks::to_learn_from(dataset)?;
-        let documents = document_rows(features, dataset, Some(&clicks), None, progress)?;
+        let documents = document_rows(features, (dataset, None), Some(&clicks), progress)?;
         let graded = dataset.manifest.sources.iter().all(|source| source.role != "clicks");
         let mut showings = Showings::of(dataset, &clicks)?;
         let n_worse = showings.n_pairs();
@@ -81,7 +81,7 @@ impl Preferences {
             queries.push_row(row.row());
             let mut known: Vec<u32> = documents.iter().map(|(document, _)| *document).collect();
             known.sort_unstable();
-            answers.push(Answers { documents, known, shown: showings.take(*query) });
+            answers.push(QueryLessons { documents, known, shown: showings.take(*query) });
         }
         if n_empty > 0 {
             let queries = counted_with(n_empty, "query", HAS);
@@ -132,7 +132,7 @@ impl Preferences {
     }
 
     /// A document without a response.
-    fn other(&self, answers: &Answers, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
+    fn other(&self, answers: &QueryLessons, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
         let n = self.documents.n_rows() as u32;
         (0..TRIES)
             .map(|_| rng.random_range(0..n))
@@ -140,7 +140,7 @@ impl Preferences {
     }
 }
 
-impl Answers {
+impl QueryLessons {
     /// A document that was judged lower, or skipped.
     fn worse(&self, place: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
         let level = self.documents[place].1;
@@ -185,7 +185,7 @@ impl<'a> SampledTuples<'a> {
     }
 }
 
-impl Lessons for SampledTuples<'_> {
+impl TupleLessons for SampledTuples<'_> {
     fn next(&mut self, most: usize) -> Result<Option<Lesson<'_>>> {
         if self.next >= self.n {
             return Ok(None);

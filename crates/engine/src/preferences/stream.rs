@@ -15,19 +15,19 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
-use super::maker::{Made, Maker, NamedDocuments, Skip};
-use super::{Lesson, Lessons};
+use super::maker::{LineSkip, MadeTuple, Maker, NamedDocuments};
+use super::{Lesson, TupleLessons};
 use crate::features::Features;
 use crate::files;
 use crate::lines::{Arrival, Line, Lines};
 use crate::tally::Tally;
 
-/// How long to wait for lines before the caller may look around.
+/// Time to wait for lines before control returns to the caller.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A file of preferences, one per line; see the [module](super::super) for its format.
 pub struct TupleFile {
-    /// Where it is; `-` is standard input.
+    /// Path; `-` is standard input.
     pub path: PathBuf,
     /// True if the documents of tab-separated lines are texts, not ids.
     pub texts: bool,
@@ -78,7 +78,7 @@ impl<'a> TupleStream<'a> {
     /// Makes the lesson of some lines.
     fn learn_lines(&mut self, lines: &[Line]) -> Result<()> {
         let maker = &self.maker;
-        let made: Vec<Made> = lines.par_iter().map(|line| maker.make(line)).collect();
+        let made: Vec<MadeTuple> = lines.par_iter().map(|line| maker.make(line)).collect();
         let n_words = maker.features.n_words();
         let (mut queries, mut rows) = (CsrBuilder::new(n_words), CsrBuilder::new(n_words));
         self.tuples.clear();
@@ -93,12 +93,12 @@ impl<'a> TupleStream<'a> {
                     self.tuples.push(Tuple { query: number, more: 2 * number, less: 2 * number + 1 });
                     self.n_unknown_words += unknown;
                 }
-                Err(Skip::Malformed(message)) => {
+                Err(LineSkip::Malformed(message)) => {
                     self.n_malformed += 1;
                     let example = || format!("{name}:{}: {message}", line.number);
                     self.tally.add("lines that are no tuple", 1, example);
                 }
-                Err(Skip::Useless(reason)) => {
+                Err(LineSkip::Useless(reason)) => {
                     self.tally.add(reason, 1, || format!("{name}:{}", line.number));
                 }
             }
@@ -108,7 +108,7 @@ impl<'a> TupleStream<'a> {
     }
 }
 
-impl Lessons for TupleStream<'_> {
+impl TupleLessons for TupleStream<'_> {
     /// At most so many lines; none of them, while no line has come.
     fn next(&mut self, most: usize) -> Result<Option<Lesson<'_>>> {
         let mut ended = false;

@@ -46,18 +46,29 @@ impl FeatureImportance {
     }
 }
 
-/// Measures by how much `measure` falls when the values of a feature change places among all rows of the lists,
-/// `repeats` times for each of the `features`. What is not asked for, because the ranker does not know it, is worth 0.
+/// Exchanges of values that importance is measured by.
+#[derive(Debug, Clone, Copy)]
+pub struct Permutations<'a> {
+    /// Columns whose values change places.
+    pub features: &'a [u32],
+    /// Measure that falls.
+    pub measure: Measure,
+    /// Exchanges for each feature.
+    pub repeats: usize,
+    /// Seed of the exchanges.
+    pub seed: u64,
+}
+
+/// Measures by how much the measure falls when the values of a feature change places among all rows of the lists,
+/// several times for each feature. What is not asked for, because the ranker does not know it, is worth 0.
 /// The same seed gives the same falls, whichever features are asked for together.
 pub fn permutation_importance(
     ranker: &dyn Ranker,
     lists: &FeatureLists,
-    features: &[u32],
-    measure: Measure,
-    repeats: usize,
-    seed: u64,
+    how: Permutations<'_>,
     progress: &dyn Progress,
 ) -> Result<PermutationImportance> {
+    let Permutations { features, measure, repeats, seed } = how;
     if !(1..=10_000).contains(&repeats) {
         return Err(Error::Params("repeats must be from 1 to 10000".into()));
     }
@@ -119,7 +130,13 @@ mod tests {
     fn the_only_feature_is_worth_all_and_one_that_is_not_used_nothing() {
         let lists = lists();
         let ranker = linear(&lists, [1.0, 0.0, 0.0]);
-        let found = permutation_importance(&ranker, &lists, &[2, 0, 7], ndcg(), 3, 5, &Silent).unwrap();
+        let found = permutation_importance(
+            &ranker,
+            &lists,
+            Permutations { features: &[2, 0, 7], measure: ndcg(), repeats: 3, seed: 5 },
+            &Silent,
+        )
+        .unwrap();
         assert_eq!(found.figure, evaluate_ranker(&ranker, &lists, &[ndcg()]).unwrap().mean(0));
         assert!((found.figure - 1.0).abs() < 1e-12);
         let falls: Vec<&[f64]> = found.features.iter().map(|feature| &feature.falls[..]).collect();
@@ -154,7 +171,14 @@ mod tests {
         let ranker = linear(&dense, [1.0, -0.5, 0.2]);
         let of = |lists: &FeatureLists, features: &[u32], threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let found = || permutation_importance(&ranker, lists, features, ndcg(), 2, 5, &Silent);
+            let found = || {
+                permutation_importance(
+                    &ranker,
+                    lists,
+                    Permutations { features, measure: ndcg(), repeats: 2, seed: 5 },
+                    &Silent,
+                )
+            };
             pool.install(found).unwrap()
         };
         let whole = of(&dense, &[0, 1, 2], 1);
@@ -170,8 +194,13 @@ mod tests {
         let ranker = linear(&graded, [1.0, 0.0, 0.0]);
         let level = FeatureLists::from_dense(&[2], vec![0.0; 2], 1, vec![1.0, 2.0]).unwrap();
         for (lists, repeats, expected) in [(&level, 1, "grade above 0"), (&graded, 0, "from 1 to 10000")] {
-            let error =
-                permutation_importance(&ranker, lists, &[0], ndcg(), repeats, 5, &Silent).unwrap_err();
+            let error = permutation_importance(
+                &ranker,
+                lists,
+                Permutations { features: &[0], measure: ndcg(), repeats, seed: 5 },
+                &Silent,
+            )
+            .unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
         }
     }

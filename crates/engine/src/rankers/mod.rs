@@ -36,7 +36,7 @@ pub mod slam;
 #[cfg(test)]
 mod tests;
 
-pub use importance::{FeatureImportance, PermutationImportance, permutation_importance};
+pub use importance::{FeatureImportance, PermutationImportance, Permutations, permutation_importance};
 pub use kind::{Chosen, RankerKind, Scalings, Takes, Variants};
 pub use model::{Cell, CourseRow, Importance, RankingModel, TrainingCourse};
 pub use recipe::{Lessons, RankerRecipe, RankerTraining};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
-use matchrank_core::ranking::{Contribution, LinearRanker, Ranker, Shapley};
+use matchrank_core::ranking::{FeatureContribution, LinearRanker, Ranker, Shapley};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub trait RankingModel: Ranker + Any + Debug + Send + Sync {
 
     /// Returns the contribution of each feature to the score of the `i`-th document; none where scores are no sums over
     /// features, which [`shapley`](Self::shapley) explains.
-    fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<Contribution>>>;
+    fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<FeatureContribution>>>;
 
     /// Returns the contribution of each feature to the score of the `i`-th document over the mean of the `references`.
     fn shapley(&self, list: &List<'_>, i: usize, references: &[usize]) -> Result<Shapley>;

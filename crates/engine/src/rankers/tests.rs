@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::boosted::Boosting;
 use super::linear::{elasticsearch, train_linear};
-use super::perceptron::online::{Learner, PerceptronModel, Streamed, learn_stream};
+use super::perceptron::online::{Learner, PerceptronModel, StreamRun, Streamed, learn_stream};
 use super::*;
 use crate::model_file::{self, Model, Provenance};
 use crate::settings::params_from;
@@ -275,8 +275,13 @@ fn a_stream_is_learned_from_as_its_lines_are() {
         Ok(())
     };
     let never = || false;
-    let streamed =
-        learn_stream(&mut stream, &path, false, &never, Duration::ZERO, &mut save, &Silent).unwrap();
+    let streamed = learn_stream(
+        &mut stream,
+        &path,
+        StreamRun { resume: false, stop: &never, interval: Duration::ZERO, progress: &Silent },
+        &mut save,
+    )
+    .unwrap();
     assert_eq!(
         streamed,
         Streamed { learned: 300, loss: losses, left_out: 3, skipped: 0, interrupted: false }
@@ -287,11 +292,21 @@ fn a_stream_is_learned_from_as_its_lines_are() {
     let mut expected = one.model().clone();
     expected.state.stream = position;
     assert_eq!(stream.model(), &expected);
-    let stopped = learn_stream(&mut stream, &path, false, &|| true, Duration::ZERO, &mut |_| Ok(()), &Silent);
+    let stopped = learn_stream(
+        &mut stream,
+        &path,
+        StreamRun { resume: false, stop: &|| true, interval: Duration::ZERO, progress: &Silent },
+        &mut |_| Ok(()),
+    );
     assert!(stopped.unwrap().interrupted);
     assert!(
-        learn_stream(&mut stream, folder.path(), false, &never, Duration::ZERO, &mut |_| Ok(()), &Silent)
-            .is_err()
+        learn_stream(
+            &mut stream,
+            folder.path(),
+            StreamRun { resume: false, stop: &never, interval: Duration::ZERO, progress: &Silent },
+            &mut |_| Ok(())
+        )
+        .is_err()
     );
 }
 
@@ -325,11 +340,8 @@ fn a_stream_that_was_stopped_goes_on_exactly_where_it_was() {
         let streamed = learn_stream(
             &mut learner,
             path,
-            resume,
-            stop,
-            Duration::from_secs(60),
+            StreamRun { resume, stop, interval: Duration::from_secs(60), progress: &Silent },
             &mut |_| Ok(()),
-            &Silent,
         )?;
         Ok((learner.model().clone(), streamed))
     };
@@ -422,7 +434,7 @@ fn exported_weights_give_the_same_order() {
     }
     let within = train("ranksvm", ScalingKind::QueryMinMax);
     let error = elasticsearch::linear_model(weights(&*within), "m", &names).unwrap_err().to_string();
-    assert!(error.contains("--scaling"), "{error}");
+    assert!(error.contains("option `scaling`"), "{error}");
 }
 
 #[test]

@@ -39,8 +39,8 @@ use matchrank_core::{Error, Result};
 
 pub use explained::Explained;
 pub use html::html;
-pub use openable::Opened;
-pub use paired::{Paired, Pairs};
+pub use openable::OpenQuery;
+pub use paired::{ModelPairs, Paired};
 pub use prepare::{Page, prepare};
 pub use shown::ShownDocument;
 
@@ -65,17 +65,24 @@ impl Default for ReportParams {
     }
 }
 
-/// Writes the report of a comparison's folder. `dataset` must be the one of the comparison, or None for rankers over
-/// folds of feature lists. Returns the size of the file.
+/// Comparison to report.
+#[derive(Clone, Copy)]
+pub struct ReportSource<'a> {
+    /// Folder of the comparison.
+    pub folder: &'a Path,
+    /// Dataset of the comparison; none for rankers over folds of feature lists.
+    pub dataset: Option<&'a Dataset>,
+}
+
+/// Writes the report of a comparison. Returns the size of the file.
 pub fn write(
-    folder: &Path,
-    dataset: Option<&Dataset>,
+    source: ReportSource<'_>,
     out: &Path,
     params: &ReportParams,
     progress: &dyn Progress,
 ) -> Result<u64> {
     files::check_writable(out)?;
-    let page = html(&prepare(folder, dataset, params, progress)?);
+    let page = html(&prepare(source.folder, source.dataset, params, progress)?);
     files::write_atomically(out, |file| {
         file.write_all(page.as_bytes()).map_err(|e| Error::io(files::name_of(out), e))
     })?;

@@ -13,7 +13,7 @@ const EACH: usize = 5;
 
 /// A query whose results can be opened.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opened {
+pub struct OpenQuery {
     /// Number of the query among the test queries.
     pub query: usize,
     /// For every model its best documents, as numbers of [`Page::documents`](super::Page::documents), with their

@@ -38,13 +38,13 @@ pub struct Paired {
 
 /// All pairs of models, by every measure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pairs {
+pub struct ModelPairs {
     models: usize,
     /// By measure, then (0, 1), (0, 2), ... (1, 2), ...
     pairs: Vec<Vec<Paired>>,
 }
 
-impl Pairs {
+impl ModelPairs {
     /// Compares all pairs of models.
     pub fn of(entries: &[Entry], protocol: &Protocol, progress: &dyn Progress) -> Result<Self> {
         let test: Test = protocol.test.parse()?;
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn pairs_of_models() {
-        let pairs = Pairs { models: 3, pairs: vec![by_measure(&rows(), 3, Test::T, 1)] };
+        let pairs = ModelPairs { models: 3, pairs: vec![by_measure(&rows(), 3, Test::T, 1)] };
         let sure = pairs.get(0, 0, 1);
         assert!((sure.difference - 0.1).abs() < 1e-12);
         assert!((sure.interval[0] - 0.1).abs() < 1e-12 && (sure.interval[1] - 0.1).abs() < 1e-12);

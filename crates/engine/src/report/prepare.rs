@@ -11,7 +11,7 @@ use matchrank_core::{Error, Result};
 use super::explained::explain;
 use super::openable::{grades, order};
 use super::shown::Numbers;
-use super::{Explained, Opened, Pairs, ReportParams, ShownDocument};
+use super::{Explained, ModelPairs, OpenQuery, ReportParams, ShownDocument};
 use crate::comparison::{Compared, Comparison, Entry, TestQuery};
 use crate::dataset::{Dataset, Split};
 use crate::doctor;
@@ -30,11 +30,11 @@ pub struct Page {
     /// Number of the model that the page starts with as the baseline.
     pub baseline: usize,
     /// Every model against every other.
-    pub pairs: Pairs,
+    pub pairs: ModelPairs,
     /// The test queries.
     pub queries: Vec<TestQuery>,
     /// Queries that can be opened.
-    pub opened: Vec<Opened>,
+    pub opened: Vec<OpenQuery>,
     /// Documents in the results of the opened queries.
     pub documents: Vec<ShownDocument>,
     /// Explanations of the first results of some of these queries.
@@ -64,7 +64,7 @@ pub fn prepare(
         entries.push(entry);
     }
     let baseline = baseline(&comparison, params.baseline.as_deref())?;
-    let pairs = Pairs::of(&entries, &comparison.split, progress)?;
+    let pairs = ModelPairs::of(&entries, &comparison.split, progress)?;
     let mut page = Page {
         values: Vec::new(),
         baseline,
@@ -180,7 +180,7 @@ fn open(
     page: &Page,
     most: usize,
     dataset: &Dataset,
-) -> Result<(Vec<Opened>, Vec<ShownDocument>)> {
+) -> Result<(Vec<OpenQuery>, Vec<ShownDocument>)> {
     let queries = &page.queries;
     let mut numbers = Numbers::default();
     let mut opened = Vec::new();
@@ -195,7 +195,7 @@ fn open(
             let list = entry.top[query].iter();
             top.push(list.map(|(id, _)| (numbers.number(id), known.get(id.as_str()).copied())).collect());
         }
-        opened.push(Opened { query, top, judged: grades(&queries[query]) });
+        opened.push(OpenQuery { query, top, judged: grades(&queries[query]) });
     }
     Ok((opened, numbers.read(dataset)?))
 }

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use matchrank_core::progress::Silent;
 use serde_json::Value;
 
-use super::{Explained, Opened, Page, Pairs, ShownDocument, html};
+use super::{Explained, ModelPairs, OpenQuery, Page, ShownDocument, html};
 use crate::comparison::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
 };
@@ -77,7 +77,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
     row.beats = beaten.iter().map(|&name| name.to_owned()).collect();
     row.beats_by.insert("ndcg@10".into(), row.beats.clone());
     let n = entries[0].per_query["ndcg@10"].len();
-    let pairs = Pairs::of(&entries, &protocol(), &Silent).unwrap();
+    let pairs = ModelPairs::of(&entries, &protocol(), &Silent).unwrap();
     let query = |i: usize| TestQuery {
         id: format!("q{i}"),
         text: text.to_owned(),
@@ -113,7 +113,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
         baseline: entries.len() - 1,
         pairs,
         queries: (0..n).map(query).collect(),
-        opened: vec![Opened {
+        opened: vec![OpenQuery {
             query: 0,
             top: vec![vec![(0, Some(2.0))]; entries.len()],
             judged: vec![(2.0, 1)],

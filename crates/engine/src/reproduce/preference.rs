@@ -6,14 +6,14 @@
 //! is an error. Training draws its tuples from training rows alone.
 //!
 //! The protocol is the paper's: T = 100, and Sparse-R refits on exactly the tuples that Sparse learned from.
-//! [`Settings::refit_passes`] above 1 adds a row for refitting on newly drawn tuples after that, which the paper does
+//! [`DataSettings::refit_passes`] above 1 adds a row for refitting on newly drawn tuples after that, which the paper does
 //! not have. The paper leaves two things open: refitting starts from the sparse W here, and Diagonal takes the fixed
 //! steps of SGD FLR, which gain over Identity what the paper's Diagonal gains (decaying ones gain ten times as much).
 
 use std::ops::Range;
 use std::time::Instant;
 
-use matchrank_core::matching::sparse_preference::{Form, Learner, PreferenceParams, Step, Tuple};
+use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Step, Tuple, WeightForm};
 use matchrank_core::matching::{Csr, SparseRow};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
@@ -22,11 +22,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::labelled::{Labelled, Split};
+use super::labelled::{Labelled, LabelledSplit};
 
 /// Settings that differ between data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Settings {
+pub struct DataSettings {
     /// Parameters of the sparse model; the other methods use those they share with it.
     pub params: PreferenceParams,
     /// Tuples to learn from.
@@ -42,7 +42,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Settings {
+impl DataSettings {
     /// Settings for texts of 10,000 words: the paper's C and T, and a lambda that leaves 5 to 10 % of the entries.
     /// lambda was chosen on a fifth of the training rows of 20 Newsgroups.
     pub fn texts(seed: u64) -> Self {
@@ -97,7 +97,7 @@ pub struct Point {
 
 /// A row of Table III.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Related {
+pub struct RelatedWords {
     /// A query word.
     pub word: String,
     /// The document words with the largest entries, by size.
@@ -106,7 +106,7 @@ pub struct Related {
 
 /// Results of a reproduction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Reproduction {
+pub struct PreferenceReproduction {
     /// Rows for training.
     pub n_train: usize,
     /// Rows for testing.
@@ -114,11 +114,11 @@ pub struct Reproduction {
     /// Features of a row.
     pub n_features: usize,
     /// Settings of the reproduction.
-    pub settings: Settings,
+    pub settings: DataSettings,
     /// Table II.
     pub methods: Vec<Method>,
     /// Table III, for texts.
-    pub related: Vec<Related>,
+    pub related: Vec<RelatedWords>,
     /// Figure 1, if points were requested.
     pub curves: Vec<Point>,
 }
@@ -130,12 +130,16 @@ pub const MORE_PASSES: &str = "Sparse-R (more passes)";
 pub const WORDS: [&str; 7] = ["clinton", "cpu", "graphics", "handgun", "hockey", "motorcycle", "religions"];
 
 /// Learns and measures all methods.
-pub fn reproduce(split: &Split, settings: &Settings, progress: &dyn Progress) -> Result<Reproduction> {
+pub fn reproduce(
+    split: &LabelledSplit,
+    settings: &DataSettings,
+    progress: &dyn Progress,
+) -> Result<PreferenceReproduction> {
     settings.params.validate()?;
     if settings.n_tuples == 0 || settings.n_test_tuples == 0 || settings.refit_passes == 0 {
         return Err(Error::Params("tuples, test tuples and refit passes must be at least 1".into()));
     }
-    let mut run = Run {
+    let mut run = PreferenceRun {
         split,
         settings,
         tuples: tuples(&split.train.labels, settings.n_tuples, settings.seed),
@@ -149,9 +153,9 @@ pub fn reproduce(split: &Split, settings: &Settings, progress: &dyn Progress) ->
     run.measure("Identity", &identity, 0, 0.0);
     let fixed = PreferenceParams { step: Step::Fixed, c: 0.01, ..params };
     for (name, params) in [
-        ("Diagonal", PreferenceParams { form: Form::Diagonal, ..fixed }),
-        ("SGD FLR", PreferenceParams { form: Form::Dense, ..fixed }),
-        ("SGD DLR", PreferenceParams { form: Form::Dense, ..params }),
+        ("Diagonal", PreferenceParams { form: WeightForm::Diagonal, ..fixed }),
+        ("SGD FLR", PreferenceParams { form: WeightForm::Dense, ..fixed }),
+        ("SGD DLR", PreferenceParams { form: WeightForm::Dense, ..params }),
     ] {
         let mut learner = run.learner(&params)?;
         let seconds = run.learn(name, &mut learner, 0..1)?;
@@ -169,7 +173,7 @@ pub fn reproduce(split: &Split, settings: &Settings, progress: &dyn Progress) ->
         seconds += run.learn(MORE_PASSES, &mut learner, 1..passes)?;
         run.measure(MORE_PASSES, &learner, (1 + passes) * n, seconds);
     }
-    Ok(Reproduction {
+    Ok(PreferenceReproduction {
         n_train: split.train.labels.len(),
         n_test: split.test.labels.len(),
         n_features: split.train.rows.n_columns(),
@@ -207,9 +211,9 @@ pub fn tuples(labels: &[u32], n: usize, seed: u64) -> Vec<Tuple> {
     (0..n).map(|_| draw()).collect()
 }
 
-struct Run<'a> {
-    split: &'a Split,
-    settings: &'a Settings,
+struct PreferenceRun<'a> {
+    split: &'a LabelledSplit,
+    settings: &'a DataSettings,
     tuples: Vec<Tuple>,
     test: Vec<Tuple>,
     progress: &'a dyn Progress,
@@ -217,7 +221,7 @@ struct Run<'a> {
     curves: Vec<Point>,
 }
 
-impl Run<'_> {
+impl PreferenceRun<'_> {
     fn learner(&self, params: &PreferenceParams) -> Result<Learner> {
         let n = self.split.train.rows.n_columns();
         Learner::new(params, n, n, (0..n as u32).map(|word| (word, word)))
@@ -320,13 +324,13 @@ pub fn error(w: &Csr, data: &Labelled, tuples: &[Tuple]) -> f64 {
 }
 
 /// Returns the largest entries in the rows of the paper's words, for the words that exist.
-fn related(w: &Csr, words: &[String]) -> Vec<Related> {
+fn related(w: &Csr, words: &[String]) -> Vec<RelatedWords> {
     let of = |word: &&str| {
         let row = words.iter().position(|known| known == word)?;
         let mut entries: Vec<(u32, f32)> = w.row(row).iter().collect();
         entries.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
         let related = entries.iter().take(5).map(|&(column, _)| words[column as usize].clone()).collect();
-        Some(Related { word: (*word).to_owned(), related })
+        Some(RelatedWords { word: (*word).to_owned(), related })
     };
     WORDS.iter().filter_map(of).collect()
 }
@@ -338,7 +342,7 @@ mod tests {
     use super::*;
 
     /// Makes rows of four classes: two features of the class, two that any class has.
-    fn split() -> Split {
+    fn split() -> LabelledSplit {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut part = |n: usize| {
             let labels: Vec<u32> = (0..n).map(|row| row as u32 % 4).collect();
@@ -351,19 +355,19 @@ mod tests {
             }
             Labelled { rows: Csr::from_triples(n, 24, triples).unwrap(), labels }
         };
-        Split { train: part(80), test: part(60), words: Vec::new() }
+        LabelledSplit { train: part(80), test: part(60), words: Vec::new() }
     }
 
-    fn settings(refit_passes: usize) -> Settings {
-        let texts = Settings::texts(1);
+    fn settings(refit_passes: usize) -> DataSettings {
+        let texts = DataSettings::texts(1);
         let params = PreferenceParams { c: 1.0, lambda: 1e-3, ..texts.params };
-        Settings { params, n_tuples: 700, n_test_tuples: 500, refit_passes, ..texts }
+        DataSettings { params, n_tuples: 700, n_test_tuples: 500, refit_passes, ..texts }
     }
 
     /// The protocol of the paper: T = 100, and refitting sees the tuples of learning and no others.
     #[test]
     fn refitting_uses_exactly_the_tuples_of_learning() {
-        for defaults in [Settings::texts(1), Settings::images(1)] {
+        for defaults in [DataSettings::texts(1), DataSettings::images(1)] {
             assert_eq!((defaults.params.shrink_every, defaults.refit_passes), (100, 1));
         }
         let (split, settings) = (split(), settings(1));
@@ -388,7 +392,7 @@ mod tests {
     fn more_passes_are_a_row_of_their_own() {
         let split = split();
         let [one, three] = [1, 3].map(|passes| reproduce(&split, &settings(passes), &Silent).unwrap());
-        let figures = |found: &Reproduction| -> Vec<(&str, usize, f64, f64, usize)> {
+        let figures = |found: &PreferenceReproduction| -> Vec<(&str, usize, f64, f64, usize)> {
             found.methods.iter().map(|m| (m.name, m.tuples, m.map, m.error, m.nnz)).collect()
         };
         assert_eq!(figures(&one), figures(&three)[..6]);

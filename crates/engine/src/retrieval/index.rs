@@ -10,7 +10,7 @@ use tantivy::indexer::NoMergePolicy;
 use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{IndexWriter, InvertedIndexReader, SegmentReader, TantivyDocument};
 
-use super::tokens::{Lines, NAME, SEPARATOR};
+use super::tokens::{LineTokens, NAME, SEPARATOR};
 use crate::dataset::checksums;
 use crate::dataset::replace::put_in_place;
 use crate::files::{self, TemporaryFolder};
@@ -22,16 +22,16 @@ use crate::unwind::caught;
 /// The index knows tokens, not weights: k1, b and the weights of fields are chosen when a
 /// [`Retriever`](crate::models::bm25::Retriever) is made. Documents are numbered in the order they were given.
 pub struct Index {
-    description: Description,
+    description: IndexDescription,
     pub(crate) segments: Vec<Segment>,
     /// The folder, or a name for messages.
     name: String,
 }
 
-/// What stands in `matchrank.json` beside tantivy's files.
+/// Content of `matchrank.json` next to tantivy's files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
+struct IndexDescription {
     format_version: u32,
     fields: Vec<String>,
     analyser: AnalyserParams,
@@ -51,7 +51,7 @@ pub(crate) struct Segment {
 
 const FORMAT_VERSION: u32 = 1;
 pub(crate) const DESCRIPTION: &str = "matchrank.json";
-/// What tantivy may hold in memory before it writes a segment.
+/// Memory limit of tantivy before it writes a segment.
 const MEMORY: usize = 1 << 30;
 /// Documents analysed together by all threads.
 const BATCH: usize = 8192;
@@ -76,8 +76,7 @@ impl Index {
     /// processes may do this at a time: each has its own index, and the last one stays.
     pub fn build<D: AsRef<[S]> + Sync, S: AsRef<str>>(
         folder: &Path,
-        analyser: &Analyser,
-        fields: &[impl AsRef<str>],
+        (analyser, fields): (&Analyser, &[impl AsRef<str>]),
         documents: impl IntoIterator<Item = D>,
         progress: &dyn Progress,
     ) -> Result<Self> {
@@ -134,7 +133,7 @@ impl Index {
             ));
         }
         let contents = checksums::verified(folder)?;
-        let description: Description = serde_json::from_str(&text).map_err(damaged)?;
+        let description: IndexDescription = serde_json::from_str(&text).map_err(damaged)?;
         // Behind right checksums, crafted files may still make tantivy panic.
         let opened = caught(|| {
             let directory = RamDirectory::create();
@@ -148,7 +147,7 @@ impl Index {
         opened.unwrap_or_else(|panic| Err(Error::format(&name, format!("the index is damaged ({panic})"))))
     }
 
-    fn from_parts(index: &tantivy::Index, description: Description, name: String) -> Result<Self> {
+    fn from_parts(index: &tantivy::Index, description: IndexDescription, name: String) -> Result<Self> {
         let segments = read_segments(index, description.fields.len()).map_err(|e| failed(&name, e))?;
         let mut next = 0;
         for segment in &segments {
@@ -179,7 +178,7 @@ impl Index {
         &self.description.fields
     }
 
-    /// How texts were cut into tokens.
+    /// Analyser of the texts.
     pub fn analyser(&self) -> &AnalyserParams {
         &self.description.analyser
     }
@@ -215,8 +214,8 @@ fn write<D: AsRef<[S]> + Sync, S: AsRef<str>>(
     documents: impl IntoIterator<Item = D>,
     memory: usize,
     progress: &dyn Progress,
-) -> tantivy::Result<Result<Description>> {
-    index.tokenizers().register(NAME, Lines::default());
+) -> tantivy::Result<Result<IndexDescription>> {
+    index.tokenizers().register(NAME, LineTokens::default());
     let schema = index.schema();
     let numbered = |letter: char| -> tantivy::Result<Vec<Field>> {
         (0..fields.len()).map(|field| schema.get_field(&format!("{letter}{field}"))).collect()
@@ -257,7 +256,7 @@ fn write<D: AsRef<[S]> + Sync, S: AsRef<str>>(
     }
     writer.commit()?;
     writer.wait_merging_threads()?;
-    Ok(Ok(Description {
+    Ok(Ok(IndexDescription {
         format_version: FORMAT_VERSION,
         fields: fields.iter().map(|name| name.as_ref().to_owned()).collect(),
         analyser: analyser.params().clone(),
@@ -265,7 +264,7 @@ fn write<D: AsRef<[S]> + Sync, S: AsRef<str>>(
     }))
 }
 
-/// The tokens of a text as [`Lines`] reads them, and their number.
+/// The tokens of a text as [`LineTokens`] reads them, and their number.
 fn joined(analyser: &Analyser, text: &str) -> (String, u64) {
     let mut tokens = String::with_capacity(text.len() + 1);
     let mut n = 0;
@@ -319,7 +318,7 @@ mod tests {
     fn folders_are_replaced_only_when_they_are_indexes() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("index");
-        let build = |texts: &[[&str; 1]]| Index::build(&folder, &analyser(), &["text"], texts, &Silent);
+        let build = |texts: &[[&str; 1]]| Index::build(&folder, (&analyser(), &["text"]), texts, &Silent);
         assert_eq!(build(&[["one"], ["two"]]).unwrap().n_documents(), 2);
         assert_eq!(build(&[["three"]]).unwrap().n_documents(), 1);
         let opened = Index::open(&folder).unwrap();
@@ -329,7 +328,7 @@ mod tests {
 
         let other = parent.path().join("other");
         std::fs::create_dir(&other).unwrap();
-        let refused = Index::build(&other, &analyser(), &["text"], [["x"]], &Silent).err().unwrap();
+        let refused = Index::build(&other, (&analyser(), &["text"]), [["x"]], &Silent).err().unwrap();
         assert!(refused.to_string().contains("not an index"), "{refused}");
         assert!(Index::open(&other).err().unwrap().to_string().contains("matchrank.json"));
     }
@@ -338,7 +337,7 @@ mod tests {
     fn damage_is_an_error() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("index");
-        Index::build(&folder, &analyser(), &["text"], [["one"]], &Silent).unwrap();
+        Index::build(&folder, (&analyser(), &["text"]), [["one"]], &Silent).unwrap();
         let described = folder.join(DESCRIPTION);
         let whole = std::fs::read_to_string(&described).unwrap();
         let list = std::fs::read(folder.join(checksums::LIST)).unwrap();
@@ -373,7 +372,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..5 {
                         let built =
-                            Index::build(&folder, &analyser(), &["text"], [["one"], ["two"]], &Silent);
+                            Index::build(&folder, (&analyser(), &["text"]), [["one"], ["two"]], &Silent);
                         assert_eq!(built.unwrap().n_documents(), 2);
                     }
                 });

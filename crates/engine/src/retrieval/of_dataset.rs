@@ -43,7 +43,7 @@ pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress)
         if folder.exists() && !folder.join(super::index::DESCRIPTION).is_file() {
             std::fs::remove_dir_all(&folder).map_err(|e| Error::io(files::name_of(&folder), e))?;
         }
-        Index::build(&folder, analyser, &fields, documents, progress)?
+        Index::build(&folder, (analyser, &fields), documents, progress)?
     } else {
         progress.note(&format!("{} cannot be written; the index is kept in memory", parent.display()));
         Index::in_memory(analyser, &fields, documents, progress)?

@@ -5,12 +5,12 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 /// Separator of tokens; no word contains it.
 pub(super) const SEPARATOR: char = '\n';
 
-/// Name of [`Lines`] in the index.
+/// Name of [`LineTokens`] in the index.
 pub(super) const NAME: &str = "matchrank_lines";
 
 /// Tokeniser that splits at [`SEPARATOR`] and changes nothing.
 #[derive(Clone, Default)]
-pub(super) struct Lines {
+pub(super) struct LineTokens {
     token: Token,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct LineStream<'a> {
     token: &'a mut Token,
 }
 
-impl Tokenizer for Lines {
+impl Tokenizer for LineTokens {
     type TokenStream<'a> = LineStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> LineStream<'a> {

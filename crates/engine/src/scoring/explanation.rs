@@ -77,7 +77,7 @@ pub struct Pair {
     pub document_feature: String,
     /// Value of the query feature.
     pub x: f32,
-    /// How much the two features have to do with each other, by the model.
+    /// Weight of the pair in the model.
     pub affinity: f32,
     /// Value of the document feature.
     pub y: f32,
@@ -85,7 +85,7 @@ pub struct Pair {
     pub score: f32,
 }
 
-/// What a word of a query adds to a score, by how likely it is.
+/// Contribution of a query word to a score, by its likelihood.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WordLikelihood {
     /// The word, as analysed.
@@ -94,7 +94,7 @@ pub struct WordLikelihood {
     pub count: f32,
     /// Its share among the words of the document.
     pub in_document: f32,
-    /// How likely a query about the topics of the document has it.
+    /// Likelihood in a query about the topics of the document.
     pub by_topics: f32,
     /// Its share among the words of the collection.
     pub in_collection: f32,
@@ -143,7 +143,7 @@ pub struct StackedPart {
     pub standardised: f64,
     /// The place of the document among the candidates by this model, from 1; none without a score.
     pub rank: Option<usize>,
-    /// What it adds to the mean score of the candidates: the Shapley values of its features.
+    /// Contribution to the mean score of the candidates: the Shapley values of its features.
     pub adds: f64,
     /// Its own score and why.
     pub explanation: Explanation,
@@ -156,7 +156,7 @@ pub struct StackedCount {
     pub count: &'static str,
     /// log(1 + the count).
     pub scaled: f32,
-    /// What it adds to the mean score of the candidates.
+    /// Contribution to the mean score of the candidates.
     pub adds: f64,
 }
 

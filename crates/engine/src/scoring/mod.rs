@@ -64,5 +64,9 @@ pub trait Scorer: Sync {
     fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]);
 
     /// Scores a range of documents for all queries: `scores[query * documents.len() + place]`.
-    fn block(&self, documents: Range<u32>, scores: &mut [f32]);
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let documents: Vec<u32> = documents.collect();
+        let lists = scores.chunks_mut(documents.len().max(1)).enumerate();
+        lists.for_each(|(query, scores)| self.list(query, &documents, scores));
+    }
 }

@@ -37,7 +37,7 @@ const REMEMBERED: usize = 1 << 17;
 
 /// Buffers that a thread reuses from one text to the next.
 #[derive(Default)]
-struct Scratch {
+struct TextScratch {
     /// The analyser that `fates` belongs to.
     owner: u64,
     fates: HashMap<Box<str>, Fate>,
@@ -50,7 +50,7 @@ struct Scratch {
 
 thread_local! {
     /// Taken while in use, so that a callback may analyse another text on the same thread.
-    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+    static SCRATCH: Cell<Option<Box<TextScratch>>> = const { Cell::new(None) };
 }
 
 impl Analyser {
@@ -93,8 +93,8 @@ impl Analyser {
         tokens
     }
 
-    fn analyse(&self, text: &str, scratch: &mut Scratch, each: &mut impl FnMut(&str)) {
-        let Scratch { fates, normalised, word, joined, starts, .. } = scratch;
+    fn analyse(&self, text: &str, scratch: &mut TextScratch, each: &mut impl FnMut(&str)) {
+        let TextScratch { fates, normalised, word, joined, starts, .. } = scratch;
         let longest = self.params.max_token_length;
         let ngrams = self.params.ngrams;
         joined.clear();

@@ -40,7 +40,7 @@ const ETA: usize = 3;
 /// The smallest share of the full effort is 1 / ETA^2.
 const MOST_ROUNDS: usize = 3;
 
-/// How to search.
+/// Search strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
@@ -52,31 +52,31 @@ pub enum Strategy {
     Halving,
 }
 
-/// What to search through, and for how long.
+/// Search space and budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// What varies.
+    /// Parameters that vary.
     pub space: Space,
-    /// How to search.
+    /// Search strategy.
     pub strategy: Strategy,
     /// Settings that are tried at most.
     pub trials: usize,
     /// Seconds after which no trial is begun, once one has a value.
     pub seconds: Option<f64>,
-    /// Whether more of the measure is better.
+    /// True if more of the measure is better.
     pub higher_is_better: bool,
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
-    /// What was tried, in order; those of earlier runs too.
+    /// Trials in order, including those of earlier runs.
     pub trials: Vec<Trial>,
     /// The best of the trials with the most effort, the earliest of equals.
     pub best: usize,
-    /// Whether time was up before all was tried.
+    /// True if time was up before all was tried.
     pub out_of_time: bool,
-    /// Whether it was stopped before all was tried.
+    /// True if it was stopped before all was tried.
     pub stopped: bool,
 }
 
@@ -110,7 +110,7 @@ impl Session<'_> {
     }
 }
 
-/// What differs from the settings that a search started from.
+/// Settings that differ from those that the search started from.
 type Varied = Map<String, Value>;
 
 /// Settings with others in their place.
@@ -219,11 +219,11 @@ fn start(kind: &MatchingKind, settings: &[(String, Value)]) -> Settings {
     base
 }
 
-/// Where parameters are looked for.
+/// Tunes parameters of matching models.
 pub struct Tuner<'a> {
-    /// What models learn from.
+    /// Training data.
     pub dataset: &'a Dataset,
-    /// What they are measured on.
+    /// Validation judgments.
     pub validation: &'a Validation,
     /// Seed of the search and of every training.
     pub seed: u64,
@@ -308,7 +308,7 @@ fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &
     settings.push((name.to_owned(), less.into()));
 }
 
-/// What a model is worth on the validation judgments.
+/// Measures a model on the validation judgments.
 pub fn measure(model: &dyn MatchingModel, dataset: &Dataset, validation: &Validation) -> Result<f64> {
     let matcher = bind(model, dataset, validation.wanted(), &Silent)?;
     let mut scorer = matcher.begin(&validation.queries())?;

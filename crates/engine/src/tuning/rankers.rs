@@ -44,13 +44,13 @@ impl Space {
     }
 }
 
-/// Where the parameters of rankers are looked for.
+/// Tunes parameters of rankers.
 pub struct RankerTuner<'a> {
     /// Lists to learn from.
     pub train: &'a FeatureLists,
     /// Lists that rankers are measured on.
     pub validation: &'a FeatureLists,
-    /// What is measured.
+    /// Measure that is optimised.
     pub measure: Measure,
     /// Scalings, where no setting names one.
     pub scalings: &'a [ScalingKind],

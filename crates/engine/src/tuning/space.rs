@@ -1,4 +1,4 @@
-//! What may vary: names of parameters with the values to try.
+//! Search spaces: names of parameters with the values to try.
 
 use matchrank_core::{Error, Result};
 use rand::{Rng, RngExt};
@@ -24,7 +24,7 @@ pub enum Axis {
         low: f64,
         /// The greatest.
         high: f64,
-        /// Whether they are whole numbers.
+        /// True if they are whole numbers.
         whole: bool,
     },
 }

@@ -10,7 +10,7 @@ use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
 use matchrank_engine::files;
 use matchrank_engine::ingest::{IngestParams, ingest};
 use matchrank_engine::models::MatchingModel;
-use matchrank_engine::ranking::rank_collection;
+use matchrank_engine::ranking::{RankRequest, rank_collection};
 
 pub(crate) struct NfCorpus {
     /// Texts of the union of dev.docs and test.docs, by ascending id.
@@ -104,7 +104,12 @@ pub(crate) fn ingested() -> Option<Ingested> {
 impl Ingested {
     /// NDCG@10 of a model on the test queries, the whole collection ranked.
     pub(crate) fn ndcg(&self, model: &dyn MatchingModel) -> f64 {
-        let rankings = rank_collection(model, &self.dataset, &self.test.queries, 100, &Silent).unwrap();
+        let rankings = rank_collection(
+            &RankRequest { model, dataset: &self.dataset, queries: &self.test.queries },
+            100,
+            &Silent,
+        )
+        .unwrap();
         let (measures, conventions) =
             (Measure::parse_list("ndcg@10").unwrap(), Conventions::of(Dialect::Matchrank));
         evaluate(&self.test.qrels().unwrap(), &rankings[..], &measures, &conventions).unwrap().mean(0)

@@ -12,13 +12,13 @@ use matchrank_core::simulate::query_dependent::{Example, ListsParams, Scenario, 
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::RankerTraining;
 use matchrank_engine::rankers::query_dependent::{QueryInput, QueryTable, train_query_dependent};
-use matchrank_engine::reproduce::query_dependent::{Shares, Split};
+use matchrank_engine::reproduce::query_dependent::{Shares, SplitLists};
 use matchrank_engine::{Error, files};
 use serde::Serialize;
 
 use crate::terminal::{Format, table};
 
-/// What weights are worth on the test lists.
+/// Measures weights on the test lists.
 #[derive(Serialize)]
 pub(super) struct Row {
     weights: &'static str,
@@ -38,7 +38,7 @@ const WEIGHTS: [(&str, Weights); 4] = [
 /// Simulates lists of four groups of queries, a fifth of the queries novel, and trains on them with four kinds of weights.
 pub(super) fn story(out: &Path, seed: u64) -> anyhow::Result<Vec<Row>> {
     let made = simulate(&ListsParams::of(Example::Linear, Scenario::III), seed)?;
-    let split = Split::new(&made.lists, &made.queries, Vec::new(), Shares::simulated(0.2), seed)?;
+    let split = SplitLists::new(&made.lists, (&made.queries, Vec::new()), Shares::simulated(0.2), seed)?;
     files::make_folder(out)?;
     let mut vectors = "query".to_owned();
     (1..=40).for_each(|i| vectors.push_str(&format!("\tq{i}")));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{bail, ensure};
 use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Clicks, Dataset};
-use matchrank_engine::ingest::{Named, read_queries};
+use matchrank_engine::ingest::{NamedColumns, read_queries};
 use matchrank_engine::models::find_part;
 use matchrank_engine::models::latent::LatentModel;
 use matchrank_engine::outputs::check_outputs;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
         );
     }
     let clicks = dataset.as_ref().map(Clicks::of).transpose()?;
-    let queries = read_queries(&args.queries, &Named::new())?;
+    let queries = read_queries(&args.queries, &NamedColumns::new())?;
     ensure!(!queries.is_empty(), "there are no queries to export");
     let d = latent.model.d();
     let mut text = "query".to_owned();

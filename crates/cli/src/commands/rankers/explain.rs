@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use matchrank_core::data::List;
-use matchrank_core::ranking::{Contribution, Ranker};
+use matchrank_core::ranking::{FeatureContribution, Ranker};
 use matchrank_engine::model_file;
 use matchrank_engine::rankers::RankingModel;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ struct Answer<'a> {
 fn print_sum(
     question: &Question<'_>,
     answer: &Answer<'_>,
-    mut parts: Vec<Contribution>,
+    mut parts: Vec<FeatureContribution>,
     place: usize,
 ) -> anyhow::Result<Outcome> {
     let Question { query, document, top, format, .. } = *question;

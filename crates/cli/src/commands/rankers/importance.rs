@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
 use matchrank_engine::model_file::Model;
 use matchrank_engine::rankers::{
-    FeatureImportance, Importance, PermutationImportance, permutation_importance,
+    FeatureImportance, Importance, PermutationImportance, Permutations, permutation_importance,
 };
 use serde_json::{Value, json};
 
@@ -88,8 +88,12 @@ impl Args {
         let used = (0..).zip(own.values()).filter(|(_, own)| **own != 0.0).map(|(feature, _)| feature);
         let used: Vec<u32> = used.collect();
         let (measure, seed) = (self.measure, global.seed);
-        let mut found =
-            permutation_importance(&**ranker, &lists, &used, measure, self.repeats, seed, &terminal)?;
+        let mut found = permutation_importance(
+            &**ranker,
+            &lists,
+            Permutations { features: &used, measure, repeats: self.repeats, seed },
+            &terminal,
+        )?;
         found.features.sort_by(|a, b| b.mean().total_cmp(&a.mean()).then(a.feature.cmp(&b.feature)));
         Ok(Some(Worth { args: self, lists: names_of(letor).to_string(), seed, own, names, found }))
     }

@@ -131,11 +131,11 @@ fn read_through<'a>(
     progress: &dyn Progress,
     wrap: impl Fn(usize, Box<dyn Read + 'a>) -> Box<dyn Read + 'a>,
 ) -> anyhow::Result<FeatureLists> {
-    let source = |(i, path): (usize, &PathBuf)| -> matchrank_engine::Result<letor::Source<'a>> {
+    let source = |(i, path): (usize, &PathBuf)| -> matchrank_engine::Result<letor::LetorSource<'a>> {
         let (content, name) = (wrap(i, Box::new(files::open_bounded(path)?)), files::name_of(path));
         let is_compressed = path.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
         let length = std::fs::metadata(path).ok().map(|found| found.len()).filter(|_| !is_compressed);
-        Ok(letor::Source { name, content, length })
+        Ok(letor::LetorSource { name, content, length })
     };
     letor::read(paths.iter().enumerate().map(source), rows_before, progress).map_err(|error| match error {
         Error::Io { file, source } => files::damaged(Path::new(&file), source).into(),

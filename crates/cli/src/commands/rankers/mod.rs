@@ -43,7 +43,7 @@ pub(crate) fn load_matching(path: &Path) -> anyhow::Result<Arc<dyn MatchingModel
     }
 }
 
-/// How features are scaled
+/// Scaling of features
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum ScalingName {

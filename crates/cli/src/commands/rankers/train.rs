@@ -49,7 +49,7 @@ struct QueryArgs {
 
 #[derive(clap::Args)]
 struct ScalingArgs {
-    /// How features are scaled
+    /// Scaling of features
     #[arg(long, value_enum, value_name = "HOW", default_value = "min_max")]
     scaling: ScalingName,
 }
@@ -62,7 +62,7 @@ struct Output {
     /// Set a parameter of the model
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, Value)>,
-    /// How to print the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

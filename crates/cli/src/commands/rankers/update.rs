@@ -9,7 +9,9 @@ use matchrank_engine::files;
 use matchrank_engine::model_file::{self, ModelRef};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::RankingModel;
-use matchrank_engine::rankers::perceptron::online::{Learner, PerceptronModel, Streamed, learn_stream};
+use matchrank_engine::rankers::perceptron::online::{
+    Learner, PerceptronModel, StreamRun, Streamed, learn_stream,
+};
 use serde_json::json;
 
 use crate::terminal::{self, Format, Terminal, table};
@@ -34,8 +36,12 @@ pub(crate) fn run(
     }
     interrupt::listen();
     let mut save = |model: &PerceptronModel| model_file::save(out, ModelRef::Ranking(model), &provenance);
-    let streamed =
-        learn_stream(&mut learner, lists, resume, &interrupt::asked, checkpoint, &mut save, terminal)?;
+    let streamed = learn_stream(
+        &mut learner,
+        lists,
+        StreamRun { resume, stop: &interrupt::asked, interval: checkpoint, progress: terminal },
+        &mut save,
+    )?;
     save(learner.model())?;
     let Streamed { learned, loss, left_out, skipped, interrupted } = streamed;
     if interrupted {

@@ -287,7 +287,16 @@ fn made(
     interrupt::listen();
     let out = out.join("comparison");
     let data = Data { dataset: &dataset, refit: None };
-    let mut comparison = comparison::compare(&plan, data, &out, global.seed, &interrupt::asked, &terminal)?;
+    let mut comparison = comparison::compare(
+        data,
+        comparison::Course {
+            plan: &plan,
+            folder: &out,
+            seed: global.seed,
+            stop: &interrupt::asked,
+            progress: &terminal,
+        },
+    )?;
     terminal.finish();
     comparison.data.name = match &args.data {
         Some(data) => data.display().to_string(),

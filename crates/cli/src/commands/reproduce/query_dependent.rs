@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     if !args.letor.is_empty() {
         let lists = read_lists(&args.letor, &terminal)?;
         let columns = args.query_columns.clone().unwrap_or_default();
-        let found = letor::reproduce(&lists, &columns, args.replicates, global.seed, &terminal)?;
+        let found = letor::reproduce(&lists, &columns, (args.replicates, global.seed), &terminal)?;
         terminal.note(&format!("query features: {}", numbers(&found.query_features)));
         parts.push(of_letor(&found, args.format));
         all.insert("table_6".into(), to_json(&found));
@@ -208,7 +208,7 @@ fn of_timing(timings: &[timing::Timing], format: Format) -> String {
     table(&["n", "N", "method", "seconds", "paper", "gap"], rows.collect(), format)
 }
 
-fn of_letor(found: &letor::Reproduction, format: Format) -> String {
+fn of_letor(found: &letor::QueryDependentReproduction, format: Format) -> String {
     let mut header = vec!["queries", "measure"];
     header.extend(found.methods.iter().map(String::as_str));
     let rows = found.rows.iter().map(|row| {

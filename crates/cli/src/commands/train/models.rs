@@ -168,7 +168,7 @@ pub(crate) struct Place {
     /// Model file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// How to print the summary
+    /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }

@@ -10,7 +10,7 @@ use matchrank_engine::dataset::Dataset;
 use matchrank_engine::features::WordParams;
 use matchrank_engine::model_file::{self, ModelRef, Provenance};
 use matchrank_engine::models::sparse_preference::{
-    Checkpoint, Course, PreferenceModel, PreferenceSettings, TRIAL_TUPLES, Trained, train_preference,
+    self, Checkpoint, PreferenceModel, PreferenceSettings, TRIAL_TUPLES, TrainedPreference, TupleCourse,
 };
 use matchrank_engine::preferences::TupleFile;
 use matchrank_engine::{Error, files};
@@ -52,9 +52,9 @@ pub(super) struct Args {
 
 /// A training that came to its end, or was interrupted.
 pub(super) struct Finished {
-    pub(super) trained: Trained,
+    pub(super) trained: TrainedPreference,
     pub(super) dataset: Dataset,
-    /// Where the model goes; none where nothing was learned before the interruption.
+    /// Output path; none if nothing was learned before an interruption.
     pub(super) place: Option<PathBuf>,
     /// A checkpoint beside the model, to be removed once the model is written.
     pub(super) checkpoint: Option<PathBuf>,
@@ -95,9 +95,12 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
         is_saved.store(true, Ordering::Relaxed);
         save(&under_way, model, &origin)
     };
-    let course =
-        course(*density, *trial_tuples, global.seed, Some((Duration::from_secs(*checkpoint), &save)));
-    let trained = train_preference(&settings, &words, &dataset, tuples.as_ref(), &course, terminal).map_err(
+    let course = TupleCourse {
+        density: *density,
+        trial_tuples: *trial_tuples,
+        ..course(global.seed, (Duration::from_secs(*checkpoint), &save), terminal)
+    };
+    let trained = sparse_preference::train(&settings, &words, (&dataset, tuples.as_ref()), &course).map_err(
         |error| match (file, error) {
             (Some(file), Error::Params(message)) => Error::format(files::name_of(file), message),
             (_, error) => error,
@@ -131,14 +134,13 @@ pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::
 }
 
 /// A training that Ctrl-C ends.
-pub(crate) fn course(
-    density: Option<f64>,
-    trial_tuples: u64,
+pub(crate) fn course<'a>(
     seed: u64,
-    checkpoint: Option<Checkpoint<'_>>,
-) -> Course<'_> {
+    checkpoint: Checkpoint<'a>,
+    progress: &'a dyn Progress,
+) -> TupleCourse<'a> {
     interrupt::listen();
-    Course { density, trial_tuples, seed, stop: &interrupt::asked, checkpoint }
+    TupleCourse { stop: &interrupt::asked, checkpoint: Some(checkpoint), ..TupleCourse::new(seed, progress) }
 }
 
 /// A file of tuples that exists.

@@ -26,6 +26,6 @@ mod row;
 mod tests;
 mod write;
 
-pub use parse::{Source, parse, read};
-pub use row::{Row, parse_row};
+pub use parse::{LetorSource, parse, read};
+pub use row::{LetorRow, parse_row};
 pub use write::write;

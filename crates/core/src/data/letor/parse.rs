@@ -22,7 +22,7 @@ const PIECES: usize = 32;
 const LONGEST_LINE: usize = 256 << 20;
 
 /// A file to read.
-pub struct Source<'a> {
+pub struct LetorSource<'a> {
     /// Name for messages.
     pub name: String,
     /// The text.
@@ -31,7 +31,7 @@ pub struct Source<'a> {
     pub length: Option<u64>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> LetorSource<'a> {
     /// Wraps bytes in memory as a file.
     pub fn bytes(name: &str, bytes: &'a [u8]) -> Self {
         Self { name: name.to_owned(), content: Box::new(bytes), length: Some(bytes.len() as u64) }
@@ -54,7 +54,7 @@ impl<'a> Source<'a> {
 /// assert!(error.to_string().starts_with("train.txt:2: `qid:` is expected after the label"));
 /// ```
 pub fn parse(file: &str, bytes: &[u8], progress: &dyn Progress) -> Result<FeatureLists> {
-    read([Ok(Source::bytes(file, bytes))], 0, progress)
+    read([Ok(LetorSource::bytes(file, bytes))], 0, progress)
 }
 
 /// Reads several files as one: the rows of the second follow those of the first. A query belongs to one file, except
@@ -63,7 +63,7 @@ pub fn parse(file: &str, bytes: &[u8], progress: &dyn Progress) -> Result<Featur
 /// most some megabytes of text are in memory at a time, and each file is opened only after the files before it are
 /// read.
 pub fn read<'a>(
-    files: impl IntoIterator<Item = Result<Source<'a>>>,
+    files: impl IntoIterator<Item = Result<LetorSource<'a>>>,
     rows_before: usize,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
@@ -72,7 +72,7 @@ pub fn read<'a>(
 
 #[cfg(test)]
 pub(super) fn read_in_pieces(
-    files: Vec<Source<'_>>,
+    files: Vec<LetorSource<'_>>,
     piece: usize,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
@@ -81,7 +81,7 @@ pub(super) fn read_in_pieces(
 
 fn read_after<'a>(
     rows_before: usize,
-    files: impl IntoIterator<Item = Result<Source<'a>>>,
+    files: impl IntoIterator<Item = Result<LetorSource<'a>>>,
     piece: usize,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
@@ -96,7 +96,7 @@ fn read_after<'a>(
 
 /// Adds the rows of a file.
 fn read_file(
-    mut file: Source<'_>,
+    mut file: LetorSource<'_>,
     piece: usize,
     rows: &mut FeatureRows,
     progress: &dyn Progress,
@@ -128,10 +128,10 @@ fn read_file(
         let block = &text[..end];
         let block = if is_first { block.strip_prefix(b"\xef\xbb\xbf").unwrap_or(block) } else { block };
         is_first = false;
-        let pieces: Vec<Piece> = cut(block, piece)
+        let pieces: Vec<TextPiece> = cut(block, piece)
             .into_par_iter()
             .map(|bytes| {
-                let piece = Piece::parse(bytes);
+                let piece = TextPiece::parse(bytes);
                 progress.advance(bytes.len() as u64);
                 piece
             })
@@ -188,14 +188,14 @@ fn check_queries(rows: &FeatureRows, progress: &dyn Progress) -> Result<()> {
 }
 
 /// The rows of a piece of the file, up to its end or its first error.
-struct Piece {
+struct TextPiece {
     rows: FeatureRows,
     /// Number of lines read, including the line with the error.
     n_lines: u64,
     error: Option<String>,
 }
 
-impl Piece {
+impl TextPiece {
     fn parse(bytes: &[u8]) -> Self {
         let mut piece = Self { rows: FeatureRows::default(), n_lines: 0, error: None };
         let mut entries = Vec::new();

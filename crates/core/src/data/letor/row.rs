@@ -8,7 +8,7 @@ const MISSING: [&[u8]; 2] = [b"NULL", b"NA"];
 
 /// Fields of a line other than its features.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row<'a> {
+pub struct LetorRow<'a> {
     /// The grade.
     pub label: f32,
     /// The text after `qid:`.
@@ -24,7 +24,7 @@ pub struct Row<'a> {
 pub fn parse_row<'a>(
     line: &'a [u8],
     entries: &mut Vec<(u32, f32)>,
-) -> std::result::Result<Option<Row<'a>>, String> {
+) -> std::result::Result<Option<LetorRow<'a>>, String> {
     entries.clear();
     let line = trim_end(line);
     if let Some(at) = memchr::memchr2(b'\r', b'\0', line) {
@@ -56,7 +56,7 @@ pub fn parse_row<'a>(
         rest = skip_space(after);
     }
     let document = comment.and_then(docid).map(|id| text(id, "docid")).transpose()?;
-    Ok(Some(Row { label, query, document }))
+    Ok(Some(LetorRow { label, query, document }))
 }
 
 /// Returns the line without its line end.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::parse::read_in_pieces;
-use super::{Source, parse, read, write};
+use super::{LetorSource, parse, read, write};
 use crate::Error;
 use crate::data::{FeatureLists, FeatureMatrix, FeatureRows};
 use crate::progress::{Notes, Silent};
@@ -78,7 +78,7 @@ fn scattered_queries_are_grouped_and_noted() {
 #[test]
 fn several_files_are_one_unless_they_share_a_query() {
     let read = |files: &[(&str, &str)]| {
-        let files = files.iter().map(|(name, text)| Ok(Source::bytes(name, text.as_bytes())));
+        let files = files.iter().map(|(name, text)| Ok(LetorSource::bytes(name, text.as_bytes())));
         read(files, 0, &Silent).map_err(|error| error.to_string())
     };
     let (a, b) = (("a.txt", "1 qid:1 1:1\n0 qid:2 1:2\n"), ("b.txt", "2 qid:2 1:3\n0 qid:3 2:4\n"));
@@ -195,11 +195,11 @@ fn missing_values_are_nan_and_zeros_are_not_missing() {
 #[test]
 fn rows_know_their_file_and_line_and_a_document_comes_once() {
     let files = vec![
-        Source::bytes(
+        LetorSource::bytes(
             "a.txt",
             b"# head\n1 qid:1 1:1 #docid=x\n\n0 qid:2 1:2 #docid=x\n0 qid:1 1:2 #docid=y\n",
         ),
-        Source::bytes("b.txt", b"0 qid:1 1:3 #docid=y\n"),
+        LetorSource::bytes("b.txt", b"0 qid:1 1:3 #docid=y\n"),
     ];
     let lists = read_in_pieces(files, 4, &Silent).unwrap();
     let origins: Vec<_> = (0..4).map(|row| lists.origin(row).unwrap()).collect();
@@ -233,7 +233,7 @@ fn rows_without_an_id_are_numbered_through_all_files_and_files_are_asked_for_one
     let source = |text: &'static str| {
         open.set(open.get() + 1);
         let content = Box::new(Counted(text.as_bytes(), &open));
-        Ok(Source { name: text.to_owned(), content, length: None })
+        Ok(LetorSource { name: text.to_owned(), content, length: None })
     };
     let lists = read(texts.into_iter().map(source), 10, &Silent).unwrap();
     assert_eq!([0, 1, 2].map(|row| lists.document(row).to_owned()), ["11", "x", "13"]);
@@ -271,7 +271,7 @@ fn the_first_error_of_the_file_is_reported_for_any_cut() {
     let text = "1 qid:1 1:1\n".repeat(50) + "1 qid:1 1:x\n" + &"1 qid:1 1:y\n".repeat(50);
     for piece in [1, 7, 13, 100, 10_000] {
         let error =
-            read_in_pieces(vec![Source::bytes("a.txt", text.as_bytes())], piece, &Silent).unwrap_err();
+            read_in_pieces(vec![LetorSource::bytes("a.txt", text.as_bytes())], piece, &Silent).unwrap_err();
         assert_eq!(error.to_string(), "a.txt:51: the value of feature 1 is not a number: `x`");
     }
 }
@@ -361,7 +361,7 @@ proptest! {
             bytes.extend(document.iter().flat_map(|d| format!(" #docid={d}").into_bytes()));
             bytes.extend(b"\r\n");
         }
-        prop_assert_eq!(read_in_pieces(vec![Source::bytes("a.txt", &bytes)], piece, &Silent).unwrap(), from(&rows));
+        prop_assert_eq!(read_in_pieces(vec![LetorSource::bytes("a.txt", &bytes)], piece, &Silent).unwrap(), from(&rows));
     }
 
     #[test]
@@ -372,7 +372,7 @@ proptest! {
     #[test]
     fn almost_rows_never_panic(text in "([0-9.:# \t\r\nqiddoc=e+-]|qid:[0-9]| [0-9]:[0-9.e-]{1,3}){0,60}", piece in 1usize..50) {
         let whole = parse("a.txt", text.as_bytes(), &Silent).map_err(|e| e.to_string());
-        let cut = read_in_pieces(vec![Source::bytes("a.txt", text.as_bytes())], piece, &Silent).map_err(|e| e.to_string());
+        let cut = read_in_pieces(vec![LetorSource::bytes("a.txt", text.as_bytes())], piece, &Silent).map_err(|e| e.to_string());
         prop_assert_eq!(whole, cut);
     }
 }
@@ -381,7 +381,7 @@ proptest! {
 #[test]
 fn a_line_without_end_is_an_error() {
     let content = Box::new(std::io::Read::chain(&b"1 qid:1 1:2\n"[..], std::io::repeat(b'9')));
-    let file = Source { name: "a.txt".into(), content, length: None };
+    let file = LetorSource { name: "a.txt".into(), content, length: None };
     let error = read([Ok(file)], 0, &Silent).unwrap_err().to_string();
     assert!(error.starts_with("a.txt:2: the line is longer than 256 MiB"), "{error}");
 }

@@ -91,8 +91,7 @@ impl Em {
     /// of the training pairs. Pairs of weight 0 are ignored.
     pub fn new(
         params: &BltmParams,
-        queries: &Csr,
-        documents: &Csr,
+        [queries, documents]: [&Csr; 2],
         weights: &Csr,
         seed: u64,
     ) -> Result<Self> {

@@ -48,7 +48,7 @@
 //! let documents = Csr::from_triples(2, 4, [(0, 2, 2.0), (1, 3, 2.0)])?;
 //! let clicks = Csr::from_triples(2, 2, [(0, 0, 1.0), (1, 1, 1.0)])?;
 //! let params = BltmParams { topics: 2, alpha: 0.0, ..Default::default() };
-//! let mut em = Em::new(&params, &queries, &documents, &clicks, 1)?;
+//! let mut em = Em::new(&params, [&queries, &documents], &clicks, 1)?;
 //! (0..20).for_each(|_| { em.iterate(&Silent); });
 //! let model = em.model()?;
 //! let automobile = model.topics_of(documents.row(0), &params);

@@ -65,7 +65,7 @@ proptest! {
         let weights: Vec<std::collections::BTreeMap<u32, u32>> = weights.chunks(5)
             .map(|row| (0..).zip(row.iter().copied()).filter(|(_, c)| *c > 0).collect()).collect();
         let (x, y, r) = (csr(&queries, 6), csr(&documents, 6), csr(&weights, 5));
-        let Ok(mut em) = Em::new(&params, &x, &y, &r, seed) else { return Ok(()) };
+        let Ok(mut em) = Em::new(&params, [&x, &y], &r, seed) else { return Ok(()) };
         let mut last = objective(&params, &em, [&x, &y, &r], em.theta());
         for _ in 0..8 {
             em.iterate(&Silent);
@@ -86,7 +86,7 @@ proptest! {
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let again = pool.install(|| {
-            let mut em = Em::new(&params, &x, &y, &r, seed).unwrap();
+            let mut em = Em::new(&params, [&x, &y], &r, seed).unwrap();
             (0..8).for_each(|_| { em.iterate(&Silent); });
             em.model().unwrap()
         });
@@ -101,11 +101,11 @@ fn what_cannot_be_learned_from_is_refused() {
     let click = Csr::from_triples(1, 1, [(0, 0, 1.0)]).unwrap();
     let none = Csr::from_triples(1, 1, []).unwrap();
     let params = BltmParams { topics: 2, ..Default::default() };
-    assert!(Em::new(&params, &word, &word, &click, 1).is_ok());
+    assert!(Em::new(&params, [&word, &word], &click, 1).is_ok());
     for (x, y, r) in
         [(&word, &word, &none), (&empty, &word, &click), (&word, &empty, &click), (&word, &word, &word)]
     {
-        assert!(Em::new(&params, x, y, r, 1).is_err());
+        assert!(Em::new(&params, [x, y], r, 1).is_err());
     }
     for wrong in [
         BltmParams { topics: 0, ..params },
@@ -115,7 +115,7 @@ fn what_cannot_be_learned_from_is_refused() {
         BltmParams { document: 0.0, topic: 0.0, ..params },
         BltmParams { steps: 0, ..params },
     ] {
-        assert!(Em::new(&wrong, &word, &word, &click, 1).is_err(), "{wrong:?}");
+        assert!(Em::new(&wrong, [&word, &word], &click, 1).is_err(), "{wrong:?}");
     }
 }
 
@@ -147,7 +147,7 @@ fn golden() {
     let Golden { bltm: case } = baselines();
     let params = &case.params;
     let [x, y, r] = [&case.queries, &case.documents, &case.weights].map(|matrix| sparse(matrix));
-    let mut em = Em::new(params, &x, &y, &r, 1).unwrap();
+    let mut em = Em::new(params, [&x, &y], &r, 1).unwrap();
     em.start_from(&case.start_x, &case.start_y);
     let found: Vec<f64> = (0..params.iterations).map(|_| em.iterate(&Silent)).collect();
     agree("log-likelihoods", found, case.log_likelihoods);

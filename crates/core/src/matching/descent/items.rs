@@ -11,7 +11,7 @@ pub(super) struct Items<'a> {
     /// Start of the entries of each item, and the end of the last.
     offsets: Vec<usize>,
     /// Row and value of every entry, item after item.
-    entries: Vec<Entry>,
+    entries: Vec<ItemEntry>,
     /// Row, item and value of every entry, sorted by row and then by item.
     places: Vec<(u32, u32, f32)>,
     /// Touched rows, ascending.
@@ -22,7 +22,7 @@ pub(super) struct Items<'a> {
 
 /// A feature of an item.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct ItemEntry {
     pub(super) row: u32,
     pub(super) value: f32,
 }
@@ -58,7 +58,7 @@ impl<'a> Items<'a> {
         self.numbers.insert(name, number);
         let row_of = &self.features.row_of;
         self.entries
-            .extend(row.iter().map(|(feature, value)| Entry { row: row_of[feature as usize], value }));
+            .extend(row.iter().map(|(feature, value)| ItemEntry { row: row_of[feature as usize], value }));
         self.offsets.push(self.entries.len());
         number
     }
@@ -82,7 +82,7 @@ impl<'a> Items<'a> {
     }
 
     /// All entries, item after item.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[ItemEntry] {
         &self.entries
     }
 

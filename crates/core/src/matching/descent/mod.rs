@@ -44,7 +44,7 @@ const WIDTH: usize = 16;
 
 /// Parameters of the steps.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rule {
+pub(crate) struct StepRule {
     /// Length of the first step of a row.
     pub(crate) rate: f32,
     /// lambda: strength of the pull towards 0.
@@ -103,7 +103,7 @@ pub(crate) struct Descent {
 /// Rows of both sides, with the images of a batch and the derivatives of its loss with respect to them.
 struct Tables {
     shape: Shape,
-    rule: Rule,
+    rule: StepRule,
     x: Table,
     y: Table,
     images: [Vec<Lane>; 2],
@@ -138,7 +138,7 @@ impl Descent {
     /// and `spread`; biases, if any, are 0.
     pub(crate) fn new(
         d: usize,
-        rule: Rule,
+        rule: StepRule,
         spread: f32,
         with_bias: bool,
         (queries, documents): (&Csr, &Csr),

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::items::{Entry, Items};
-use super::{Rule, WIDTH};
+use super::items::{ItemEntry, Items};
+use super::{StepRule, WIDTH};
 use crate::linalg::simd::vectorised;
 
 /// Number of items that a thread maps at a time.
@@ -114,7 +114,7 @@ impl Table {
         row: usize,
         items: &[(u32, u32, f32)],
         errors: &[Lane],
-        rule: &Rule,
+        rule: &StepRule,
     ) -> Vec<Lane> {
         let mut gradient = vec![Lane::ZERO; self.shape.lanes()];
         differentiate(&mut gradient, self.row(row), items, errors, rule);
@@ -139,18 +139,18 @@ impl Table {
 
     /// Takes one step for every row that the items touch; `errors` is the derivative of the loss with respect to each
     /// image.
-    pub(super) fn descend(&mut self, items: &Items<'_>, errors: &[Lane], rule: &Rule) {
+    pub(super) fn descend(&mut self, items: &Items<'_>, errors: &[Lane], rule: &StepRule) {
         let shape = self.shape;
         let (mut rows, mut squares) = (&mut self.rows[..], &mut self.squares[..]);
         let mut first = 0;
         // Touched rows ascend, so the parts do not overlap.
-        let parts: Vec<Part<'_>> = items
+        let parts: Vec<TablePart<'_>> = items
             .touched()
             .chunks(STEPPED)
             .enumerate()
             .map(|(number, touched)| {
                 let end = touched[touched.len() - 1] as usize + 1;
-                let part = Part {
+                let part = TablePart {
                     first,
                     places: number * STEPPED..number * STEPPED + touched.len(),
                     rows: rows.split_off_mut(..(end - first) * shape.lanes()).expect("rows ascend"),
@@ -165,7 +165,7 @@ impl Table {
 }
 
 /// Rows that one thread updates.
-struct Part<'a> {
+struct TablePart<'a> {
     /// Number of the first row.
     first: usize,
     /// Places of the rows among the touched rows.
@@ -191,14 +191,14 @@ fn fetch<T>(numbers: Option<&[T]>) {
 
 vectorised! {
     /// Computes the images of items whose entries lie between one offset and the next.
-    fn map_items(rows: &[Lane], lanes: usize, entries: &[Entry], offsets: &[usize], images: &mut [Lane]) {
+    fn map_items(rows: &[Lane], lanes: usize, entries: &[ItemEntry], offsets: &[usize], images: &mut [Lane]) {
         for (image, at) in images.chunks_exact_mut(lanes).zip(offsets.windows(2)) {
             for number in at[0]..at[1] {
                 if let Some(later) = entries.get(number + AHEAD) {
                     let later = later.row as usize;
                     fetch(rows.get(later * lanes..(later + 1) * lanes));
                 }
-                let Entry { row, value } = entries[number];
+                let ItemEntry { row, value } = entries[number];
                 let row = &rows[row as usize * lanes..][..lanes];
                 image.iter_mut().zip(row).for_each(|(sum, lane)| sum.add(value, lane));
             }
@@ -208,8 +208,8 @@ vectorised! {
 
 vectorised! {
     /// Takes one step for each row of a part.
-    fn step_rows(part: Part<'_>, shape: Shape, items: &Items<'_>, errors: &[Lane], rule: &Rule) {
-        let Part { first, places, rows, squares } = part;
+    fn step_rows(part: TablePart<'_>, shape: Shape, items: &Items<'_>, errors: &[Lane], rule: &StepRule) {
+        let TablePart { first, places, rows, squares } = part;
         let (lanes, sums) = (shape.lanes(), shape.sums());
         let touched = &items.touched()[..places.end];
         let mut gradient = vec![Lane::ZERO; lanes];
@@ -235,7 +235,7 @@ fn differentiate(
     row: &[Lane],
     items: &[(u32, u32, f32)],
     errors: &[Lane],
-    rule: &Rule,
+    rule: &StepRule,
 ) {
     let pull = rule.l2 * items.len() as f32;
     gradient.iter_mut().zip(row).for_each(|(gradient, row)| gradient.0 = row.0.map(|value| pull * value));
@@ -247,7 +247,7 @@ fn differentiate(
 
 /// Takes one step of a row: each lane has its own rate, and so has the bias.
 #[inline(always)]
-fn take_step(shape: Shape, gradient: &mut [Lane], row: &mut [Lane], squares: &mut [f32], rule: &Rule) {
+fn take_step(shape: Shape, gradient: &mut [Lane], row: &mut [Lane], squares: &mut [f32], rule: &StepRule) {
     if let (Some(slope), Some(bias)) = (shape.bias(gradient), shape.bias(row)) {
         let slope = std::mem::take(slope);
         let square = slope * slope;

@@ -12,7 +12,7 @@ fn rows(n: usize, n_features: u32) -> impl Strategy<Value = Csr> {
     )
 }
 
-fn descent(d: usize, rule: Rule, queries: &Csr, documents: &Csr) -> Descent {
+fn descent(d: usize, rule: StepRule, queries: &Csr, documents: &Csr) -> Descent {
     Descent::new(d, rule, 0.5, true, (queries, documents), 7)
 }
 
@@ -86,7 +86,7 @@ proptest! {
         queries in rows(4, 6), documents in rows(5, 6), links in links(), l2 in 0f32..1.0, d in 1usize..40,
     ) {
         let data = (&queries, &documents);
-        let mut model = descent(d, Rule { rate: 0.1, l2 }, &queries, &documents);
+        let mut model = descent(d, StepRule { rate: 0.1, l2 }, &queries, &documents);
         let features = (&Features::of(&queries), &Features::of(&documents));
         let batch = batch(features, data, &links);
         let derivatives = model.tables.scores(&batch);
@@ -131,7 +131,7 @@ proptest! {
         let learned = |threads: usize, n: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                let mut model = descent(d, Rule { rate: 0.01, l2: 0.0 }, &queries, &documents);
+                let mut model = descent(d, StepRule { rate: 0.01, l2: 0.0 }, &queries, &documents);
                 let fill = |_: usize, batch: &mut Batch<'_>| {
                     for &(i, j, constant) in &links {
                         batch.link((i, queries.row(i as usize)), (j, documents.row(j as usize)), constant);
@@ -159,7 +159,7 @@ proptest! {
     fn a_live_model_maps_as_its_copy_does(
         queries in rows(4, 6), documents in rows(5, 6), links in links(), d in 1usize..40,
     ) {
-        let mut model = descent(d, Rule { rate: 0.1, l2: 0.1 }, &queries, &documents);
+        let mut model = descent(d, StepRule { rate: 0.1, l2: 0.1 }, &queries, &documents);
         let fill = |_: usize, batch: &mut Batch<'_>| {
             for &(i, j, constant) in &links {
                 batch.link((i, queries.row(i as usize)), (j, documents.row(j as usize)), constant);

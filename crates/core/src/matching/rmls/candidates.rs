@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use super::Threshold;
-use super::half::{Half, Rule};
+use super::half::{Half, Regulariser};
 use super::latent::Latent;
 use crate::linalg::simd::vectorised;
 use crate::matching::SparseRows;
@@ -52,7 +52,7 @@ impl CandidatePiece {
 }
 
 impl Candidates {
-    pub(super) fn new(n_rows: usize, d: usize, rule: &Rule) -> Self {
+    pub(super) fn new(n_rows: usize, d: usize, rule: &Regulariser) -> Self {
         let bar = match rule.threshold {
             Threshold::Relative => Bar { share: rule.amount, floor: 0.0 },
             Threshold::Absolute => Bar { share: 0.0, floor: rule.amount },
@@ -72,7 +72,7 @@ impl Candidates {
     }
 
     /// Computes l_u = theta S(o_u, t_u) / |S(o_u, t_u)| from the candidates that pass.
-    pub(super) fn finish(self, d: usize, rule: &Rule) -> (Latent, Half) {
+    pub(super) fn finish(self, d: usize, rule: &Regulariser) -> (Latent, Half) {
         let cuts: Vec<usize> = self.blocks[0].iter().map(|piece| piece.ends.len()).collect();
         let share = match rule.threshold {
             Threshold::Density => {

@@ -24,7 +24,7 @@ pub(super) enum Input<'a> {
 }
 
 /// Regularisation of the rows.
-pub(super) struct Rule {
+pub(super) struct Regulariser {
     pub(super) threshold: Threshold,
     /// beta or gamma.
     pub(super) amount: f32,
@@ -62,7 +62,7 @@ pub(super) fn half(
     to: Side,
     d: usize,
     input: &Input<'_>,
-    rule: &Rule,
+    rule: &Regulariser,
     scratch: &mut Scratch,
     former: Option<Latent>,
     advance: &dyn Fn(u64),
@@ -85,7 +85,7 @@ pub(super) fn half(
         Input::Start(_) => (None, None),
     };
     let scaled = operator.scaled(to, scale);
-    let mut source = Source {
+    let mut source = BlockSource {
         input,
         sparse: sparse_rows.map(|rows| Sparse {
             rows,
@@ -124,7 +124,7 @@ pub(super) fn half(
 }
 
 /// Iterates over the blocks of an input.
-struct Source<'a> {
+struct BlockSource<'a> {
     input: &'a Input<'a>,
     sparse: Option<Sparse<'a>>,
     made: Vec<Lanes>,
@@ -152,7 +152,7 @@ fn expanded(rows: &SparseRows, n_rows: usize, d: usize) -> Vec<Vec<Lanes>> {
     vec![Vec::new(); if pays { n_blocks } else { 0 }]
 }
 
-impl Source<'_> {
+impl BlockSource<'_> {
     fn block(&mut self, block: usize) -> Block<'_> {
         match (self.input, &mut self.sparse) {
             (Input::Latent(Latent::Dense { blocks, scale }), _) => {

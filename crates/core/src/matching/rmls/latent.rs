@@ -24,7 +24,7 @@ pub(super) enum Latent {
 }
 
 /// Output buffers of rows: offsets, columns and values.
-pub(super) type Piece<'a> = (&'a [u64], &'a mut [u16], &'a mut [f32]);
+pub(super) type LatentPiece<'a> = (&'a [u64], &'a mut [u16], &'a mut [f32]);
 
 impl SparseRows {
     /// Concatenates pieces that were computed in parallel; the `offsets` of a piece are the ends of its rows.
@@ -58,7 +58,7 @@ impl SparseRows {
     }
 
     /// Splits the rows into pieces with the given numbers of rows.
-    pub(super) fn pieces(&mut self, n_rows: &[usize]) -> Vec<Piece<'_>> {
+    pub(super) fn pieces(&mut self, n_rows: &[usize]) -> Vec<LatentPiece<'_>> {
         let (mut columns, mut values) = (&mut self.columns[..], &mut self.values[..]);
         let mut first = 0;
         let piece = |&n: &usize| {

@@ -36,7 +36,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use collapse::Collapse;
-use half::{Half, Input, Rule, half};
+use half::{Half, Input, Regulariser, half};
 use latent::{Latent, Start};
 
 use crate::matching::operator::{Factored, Formed, Operator, Scratch, Side, WIDTH};
@@ -226,58 +226,67 @@ impl Learned {
     }
 }
 
-/// Learns L_x and L_y from a click graph and returns those of the last iteration. `start` holds the initial rows of
-/// L_y; without it they are random. `observe` sees every iteration. It may evaluate the iteration or keep its
+/// Start, seed and progress of a training.
+#[derive(Clone, Copy)]
+pub struct RmlsRun<'a> {
+    /// Initial rows of L_y; random ones without it.
+    pub start: Option<&'a Factor>,
+    /// Seed of the random rows.
+    pub seed: u64,
+    /// Receives the iterations.
+    pub progress: &'a dyn Progress,
+}
+
+/// Clicks that were aggregated elsewhere.
+#[derive(Debug, Clone)]
+pub struct ClickSums {
+    /// W: a row for every feature of queries, a column for every feature of documents.
+    pub w: Csr,
+    /// Means of x and y'; needed if [`RmlsParams::center`] is set and ignored otherwise.
+    pub means: Option<(Vec<f32>, Vec<f32>)>,
+}
+
+/// Learns L_x and L_y from a click graph and returns those of the last iteration. `observe` sees every iteration. It may evaluate the iteration or keep its
 /// [model](Iteration::model), and decides whether training continues.
 pub fn fit(
     params: &RmlsParams,
     graph: &ClickGraph,
-    start: Option<&Factor>,
-    seed: u64,
-    progress: &dyn Progress,
+    run: RmlsRun<'_>,
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
 ) -> Result<Learned> {
     params.validate()?;
     match params.route {
-        Route::Factored => {
-            iterate(params, &Factored::new(graph, params.center)?, start, seed, progress, observe)
-        }
-        Route::Formed => iterate(params, &Formed::of(graph, params.center)?, start, seed, progress, observe),
+        Route::Factored => iterate(params, &Factored::new(graph, params.center)?, run, observe),
+        Route::Formed => iterate(params, &Formed::of(graph, params.center)?, run, observe),
     }
 }
 
-/// Learns L_x and L_y from a W that was aggregated elsewhere (see `examples/aggregated_clicks.rs`). `means` are the
-/// means of x and y'; they are needed if [`RmlsParams::center`] is set and ignored otherwise.
+/// Learns L_x and L_y from a W that was aggregated elsewhere; see `examples/aggregated_clicks.rs`.
 pub fn fit_formed(
     params: &RmlsParams,
-    w: Csr,
-    means: Option<(Vec<f32>, Vec<f32>)>,
-    start: Option<&Factor>,
-    seed: u64,
-    progress: &dyn Progress,
+    sums: ClickSums,
+    run: RmlsRun<'_>,
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
 ) -> Result<Learned> {
     params.validate()?;
-    if params.center && means.is_none() {
+    if params.center && sums.means.is_none() {
         return Err(Error::Params(
             "centering needs the means of x and of y'; provide them, or set center to false, although the model then \
              collapses on most data"
                 .into(),
         ));
     }
-    let means = means.filter(|_| params.center);
-    iterate(params, &Formed::new(w, means)?, start, seed, progress, observe)
+    let means = sums.means.filter(|_| params.center);
+    iterate(params, &Formed::new(sums.w, means)?, run, observe)
 }
 
 fn iterate(
     params: &RmlsParams,
     operator: &impl Operator,
-    start: Option<&Factor>,
-    seed: u64,
-    progress: &dyn Progress,
+    run: RmlsRun<'_>,
     observe: &mut dyn FnMut(&Iteration<'_>) -> Result<Verdict>,
 ) -> Result<Learned> {
-    let d = params.d;
+    let (d, RmlsRun { start, seed, progress }) = (params.d, run);
     if let Some(start) = start
         && (start.d(), start.n_features()) != (d, operator.features(Side::Y).1)
     {
@@ -290,8 +299,8 @@ fn iterate(
     }
     let start = start.map_or(Start::Random { seed }, |factor| Start::Given { factor, seed });
     let threshold = params.threshold;
-    let rule_x = Rule { threshold, amount: params.beta as f32, theta: params.theta_x as f32 };
-    let rule_y = Rule { threshold, amount: params.gamma as f32, theta: params.theta_y as f32 };
+    let rule_x = Regulariser { threshold, amount: params.beta as f32, theta: params.theta_x as f32 };
+    let rule_y = Regulariser { threshold, amount: params.gamma as f32, theta: params.theta_y as f32 };
     let entries = |side| (operator.n_rows(side) * d).max(1) as f64;
     let mut scratch = Scratch::default();
     let row_of = [Side::X, Side::Y].map(|side| {

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::Threshold;
 use super::candidates::{ShareCounts, least_share, shrink};
-use super::half::{Half, Rule};
+use super::half::{Half, Regulariser};
 use super::latent::Latent;
 use crate::matching::operator::Chain;
 use crate::matching::{Csr, SparseRows};
@@ -40,7 +40,7 @@ pub(super) fn pays(chain: &Chain<'_>, rows: &SparseRows, d: usize) -> bool {
 }
 
 /// Computes all rows of one side from the sparse rows of the other.
-pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) -> (Latent, Half) {
+pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Regulariser) -> (Latent, Half) {
     let first = multiply(&[(chain.first, rows)], d);
     let second = multiply(&terms(chain.second, &first, rows), d);
     let mean = chain.shift.map(|shift| (shift, mean(if chain.queries_first { &first } else { &second }, d)));
@@ -73,20 +73,20 @@ pub(super) fn half(chain: &Chain<'_>, rows: &SparseRows, d: usize, rule: &Rule) 
     (Latent::Sparse(SparseRows::concatenate(rows).into()), Half::sum(halves))
 }
 
-type Terms<'a> = Vec<(&'a Csr, &'a SparseRows)>;
+type SparseTerms<'a> = Vec<(&'a Csr, &'a SparseRows)>;
 
 /// A sum of one or two products.
 fn terms<'a>(
     (one, other): (&'a Csr, Option<&'a Csr>),
     with: &'a SparseRows,
     with_other: &'a SparseRows,
-) -> Terms<'a> {
+) -> SparseTerms<'a> {
     std::iter::once((one, with)).chain(other.map(|other| (other, with_other))).collect()
 }
 
 /// The last product, whose rows are thresholded as they are computed.
 struct Last<'a> {
-    terms: Terms<'a>,
+    terms: SparseTerms<'a>,
     mean: Option<(&'a [f32], Vec<f64>)>,
     /// Largest absolute entry of the mean.
     highest: f64,

@@ -34,7 +34,7 @@ fn dense(operator: &impl Operator, to: Side) -> Vec<Vec<f64>> {
 
 fn last(params: &RmlsParams, graph: &ClickGraph) -> Bilinear {
     let mut model = None;
-    let learned = fit(params, graph, None, 3, &Silent, &mut |iteration| {
+    let learned = fit(params, graph, RmlsRun { start: None, seed: 3, progress: &Silent }, &mut |iteration| {
         model = Some(iteration.model()?);
         Ok(Verdict::Continue)
     });
@@ -79,7 +79,7 @@ fn bounded_rows_collapse_without_centering() {
         let params =
             RmlsParams { d: 32, iterations: 10, beta: 0.0, gamma: 0.0, center, ..Default::default() };
         let mut reports = Vec::new();
-        fit(&params, &graph, None, 1, &Silent, &mut |iteration| {
+        fit(&params, &graph, RmlsRun { start: None, seed: 1, progress: &Silent }, &mut |iteration| {
             reports.push(iteration.report.clone());
             Ok(Verdict::Continue)
         })
@@ -112,7 +112,7 @@ fn an_absolute_threshold_means_something_else_on_every_log() {
     let density = |threshold, beta, parts| {
         let params = RmlsParams { d: 64, iterations: 1, threshold, beta, gamma: 0.0, ..Default::default() };
         let mut density = 0.0;
-        fit(&params, &log(parts), None, 1, &Silent, &mut |iteration| {
+        fit(&params, &log(parts), RmlsRun { start: None, seed: 1, progress: &Silent }, &mut |iteration| {
             density = iteration.report.density_x;
             Ok(Verdict::Stop)
         })
@@ -140,7 +140,7 @@ fn density_is_reached_and_objectives_fall() {
         gamma: 0.1,
         ..Default::default()
     };
-    fit(&params, &graph, None, 1, &Silent, &mut |iteration| {
+    fit(&params, &graph, RmlsRun { start: None, seed: 1, progress: &Silent }, &mut |iteration| {
         assert!((iteration.report.density_x - 0.05).abs() < 0.005, "{}", iteration.report.density_x);
         assert!((iteration.report.density_y - 0.1).abs() < 0.01, "{}", iteration.report.density_y);
         Ok(Verdict::Continue)
@@ -155,7 +155,7 @@ fn density_is_reached_and_objectives_fall() {
         gamma: 0.003,
         ..Default::default()
     };
-    fit(&params, &golden_graph(), None, 1, &Silent, &mut |iteration| {
+    fit(&params, &golden_graph(), RmlsRun { start: None, seed: 1, progress: &Silent }, &mut |iteration| {
         let objective = iteration.report.objective;
         assert!(objective <= before + 1e-6 * objective.abs(), "{objective} after {before}");
         before = objective;
@@ -169,7 +169,7 @@ fn a_start_that_knows_little_is_filled_up_at_random() {
     let graph = checkerboard();
     let params = RmlsParams { d: 40, iterations: 1, ..Default::default() };
     let none = Factor::new(40, vec![Factor::NONE; 40], crate::matching::Rows::Dense(Vec::new())).unwrap();
-    fit(&params, &graph, Some(&none), 3, &Silent, &mut |iteration| {
+    fit(&params, &graph, RmlsRun { start: Some(&none), seed: 3, progress: &Silent }, &mut |iteration| {
         assert!(iteration.report.density_x > 0.0 && iteration.report.density_y > 0.0);
         Ok(Verdict::Stop)
     })
@@ -196,9 +196,17 @@ fn bad_parameters_and_empty_graphs_are_errors() {
     )
     .unwrap();
     let fitted =
-        fit(&RmlsParams::default(), &empty, None, 0, &Silent, &mut |_| Ok(Verdict::Continue)).unwrap_err();
+        fit(&RmlsParams::default(), &empty, RmlsRun { start: None, seed: 0, progress: &Silent }, &mut |_| {
+            Ok(Verdict::Continue)
+        })
+        .unwrap_err();
     assert!(fitted.to_string().contains("no query has a response"));
     let w = identity(3);
-    let fitted = fit_formed(&RmlsParams::default(), w, None, None, 0, &Silent, &mut |_| Ok(Verdict::Stop));
+    let fitted = fit_formed(
+        &RmlsParams::default(),
+        ClickSums { w, means: None },
+        RmlsRun { start: None, seed: 0, progress: &Silent },
+        &mut |_| Ok(Verdict::Stop),
+    );
     assert!(fitted.unwrap_err().to_string().contains("centering needs the means of x and of y'"));
 }

@@ -1,13 +1,13 @@
 use super::difference::Spread;
 use super::shrinkage::Shrinkage;
-use super::violation::Part;
+use super::violation::RowChange;
 
 /// Change of a row: it is shrunk by `due`, the differences of `parts` are added with their weights, and it is shrunk by
 /// `next`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) due: Shrinkage,
-    pub(super) parts: &'a [Part<'a>],
+    pub(super) parts: &'a [RowChange<'a>],
     pub(super) next: Shrinkage,
 }
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::row::Whole;
-use super::{Form, PreferenceParams, Step};
+use super::{PreferenceParams, Step, WeightForm};
 
 /// Phase of training: learning W or refitting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl Clock {
         if self.restricted(params) {
             return;
         }
-        if params.form == Form::Sparse {
+        if params.form == WeightForm::Sparse {
             self.pending += params.lambda * eta;
         }
         if self.steps.is_multiple_of(params.shrink_every as u64) {
@@ -115,7 +115,7 @@ impl Clock {
 
     /// Returns true if only existing entries may change.
     pub(super) fn restricted(&self, params: &PreferenceParams) -> bool {
-        self.phase == Phase::Refit || params.form == Form::Diagonal
+        self.phase == Phase::Refit || params.form == WeightForm::Diagonal
     }
 
     /// Returns the state of W as a whole during the next block.

@@ -7,12 +7,12 @@ pub(super) struct Difference {
     pub(super) columns: Vec<u32>,
     /// The values, and [`PADDING`] zeros.
     padded: Vec<f32>,
-    words: Vec<Word>,
+    words: Vec<DifferenceWord>,
 }
 
 /// Bits of the 64 columns from 64 `at` on that a vector has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct DifferenceWord {
     pub(super) at: u32,
     /// Number of columns in all words before.
     pub(super) rank: u32,
@@ -70,7 +70,7 @@ impl Difference {
         let (at, bit) = (column / 64, 1 << (column % 64));
         match self.words.last_mut() {
             Some(word) if word.at == at => word.bits |= bit,
-            _ => self.words.push(Word { at, rank: self.columns.len() as u32, bits: bit }),
+            _ => self.words.push(DifferenceWord { at, rank: self.columns.len() as u32, bits: bit }),
         }
         self.columns.push(column);
         self.padded.push(value);
@@ -86,7 +86,7 @@ impl Difference {
     }
 
     /// The columns, by words of 64.
-    pub(super) fn words(&self) -> &[Word] {
+    pub(super) fn words(&self) -> &[DifferenceWord] {
         &self.words
     }
 }

@@ -13,8 +13,8 @@ use super::by_row::ByRow;
 /// Inner products of pairs of queries times those of pairs of differences.
 #[derive(Debug)]
 pub(super) struct Gram {
-    queries: Products,
-    differences: Products,
+    queries: GramProducts,
+    differences: GramProducts,
     n: usize,
     /// Product of tuple s with a later tuple t, at n s + t.
     products: Vec<f32>,
@@ -25,7 +25,7 @@ type Vector<'a> = (&'a [u32], &'a [f32]);
 
 impl Gram {
     pub(super) fn new(n_rows: usize, n_columns: usize) -> Self {
-        let (queries, differences) = (Products::new(n_rows), Products::new(n_columns));
+        let (queries, differences) = (GramProducts::new(n_rows), GramProducts::new(n_columns));
         Self { queries, differences, n: 0, products: Vec::new() }
     }
 
@@ -72,22 +72,22 @@ impl Gram {
 
 /// Inner products of pairs of vectors.
 #[derive(Debug)]
-struct Products {
+struct GramProducts {
     by_column: ByRow,
-    entries: Vec<Entry>,
+    entries: Vec<GramEntry>,
     /// Product of vector s with a later vector t, at n s + t, for the s of this thread.
     sums: Vec<f32>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct GramEntry {
     column: u32,
     /// Number of the vector.
     at: u32,
     value: f32,
 }
 
-impl Products {
+impl GramProducts {
     fn new(n_columns: usize) -> Self {
         Self { by_column: ByRow::new(n_columns), entries: Vec::new(), sums: Vec::new() }
     }
@@ -101,7 +101,7 @@ impl Products {
         self.entries.clear();
         for (at, (columns, values)) in (0..).zip(vectors) {
             let entries = columns.iter().zip(values);
-            self.entries.extend(entries.map(|(&column, &value)| Entry { column, at, value }));
+            self.entries.extend(entries.map(|(&column, &value)| GramEntry { column, at, value }));
         }
         self.sums.clear();
         self.sums.resize(n * n, 0.0);

@@ -4,8 +4,8 @@ use std::time::Instant;
 use super::change::Room;
 use super::clock::{Clock, Phase};
 use super::pace::Pace;
-use super::row::{Row, Whole};
-use super::violation::{self, Part, Violation};
+use super::row::{WeightRow, Whole};
+use super::violation::{self, RowChange, Violation};
 use super::workers::{SHARDS, Stop, threads, work};
 use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, CsrBuilder};
@@ -26,7 +26,7 @@ const LARGEST_VALUE: f32 = 1e6;
 const SWEEP_AT_LEAST: u64 = 64 << 20;
 
 /// Returns the parts of violations sorted by row; parts of the same row keep the order of the tuples.
-fn parts_by_row(violations: &[Violation]) -> Vec<Part<'_>> {
+fn parts_by_row(violations: &[Violation]) -> Vec<RowChange<'_>> {
     let mut parts = violation::parts(violations, |_| true);
     parts.sort_by_key(|part| part.row);
     parts
@@ -40,7 +40,7 @@ pub struct Learner {
     /// The document word that equals each query word, or [`NOT_SHARED`].
     pub(super) shared: Vec<u32>,
     /// Row i is row i / SHARDS of shard i % SHARDS.
-    pub(super) shards: Vec<Vec<Row>>,
+    pub(super) shards: Vec<Vec<WeightRow>>,
     pub(super) clock: Clock,
     /// Violations of the current block, which are not yet written to the rows.
     pub(super) pending: Vec<Violation>,
@@ -79,7 +79,7 @@ impl Learner {
             columns[row as usize] = column;
         }
         let rows_of = |shard: usize| (n_query_features + SHARDS - 1 - shard) / SHARDS;
-        let shards = (0..SHARDS).map(|shard| vec![Row::default(); rows_of(shard)]).collect();
+        let shards = (0..SHARDS).map(|shard| vec![WeightRow::default(); rows_of(shard)]).collect();
         let learner = Self {
             params: *params,
             n_columns: n_document_features,
@@ -215,7 +215,7 @@ impl Learner {
     }
 
     /// Calls `each` with the number and the current state of every row.
-    pub(super) fn visit(&self, mut each: impl FnMut(usize, &Row)) {
+    pub(super) fn visit(&self, mut each: impl FnMut(usize, &WeightRow)) {
         let parts = parts_by_row(&self.pending);
         let mut changing = parts.chunk_by(|a, b| a.row == b.row).peekable();
         let whole = self.whole();
@@ -272,7 +272,7 @@ impl Learner {
     }
 
     /// Calls `each` with every row and its shared column.
-    fn for_each_row(&mut self, each: impl Fn(&mut Row, Option<u32>)) {
+    fn for_each_row(&mut self, each: impl Fn(&mut WeightRow, Option<u32>)) {
         for (shard, rows) in self.shards.iter_mut().enumerate() {
             for (at, row) in rows.iter_mut().enumerate() {
                 let shared = self.shared[at * SHARDS + shard];
@@ -294,7 +294,7 @@ impl Learner {
     }
 
     /// Returns the non-zero entries of a row, columns ascending.
-    fn entries(&self, i: usize, row: &Row, entries: &mut Vec<(u32, f32)>) {
+    fn entries(&self, i: usize, row: &WeightRow, entries: &mut Vec<(u32, f32)>) {
         entries.clear();
         entries.extend(row.values(self.shared_of(i), self.whole()));
         for ((_, value), sum) in entries.iter_mut().zip(row.sums()) {
@@ -358,6 +358,6 @@ impl Learner {
 
     /// Memory of W without any entry, in bytes.
     fn fixed_bytes(&self) -> u64 {
-        (self.shared.len() * (size_of::<Row>() + size_of::<u32>())) as u64
+        (self.shared.len() * (size_of::<WeightRow>() + size_of::<u32>())) as u64
     }
 }

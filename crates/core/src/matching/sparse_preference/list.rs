@@ -7,19 +7,19 @@
 use super::change::{Change, Room};
 use super::difference::Spread;
 use super::shrinkage::Shrinkage;
-use super::violation::Part;
+use super::violation::RowChange;
 use crate::linalg::simd::vectorised;
 
 /// Columns with a number each; see the [module](self).
 #[derive(Debug, Clone, Default)]
-pub(super) struct List {
+pub(super) struct ListRow {
     columns: Vec<u32>,
     numbers: Vec<f32>,
     /// A second number per entry, while averages are kept.
     sums: Vec<f32>,
 }
 
-impl List {
+impl ListRow {
     /// Creates an empty list with room for `capacity` entries.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl List {
     pub(super) fn apply(&mut self, change: Change<'_>, room: &mut Room) {
         let Change { due, parts, next } = change;
         let Room { zeros: values, entries: new, .. } = room;
-        for &Part { scale, difference, .. } in parts {
+        for &RowChange { scale, difference, .. } in parts {
             for (&column, &value) in difference.columns.iter().zip(difference.values()) {
                 values[column as usize] += scale * value;
             }

@@ -2,14 +2,14 @@
 
 use super::change::Room;
 use super::difference::{Difference, PADDING};
-use super::packed::Word;
+use super::packed::ColumnWord;
 use super::shrinkage::Shrinkage;
 
 /// Shrinks a row by `due`, adds `scale` times a difference, shrinks by `next`, and drops entries that become 0.
 /// Replaces the words by those of the new row, writes its numbers to `room`, and returns their count. The row has as
 /// many numbers as its words have bits, and [`PADDING`] more.
 pub(super) fn merge_row(
-    words: &mut [Word],
+    words: &mut [ColumnWord],
     numbers: &[f32],
     addition: Addition<'_>,
     room: &mut Room,
@@ -34,7 +34,7 @@ pub(super) struct Addition<'a> {
 }
 
 fn merge(
-    words: &mut [Word],
+    words: &mut [ColumnWord],
     numbers: &[f32],
     addition: Addition<'_>,
     touched: &[u64],
@@ -53,7 +53,7 @@ fn merge(
 }
 
 fn plain(
-    words: &mut [Word],
+    words: &mut [ColumnWord],
     numbers: &[f32],
     addition: Addition<'_>,
     touched: &[u64],
@@ -95,7 +95,7 @@ fn plain(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi2")]
 unsafe fn avx512(
-    words: &mut [Word],
+    words: &mut [ColumnWord],
     numbers: &[f32],
     addition: Addition<'_>,
     touched: &[u64],
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_vectors_do_what_the_plain_loop_does() {
-        let (mut words, mut numbers) = (vec![Word::default(); 5], Vec::new());
+        let (mut words, mut numbers) = (vec![ColumnWord::default(); 5], Vec::new());
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         for column in 0..300u32 {
             if column * column % 7 < 3 && !(70..120).contains(&column) || (130..180).contains(&column) {
@@ -169,7 +169,8 @@ mod tests {
         assert_eq!(merge_row(&mut words, &numbers, addition, &mut room), n);
         assert_eq!(to[..n], room.numbers[..n]);
         assert!(room.touched.iter().all(|&bits| bits == 0));
-        let bits = |words: &[Word]| -> Vec<(u64, u32)> { words.iter().map(|w| (w.bits, w.rank)).collect() };
+        let bits =
+            |words: &[ColumnWord]| -> Vec<(u64, u32)> { words.iter().map(|w| (w.bits, w.rank)).collect() };
         assert_eq!(bits(&plain_words), bits(&words));
     }
 }

@@ -71,7 +71,7 @@ mod workers;
 
 pub use clock::{Clock, Phase};
 pub use learner::Learner;
-pub use params::{Form, PreferenceParams, Step};
+pub use params::{PreferenceParams, Step, WeightForm};
 pub use state::{Pending, State};
 
 /// A preference of a query for one document over another; all are row numbers.

@@ -11,13 +11,13 @@ use super::merge::{Addition, merge_row};
 use super::present::{Meeting, Present};
 use super::shrinkage::Shrinkage;
 use super::unpacked::{pack, unpack};
-use super::violation::Part;
+use super::violation::RowChange;
 use crate::linalg::simd::vectorised;
 
 /// Columns as bits, and their numbers; see the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Packed {
-    words: Box<[Word]>,
+    words: Box<[ColumnWord]>,
     /// The numbers, and [`PADDING`] zeros.
     numbers: Vec<f32>,
     /// A second number per entry, while averages are kept, and [`PADDING`] zeros.
@@ -27,7 +27,7 @@ pub(super) struct Packed {
 /// 64 columns, in 12 bytes.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(4))]
-pub(super) struct Word {
+pub(super) struct ColumnWord {
     /// A bit for every column that has an entry.
     pub(super) bits: u64,
     /// Number of bits of all words before.
@@ -38,7 +38,7 @@ impl Packed {
     /// Builds a row from entries in any order, with room for `capacity` entries.
     pub(super) fn new(n_columns: usize, capacity: usize, entries: &mut [(u32, f32)]) -> Self {
         entries.sort_unstable_by_key(|&(column, _)| column);
-        let mut words = vec![Word::default(); n_columns.div_ceil(64)].into_boxed_slice();
+        let mut words = vec![ColumnWord::default(); n_columns.div_ceil(64)].into_boxed_slice();
         entries.iter().for_each(|&(column, _)| words[column as usize / 64].bits |= 1 << (column % 64));
         let mut rank = 0;
         for word in &mut words {
@@ -57,7 +57,8 @@ impl Packed {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.words.len() * size_of::<Word>() + (self.numbers.capacity() + self.sums.len()) * size_of::<f32>()
+        self.words.len() * size_of::<ColumnWord>()
+            + (self.numbers.capacity() + self.sums.len()) * size_of::<f32>()
     }
 
     /// Iterates over columns and numbers, columns ascending.
@@ -121,7 +122,7 @@ impl Packed {
         let Change { due, parts, next } = change;
         let is_spread = parts.len() > 1 || self.is_worth_unpacking(n_reads);
         let n = match *parts {
-            [Part { scale, difference, .. }] if !is_spread => {
+            [RowChange { scale, difference, .. }] if !is_spread => {
                 let addition = Addition { due, scale, difference, next };
                 merge_row(&mut self.words, &self.numbers, addition, room)
             }
@@ -129,7 +130,7 @@ impl Packed {
                 let Room { columns, numbers, .. } = room;
                 let columns = columns.values_mut();
                 unpack(&self.words, &self.numbers, due, columns);
-                for &Part { scale, difference, .. } in parts {
+                for &RowChange { scale, difference, .. } in parts {
                     for (&column, &value) in difference.columns.iter().zip(difference.values()) {
                         columns[column as usize] += scale * value;
                     }
@@ -162,7 +163,7 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
 /// # Safety
 /// The column must be a column of the row.
 #[inline(always)]
-unsafe fn place(words: &[Word], column: u32) -> (usize, bool) {
+unsafe fn place(words: &[ColumnWord], column: u32) -> (usize, bool) {
     // SAFETY: guaranteed by the caller.
     let word = unsafe { words.get_unchecked(column as usize / 64) };
     let bits = word.bits;
@@ -192,7 +193,7 @@ impl Packed {
 vectorised! {
     /// Computes a product; columns must ascend, and the last must be a column of the row.
     fn dot(
-        columns: &[u32], values: &[f32], words: &[Word], numbers: &[f32], shrinkage: Shrinkage,
+        columns: &[u32], values: &[f32], words: &[ColumnWord], numbers: &[f32], shrinkage: Shrinkage,
     ) -> f64 {
         let mut lanes = [0f32; 16];
         let ((columns, columns_rest), (values, values_rest)) =

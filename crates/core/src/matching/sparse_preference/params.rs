@@ -5,7 +5,7 @@ use crate::{Error, Result};
 /// Selects the entries of W that are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum WeightForm {
     /// Entries of words that queries and documents share; the others stay 0.
     Diagonal,
     /// All entries, without shrinkage: every entry that a tuple touches stays.
@@ -31,7 +31,7 @@ pub enum Step {
 #[serde(deny_unknown_fields, default)]
 pub struct PreferenceParams {
     /// Entries of W that are learned. Default: sparse.
-    pub form: Form,
+    pub form: WeightForm,
     /// A tuple changes W if the scores of its two documents are less than this apart. Default: 1.
     pub margin: f64,
     /// Length of the first step. Default: 200 as in the paper, for rows of length 1.
@@ -53,7 +53,7 @@ pub struct PreferenceParams {
 impl Default for PreferenceParams {
     fn default() -> Self {
         Self {
-            form: Form::Sparse,
+            form: WeightForm::Sparse,
             margin: 1.0,
             c: 200.0,
             step: Step::Decaying,

@@ -6,7 +6,7 @@
 //! places of the shared bits are computed. Score and change then touch nothing else.
 
 use super::difference::Difference;
-use super::packed::Word;
+use super::packed::ColumnWord;
 use super::shrinkage::Shrinkage;
 use crate::linalg::simd::vectorised;
 
@@ -43,7 +43,12 @@ impl Present {
     }
 
     /// Finds the entries that the difference touches in one more row. Returns a handle for [`Self::meeting`].
-    pub(super) fn find(&mut self, words: &[Word], numbers: &[f32], difference: &Difference) -> (u32, u32) {
+    pub(super) fn find(
+        &mut self,
+        words: &[ColumnWord],
+        numbers: &[f32],
+        difference: &Difference,
+    ) -> (u32, u32) {
         let from = self.n;
         let most = from + difference.columns.len();
         if self.places.len() < most {
@@ -53,7 +58,7 @@ impl Present {
         }
         self.shared.resize(self.shared.len().max(difference.words().len()), 0);
         assert!(difference.words().last().is_none_or(|last| (last.at as usize) < words.len()));
-        let room = Room {
+        let room = FoundRoom {
             shared: &mut self.shared,
             places: &mut self.places[from..],
             values: &mut self.values[from..],
@@ -96,8 +101,8 @@ vectorised! {
     /// columns.
     ///
     /// Every word of the difference must be a word of the row, and `room` must hold all of its columns.
-    fn find(row: &[Word], numbers: &[f32], difference: &Difference, room: Room<'_>) -> usize {
-        let Room { shared, places, values, lanes } = room;
+    fn find(row: &[ColumnWord], numbers: &[f32], difference: &Difference, room: FoundRoom<'_>) -> usize {
+        let FoundRoom { shared, places, values, lanes } = room;
         let (words, from) = (difference.words(), difference.values());
         let filled = (from.len() / LANES * LANES) as u32;
         let (mut n_shared, mut n) = (0, 0);
@@ -114,7 +119,7 @@ vectorised! {
             // columns.
             unsafe {
                 let word = words.get_unchecked(at as usize);
-                let Word { bits, rank } = *row.get_unchecked(word.at as usize);
+                let ColumnWord { bits, rank } = *row.get_unchecked(word.at as usize);
                 let mut both = bits & word.bits;
                 while both != 0 {
                     let below = (both & both.wrapping_neg()) - 1;
@@ -135,7 +140,7 @@ vectorised! {
 }
 
 /// Output buffers of [`find`].
-struct Room<'a> {
+struct FoundRoom<'a> {
     shared: &'a mut [u32],
     places: &'a mut [u32],
     values: &'a mut [f32],

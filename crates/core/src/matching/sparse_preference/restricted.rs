@@ -2,10 +2,10 @@
 
 use super::learner::shared_column;
 use super::row::Whole;
-use super::workers::{Bench, Task, Visit, Worker};
+use super::workers::{Bench, Task, TupleRow, Worker};
 
 /// A packed row that the tuple reads, and the handle of the entries that its difference touches.
-pub(super) type Met = (Visit, (u32, u32));
+pub(super) type Met = (TupleRow, (u32, u32));
 
 impl Worker<'_> {
     /// Computes the score of a tuple over the packed rows of this worker, and lists the rows that are not packed.
@@ -22,7 +22,7 @@ impl Worker<'_> {
                 None => short.push(visit),
             }
         }
-        for &(Visit { row, weight, .. }, place) in &*met {
+        for &(TupleRow { row, weight, .. }, place) in &*met {
             let row = self.row(row);
             let Some(packed) = row.packed() else { unreachable!("a packed row") };
             let score = present.meeting(place).dot(packed.numbers(), row.due(whole));
@@ -34,12 +34,12 @@ impl Worker<'_> {
     pub(super) fn write_where_present(&mut self, task: &Task<'_>, eta: f64, whole: Whole, bench: &mut Bench) {
         let Bench { differences, short, spread, present, met, .. } = bench;
         let scale = |weight: f32| (eta * f64::from(weight)) as f32;
-        for &(Visit { row, weight, .. }, place) in &*met {
+        for &(TupleRow { row, weight, .. }, place) in &*met {
             let Some(packed) = self.row_mut(row).packed_mut() else { unreachable!("a packed row") };
             packed.add(present.meeting(place), scale(weight), whole.averaged);
         }
         spread.set(&differences[0].columns, differences[0].values());
-        for &Visit { row, weight, .. } in &*short {
+        for &TupleRow { row, weight, .. } in &*short {
             let shared = shared_column(task.shared[row as usize]);
             self.row_mut(row).add_where_present(scale(weight), spread, shared, whole);
         }

@@ -3,17 +3,17 @@
 //! | entries | stored as |
 //! |---|---|
 //! | as at the start | nothing |
-//! | few | [`List`]: 8 bytes an entry |
+//! | few | [`ListRow`]: 8 bytes an entry |
 //! | more than one column in 32 | [`Packed`]: 4 bytes an entry, 1.5 bits a column |
 //!
 //! The storage depends only on the history of the row, so W does not depend on the number of threads.
 
 use super::change::{Change, Room};
 use super::difference::Spread;
-use super::list::List;
+use super::list::ListRow;
 use super::packed::Packed;
 use super::shrinkage::Shrinkage;
-use super::violation::Part;
+use super::violation::RowChange;
 
 /// A row is packed once at least one column in `PACKED_FROM` has an entry.
 const PACKED_FROM: usize = 32;
@@ -32,7 +32,7 @@ pub(super) struct Whole {
 
 /// A row of W as of its last write.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row {
+pub(super) struct WeightRow {
     /// Value of s at the last write.
     pub(super) written_at: f64,
     pub(super) entries: Entries,
@@ -45,7 +45,7 @@ pub(super) enum Entries {
     #[default]
     Start,
     /// Few.
-    List(List),
+    ListRow(ListRow),
     /// Many.
     Packed(Packed),
 }
@@ -57,7 +57,7 @@ impl Whole {
     }
 }
 
-impl Row {
+impl WeightRow {
     /// Returns the increase of s since the row was written.
     #[inline(always)]
     pub(super) fn due(&self, whole: Whole) -> Shrinkage {
@@ -72,7 +72,7 @@ impl Row {
             Entries::Start => Some(shared.map_or(0.0, |shared| {
                 f64::from(whole.starting()) * f64::from(difference.values()[shared as usize])
             })),
-            Entries::List(list) => Some(list.dot(difference, self.due(whole))),
+            Entries::ListRow(list) => Some(list.dot(difference, self.due(whole))),
             Entries::Packed(_) => None,
         }
     }
@@ -115,7 +115,7 @@ impl Row {
             }
             self.begin(shared, whole);
         }
-        if let Entries::List(list) = &mut self.entries {
+        if let Entries::ListRow(list) = &mut self.entries {
             list.add_where_present(scale, difference, whole.averaged);
         }
     }
@@ -124,7 +124,7 @@ impl Row {
     /// `n_reads` products with it follow, the row may be left expanded in `room`. Returns true if it was.
     pub(super) fn apply(
         &mut self,
-        parts: &[Part<'_>],
+        parts: &[RowChange<'_>],
         room: &mut Room,
         shared: Option<u32>,
         whole: Whole,
@@ -138,7 +138,7 @@ impl Row {
         self.written_at = next;
         match &mut self.entries {
             Entries::Start => unreachable!("the row was written before"),
-            Entries::List(list) => {
+            Entries::ListRow(list) => {
                 list.apply(change, room);
                 if list.len() * PACKED_FROM > whole.n_columns {
                     self.entries = Entries::new(whole.n_columns, list.entries().collect());
@@ -152,16 +152,16 @@ impl Row {
     /// Stores the initial entry of a row that was never written.
     fn begin(&mut self, shared: Option<u32>, whole: Whole) {
         let left = shared.map(|column| (column, whole.starting())).filter(|&(_, value)| value != 0.0);
-        let mut list = List::new(1);
+        let mut list = ListRow::new(1);
         left.into_iter().for_each(|(column, value)| list.push(column, value));
-        *self = Self { written_at: whole.shrinkage, entries: Entries::List(list) };
+        *self = Self { written_at: whole.shrinkage, entries: Entries::ListRow(list) };
     }
 
     /// Iterates over columns and numbers of a row that was written, in no particular order, including dead entries.
     pub(super) fn entries(&self) -> Box<dyn Iterator<Item = (u32, f32)> + '_> {
         match &self.entries {
             Entries::Start => Box::new(std::iter::empty()),
-            Entries::List(list) => Box::new(list.entries()),
+            Entries::ListRow(list) => Box::new(list.entries()),
             Entries::Packed(packed) => Box::new(packed.iter()),
         }
     }
@@ -178,7 +178,7 @@ impl Row {
     pub(super) fn sums(&self) -> &[f32] {
         match &self.entries {
             Entries::Start => &[],
-            Entries::List(list) => list.sums(),
+            Entries::ListRow(list) => list.sums(),
             Entries::Packed(packed) => packed.sums(),
         }
     }
@@ -190,7 +190,7 @@ impl Row {
         }
         match &mut self.entries {
             Entries::Start => {}
-            Entries::List(list) => list.set_sums(vec![0.0; list.len()]),
+            Entries::ListRow(list) => list.set_sums(vec![0.0; list.len()]),
             Entries::Packed(packed) => packed.set_sums(vec![0.0; packed.numbers().len()]),
         }
     }
@@ -201,7 +201,7 @@ impl Row {
         let live = |numbers: &[f32]| numbers.iter().filter(|&&number| due.leaves(number)).count();
         match &self.entries {
             Entries::Start => usize::from(shared.is_some() && whole.starting() != 0.0),
-            Entries::List(list) => live(list.numbers()),
+            Entries::ListRow(list) => live(list.numbers()),
             Entries::Packed(packed) => live(packed.numbers()),
         }
     }
@@ -219,7 +219,7 @@ impl Row {
     pub(super) fn bytes(&self) -> usize {
         match &self.entries {
             Entries::Start => 0,
-            Entries::List(list) => list.bytes(),
+            Entries::ListRow(list) => list.bytes(),
             Entries::Packed(packed) => packed.bytes(),
         }
     }
@@ -232,16 +232,16 @@ impl Entries {
         if entries.len() * PACKED_FROM > n_columns {
             return Self::Packed(Packed::new(n_columns, capacity, &mut entries));
         }
-        let mut list = List::new(capacity);
+        let mut list = ListRow::new(capacity);
         entries.into_iter().for_each(|(column, number)| list.push(column, number));
-        Self::List(list)
+        Self::ListRow(list)
     }
 
     /// Sets the sums of all entries.
     pub(super) fn set_sums(&mut self, sums: Vec<f32>) {
         match self {
             Self::Start => {}
-            Self::List(list) => list.set_sums(sums),
+            Self::ListRow(list) => list.set_sums(sums),
             Self::Packed(packed) => packed.set_sums(sums),
         }
     }

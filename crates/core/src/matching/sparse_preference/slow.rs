@@ -1,6 +1,6 @@
 //! Algorithm 1 as it is written, in f64, with all of W thresholded every T steps.
 
-use super::{Form, PreferenceParams, Step, Tuple};
+use super::{PreferenceParams, Step, Tuple, WeightForm};
 use crate::matching::Csr;
 
 pub(super) struct Slow {
@@ -33,7 +33,7 @@ impl Slow {
     ) -> Vec<Vec<f64>> {
         let pattern: Vec<Vec<bool>> =
             self.w.iter().map(|row| row.iter().map(|&x| x != 0.0).collect()).collect();
-        let restricted = refit || params.form == Form::Diagonal;
+        let restricted = refit || params.form == WeightForm::Diagonal;
         let mut mean = vec![vec![0.0; self.w[0].len()]; self.w.len()];
         let mut eta_sum = 0.0;
         for (t, tuple) in (1..).zip(tuples) {
@@ -54,7 +54,9 @@ impl Slow {
                 }
             }
             eta_sum += eta;
-            if (t as usize).is_multiple_of(params.shrink_every) && !restricted && params.form == Form::Sparse
+            if (t as usize).is_multiple_of(params.shrink_every)
+                && !restricted
+                && params.form == WeightForm::Sparse
             {
                 let threshold = params.lambda * eta_sum;
                 eta_sum = 0.0;

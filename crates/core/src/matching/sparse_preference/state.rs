@@ -1,9 +1,9 @@
 use super::clock::Clock;
 use super::difference::Difference;
 use super::learner::{Learner, NOT_SHARED};
-use super::list::List;
+use super::list::ListRow;
 use super::packed::Packed;
-use super::row::{Entries, Row};
+use super::row::{Entries, WeightRow};
 use super::violation::Violation;
 use super::workers::SHARDS;
 use super::{Phase, PreferenceParams};
@@ -119,7 +119,7 @@ impl Learner {
             let row = &self.shards[i % SHARDS][i / SHARDS];
             let (kind, capacity) = match &row.entries {
                 Entries::Start => (0, 0),
-                Entries::List(list) => (1, list.capacity()),
+                Entries::ListRow(list) => (1, list.capacity()),
                 Entries::Packed(packed) => (4, packed.capacity()),
             };
             state.written_at.push(row.written_at);
@@ -177,7 +177,7 @@ impl Learner {
                     broken(format!("the entries of row {i} do not match its storage or capacity"))
                 })?;
             let written_at = state.written_at[i];
-            learner.shards[i % SHARDS][i / SHARDS] = Row { written_at, entries };
+            learner.shards[i % SHARDS][i / SHARDS] = WeightRow { written_at, entries };
         }
         if clock.restricted(params) && !state.pending.etas.is_empty()
             || state.written_at.iter().any(|&at| at > clock.shrinkage)
@@ -212,10 +212,10 @@ fn entries(
         _ if !(are_columns && is_sane) => None,
         0 => columns.is_empty().then_some(Entries::Start),
         1 => {
-            let mut list = fits.then(|| List::new(capacity))?;
+            let mut list = fits.then(|| ListRow::new(capacity))?;
             columns.iter().zip(numbers).for_each(|(&column, &number)| list.push(column, number));
             list.set_sums(sums.to_vec());
-            Some(Entries::List(list))
+            Some(Entries::ListRow(list))
         }
         // A hash table, or a number per column.
         2 | 3 => {

@@ -69,11 +69,12 @@ fn golden_vectors() {
     };
     let learner = |params: &PreferenceParams| Learner::new(params, 5, 5, identity(5)).unwrap();
 
-    let mut dense = learner(&PreferenceParams { form: Form::Dense, ..params });
+    let mut dense = learner(&PreferenceParams { form: WeightForm::Dense, ..params });
     dense.learn(&docs, &docs, &tuples, &Silent).unwrap();
     assert_close(&dense.matrix(), &golden.dense_decay);
 
-    let mut fixed = learner(&PreferenceParams { form: Form::Dense, step: Step::Fixed, c: 0.01, ..params });
+    let mut fixed =
+        learner(&PreferenceParams { form: WeightForm::Dense, step: Step::Fixed, c: 0.01, ..params });
     fixed.learn(&docs, &docs, &tuples, &Silent).unwrap();
     assert_close(&fixed.matrix(), &golden.dense_fixed_001);
 
@@ -143,7 +144,7 @@ fn problem(seed: u64, n_words: (u32, u32), length: usize, n_rows: (u32, u32), n_
 
 prop_compose! {
     fn params()(
-        form in prop_oneof![Just(Form::Sparse), Just(Form::Sparse), Just(Form::Dense), Just(Form::Diagonal)],
+        form in prop_oneof![Just(WeightForm::Sparse), Just(WeightForm::Sparse), Just(WeightForm::Dense), Just(WeightForm::Diagonal)],
         step in prop_oneof![Just(Step::Decaying), Just(Step::Fixed)],
         margin in 0.2..2.0,
         c in 0.1..3.0,

@@ -1,11 +1,11 @@
 //! Expands a packed row over all columns, and compresses it again.
 
-use super::packed::Word;
+use super::packed::ColumnWord;
 use super::shrinkage::Shrinkage;
 
 /// Writes the shrunk values of a row to its columns, and 0 to all others. There are as many numbers as the words have
 /// bits, and [`PADDING`](super::difference::PADDING) more.
-pub(super) fn unpack(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
+pub(super) fn unpack(words: &[ColumnWord], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
     assert!(columns.len() >= 64 * words.len(), "room for every column");
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
@@ -17,7 +17,7 @@ pub(super) fn unpack(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &
 
 /// Shrinks all columns and packs the remaining values: the words of the row, and its numbers in `to`, which has room
 /// for all columns and [`PADDING`](super::difference::PADDING) more. Returns the count of numbers.
-pub(super) fn pack(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
+pub(super) fn pack(columns: &mut [f32], next: Shrinkage, words: &mut [ColumnWord], to: &mut [f32]) -> usize {
     assert!(columns.len() >= 64 * words.len() && to.len() >= 64 * words.len() + 16, "room for every column");
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
@@ -27,7 +27,7 @@ pub(super) fn pack(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to:
     pack_plain(columns, next, words, to)
 }
 
-fn unpack_plain(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
+fn unpack_plain(words: &[ColumnWord], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
     let mut numbers = numbers.iter();
     for (word, columns) in words.iter().zip(columns.as_chunks_mut::<64>().0) {
         columns.fill(0.0);
@@ -40,10 +40,10 @@ fn unpack_plain(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &mut [
     }
 }
 
-fn pack_plain(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
+fn pack_plain(columns: &mut [f32], next: Shrinkage, words: &mut [ColumnWord], to: &mut [f32]) -> usize {
     let mut n = 0;
     for (word, columns) in words.iter_mut().zip(columns.as_chunks_mut::<64>().0) {
-        *word = Word { bits: 0, rank: n as u32 };
+        *word = ColumnWord { bits: 0, rank: n as u32 };
         for (bit, column) in columns.iter_mut().enumerate() {
             let number = next.value(*column);
             *column = number;
@@ -76,7 +76,7 @@ pub(super) use avx512::shrink;
 /// There must be as many numbers as the words have bits, and sixteen more, and 64 columns for every word.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn unpack_avx512(words: &[Word], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
+unsafe fn unpack_avx512(words: &[ColumnWord], numbers: &[f32], due: Shrinkage, columns: &mut [f32]) {
     use std::arch::x86_64::*;
     let due = _mm512_set1_ps(due.0);
     let (mut from, mut to) = (numbers.as_ptr(), columns.as_mut_ptr());
@@ -98,12 +98,17 @@ unsafe fn unpack_avx512(words: &[Word], numbers: &[f32], due: Shrinkage, columns
 /// There must be 64 columns for every word, and room for as many numbers and sixteen more.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
-unsafe fn pack_avx512(columns: &mut [f32], next: Shrinkage, words: &mut [Word], to: &mut [f32]) -> usize {
+unsafe fn pack_avx512(
+    columns: &mut [f32],
+    next: Shrinkage,
+    words: &mut [ColumnWord],
+    to: &mut [f32],
+) -> usize {
     use std::arch::x86_64::*;
     let (next, zero) = (_mm512_set1_ps(next.0), _mm512_setzero_ps());
     let (mut from, to, mut n) = (columns.as_mut_ptr(), to.as_mut_ptr(), 0);
     for word in words {
-        *word = Word { bits: 0, rank: n as u32 };
+        *word = ColumnWord { bits: 0, rank: n as u32 };
         for quarter in 0..4 {
             // SAFETY: reads the next sixteen columns; there is room for the numbers so far and sixteen more.
             unsafe {
@@ -129,7 +134,7 @@ mod tests {
         let value = |column: u32| if column * column % 7 < 3 { (column as f32 * 0.37).sin() } else { 0.0 };
         let columns: Vec<f32> = (0..320).map(value).collect();
         let (mut shrunk, mut plain_shrunk) = (columns.clone(), columns.clone());
-        let (mut words, mut plain_words) = (vec![Word::default(); 5], vec![Word::default(); 5]);
+        let (mut words, mut plain_words) = (vec![ColumnWord::default(); 5], vec![ColumnWord::default(); 5]);
         let (mut numbers, mut plain_numbers) = (vec![0.0; 336], vec![0.0; 336]);
         let n = pack(&mut shrunk, Shrinkage(0.1), &mut words, &mut numbers);
         assert_eq!(pack_plain(&mut plain_shrunk, Shrinkage(0.1), &mut plain_words, &mut plain_numbers), n);
@@ -137,7 +142,8 @@ mod tests {
         assert_eq!(numbers[..n], plain_numbers[..n]);
         assert_eq!(shrunk, plain_shrunk);
         assert!(shrunk.iter().zip(&columns).all(|(&found, &x)| found == Shrinkage(0.1).value(x)));
-        let bits = |words: &[Word]| -> Vec<(u64, u32)> { words.iter().map(|w| (w.bits, w.rank)).collect() };
+        let bits =
+            |words: &[ColumnWord]| -> Vec<(u64, u32)> { words.iter().map(|w| (w.bits, w.rank)).collect() };
         assert_eq!(bits(&words), bits(&plain_words));
         let (mut again, mut plain_again) = (vec![9.0; 320], vec![9.0; 320]);
         numbers[n..].fill(0.0);

@@ -19,19 +19,19 @@ impl Violation {
 
 /// Change of a row: the difference of a violation, times a weight.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct RowChange<'a> {
     pub(super) row: u32,
     pub(super) scale: f32,
     pub(super) difference: &'a Difference,
 }
 
 /// Returns the parts of violations for the rows that `is_own` selects, in the order of the tuples.
-pub(super) fn parts(violations: &[Violation], is_own: impl Fn(u32) -> bool) -> Vec<Part<'_>> {
+pub(super) fn parts(violations: &[Violation], is_own: impl Fn(u32) -> bool) -> Vec<RowChange<'_>> {
     let mut parts = Vec::new();
     for Violation { eta, query: (words, weights), difference } in violations {
         let own = words.iter().zip(weights).filter(|&(&row, _)| is_own(row));
         let scale = |weight: f32| (eta * f64::from(weight)) as f32;
-        parts.extend(own.map(|(&row, &weight)| Part { row, scale: scale(weight), difference }));
+        parts.extend(own.map(|(&row, &weight)| RowChange { row, scale: scale(weight), difference }));
     }
     parts
 }

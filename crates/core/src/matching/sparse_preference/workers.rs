@@ -18,8 +18,8 @@ use super::gram::Gram;
 use super::learner::{Learner, shared_column};
 use super::present::Present;
 use super::restricted::Met;
-use super::row::{Row, Whole};
-use super::violation::{self, Part, Violation};
+use super::row::{WeightRow, Whole};
+use super::violation::{self, RowChange, Violation};
 use super::{PreferenceParams, Tuple};
 use crate::matching::{Csr, SparseRow};
 use crate::progress::Progress;
@@ -71,7 +71,7 @@ pub(super) fn work(
     n_threads: usize,
     progress: &dyn Progress,
 ) -> (usize, Stop) {
-    let row_bytes = |rows: &[Row]| rows.iter().map(|row| row.bytes() as u64).sum::<u64>();
+    let row_bytes = |rows: &[WeightRow]| rows.iter().map(|row| row.bytes() as u64).sum::<u64>();
     let all_bytes = learner.bytes();
     let in_rows: u64 = learner.shards.iter().map(|rows| row_bytes(rows)).sum();
     let task = Task {
@@ -127,7 +127,7 @@ pub(super) struct Worker<'a> {
     n_threads: usize,
     /// Bit mask of the shards of this thread.
     own: u64,
-    shards: Vec<&'a mut Vec<Row>>,
+    shards: Vec<&'a mut Vec<WeightRow>>,
     bytes: u64,
 }
 
@@ -150,11 +150,11 @@ impl Worker<'_> {
         self.own >> (row as usize % SHARDS) & 1 != 0
     }
 
-    pub(super) fn row(&self, row: u32) -> &Row {
+    pub(super) fn row(&self, row: u32) -> &WeightRow {
         &self.shards[row as usize % SHARDS / self.n_threads][row as usize / SHARDS]
     }
 
-    pub(super) fn row_mut(&mut self, row: u32) -> &mut Row {
+    pub(super) fn row_mut(&mut self, row: u32) -> &mut WeightRow {
         &mut self.shards[row as usize % SHARDS / self.n_threads][row as usize / SHARDS]
     }
 
@@ -204,7 +204,7 @@ impl Worker<'_> {
     fn turn(
         &mut self,
         task: &Task<'_>,
-        parts: &[Part<'_>],
+        parts: &[RowChange<'_>],
         block: &[Tuple],
         before: Whole,
         whole: Whole,
@@ -218,7 +218,7 @@ impl Worker<'_> {
         let Bench { differences, scores, visits, short, room, .. } = bench;
         let mut parts = parts.chunk_by(|a, b| a.row == b.row).peekable();
         let mut visits = visits.chunk_by(|a, b| a.row == b.row).peekable();
-        let next_row = |parts: Option<&&[Part<'_>]>, visits: Option<&&[Visit]>| {
+        let next_row = |parts: Option<&&[RowChange<'_>]>, visits: Option<&&[TupleRow]>| {
             let rows = [parts.map(|parts| parts[0].row), visits.map(|visits| visits[0].row)];
             rows.into_iter().flatten().min()
         };
@@ -246,7 +246,7 @@ impl Worker<'_> {
                 packed.unpack(due, &mut room.columns);
                 is_spread = true;
             }
-            for &Visit { at, weight, .. } in visits_here {
+            for &TupleRow { at, weight, .. } in visits_here {
                 let difference = &differences[at as usize];
                 let score = if is_spread {
                     room.columns.dot(&difference.columns, difference.values())
@@ -268,7 +268,7 @@ impl Worker<'_> {
         for visits in short.chunk_by(|a, b| a.at == b.at) {
             let at = visits[0].at as usize;
             spread.set(&differences[at].columns, differences[at].values());
-            for &Visit { row, weight, .. } in visits {
+            for &TupleRow { row, weight, .. } in visits {
                 let shared = shared_column(task.shared[row as usize]);
                 if let Some(score) = self.row(row).dot(spread, shared, whole) {
                     scores[at].add(f64::from(weight) * score);
@@ -300,7 +300,7 @@ fn next_block(tuples: &[Tuple], length: usize) -> &[Tuple] {
 
 /// A row that a tuple reads.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Visit {
+pub(super) struct TupleRow {
     pub(super) row: u32,
     /// Number of the tuple in its block.
     at: u32,
@@ -317,9 +317,9 @@ pub(super) struct Bench {
     /// Effect of the block's updates on the score of every tuple; tuples from an earlier call come first.
     added: Vec<f64>,
     /// Rows that the tuples read, sorted by row.
-    pub(super) visits: Vec<Visit>,
+    pub(super) visits: Vec<TupleRow>,
     /// The visits of rows that are not packed.
-    pub(super) short: Vec<Visit>,
+    pub(super) short: Vec<TupleRow>,
     /// Entries of packed rows that the tuple touches, if only existing entries may change.
     pub(super) present: Present,
     pub(super) met: Vec<Met>,
@@ -360,7 +360,7 @@ impl Bench {
         for ((at, tuple), difference) in (0..).zip(block).zip(&mut *differences) {
             difference.set(task.documents.row(tuple.more as usize), task.documents.row(tuple.less as usize));
             let own = task.query(tuple).iter().filter(|&(row, _)| is_own(row));
-            visits.extend(own.map(|(row, weight)| Visit { row, at, weight }));
+            visits.extend(own.map(|(row, weight)| TupleRow { row, at, weight }));
         }
         if block.len() > 1 {
             *visits = by_row.sort(visits, |visit| visit.row);

@@ -30,7 +30,7 @@ mod training;
 use serde::{Deserialize, Serialize};
 
 pub use curve::CurvePoint;
-pub use training::{EpochFigures, PerceptronParams, PerceptronReport, fit_perceptron};
+pub use training::{EpochFigures, PerceptronParams, PerceptronReport, fit};
 
 use super::products;
 use super::slam::{Active, Target, Terms, Weigher, WorstCase};
@@ -70,7 +70,7 @@ pub struct Perceptron {
     rule: UpdateRule,
     delta: f64,
     state: PerceptronState,
-    scratch: Scratch,
+    scratch: UpdateScratch,
 }
 
 /// State of a perceptron, from which training can resume.
@@ -90,7 +90,7 @@ pub struct PerceptronState {
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
+struct UpdateScratch {
     scores: Vec<f64>,
     grades: Vec<f32>,
     gradient: Vec<f64>,
@@ -122,14 +122,14 @@ impl Perceptron {
             )));
         }
         target.check(&[])?;
-        Ok(Self { target, rule, delta, state, scratch: Scratch::default() })
+        Ok(Self { target, rule, delta, state, scratch: UpdateScratch::default() })
     }
 
     /// Learns from a list and returns 1 - measure before the update. `weight` multiplies step and loss. Features that
     /// were unknown so far get weights, initially 0.
     pub fn learn(&mut self, list: &List<'_>, weight: f64) -> f64 {
         let Self { target, rule, delta, state, scratch } = self;
-        let Scratch { scores, grades, gradient, worst, weigher, terms } = scratch;
+        let UpdateScratch { scores, grades, gradient, worst, weigher, terms } = scratch;
         if list.n_features() > state.w.len() {
             state.w.resize(list.n_features(), 0.0);
             state.sums.resize(list.n_features(), 0.0);

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::curve::{bound_constant, loss_bound};
 use super::*;
 use crate::progress::Silent;
+use crate::ranking::Fitting;
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
 use crate::ranking::slam::{self, list_radius};
@@ -153,8 +154,12 @@ fn training_keeps_the_best_epoch_and_its_curve_stays_below_the_bound() {
     let lists = thousandfold(&golden("slam_batch.json")["noisy"]["data"]);
     let validation = Validation::new(&lists, "ndcg@10".parse().unwrap()).unwrap();
     let params = PerceptronParams { epochs: 30, patience: 5, ..PerceptronParams::default() };
-    let (state, report) =
-        fit_perceptron(&params, &Sample::new(&lists), Some(&validation), 3, &Silent).unwrap();
+    let (state, report) = fit(
+        &params,
+        &Sample::new(&lists),
+        &Fitting { validation: Some(&validation), seed: 3, progress: &Silent },
+    )
+    .unwrap();
     let figures: Vec<f64> = report.epochs.iter().map(|epoch| epoch.validation.unwrap()).collect();
     let best = figures.iter().copied().fold(0.0, f64::max);
     assert_eq!(figures[report.kept as usize - 1], best);
@@ -162,12 +167,19 @@ fn training_keeps_the_best_epoch_and_its_curve_stays_below_the_bound() {
     assert_eq!(state.rounds, u64::from(report.kept) * lists.n_queries() as u64);
     assert!(report.curve.iter().all(|point| point.loss <= point.bound));
     assert!((report.curve.last().unwrap().loss - state.cumulative_loss).abs() < 1e-3);
-    let again = fit_perceptron(&params, &Sample::new(&lists), Some(&validation), 3, &Silent).unwrap();
+    let again = fit(
+        &params,
+        &Sample::new(&lists),
+        &Fitting { validation: Some(&validation), seed: 3, progress: &Silent },
+    )
+    .unwrap();
     assert_eq!((state, report), again);
     // Weights far from 1: steps, losses and the bound are all weighted.
     let weights = (0..lists.n_queries()).map(|i| [0.0, 0.01, 1.0, 50.0][i % 4]).collect();
     let weighted = Sample::weighted(&lists, weights).unwrap();
-    let (state, report) = fit_perceptron(&params, &weighted, Some(&validation), 3, &Silent).unwrap();
+    let (state, report) =
+        fit(&params, &weighted, &Fitting { validation: Some(&validation), seed: 3, progress: &Silent })
+            .unwrap();
     assert!(report.curve.iter().all(|point| point.loss <= point.bound));
     let last = report.curve.last().unwrap().loss;
     assert!((last - state.cumulative_loss).abs() < 1e-5 * last && last > 1.0, "{last}");

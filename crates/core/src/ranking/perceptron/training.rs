@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::curve::{self, CurvePoint};
 use super::{Perceptron, PerceptronState, UpdateRule};
-use crate::progress::Progress;
 use crate::ranking::sample::Sample;
 use crate::ranking::slam::{Goals, Target};
-use crate::ranking::validation::Validation;
+use crate::ranking::validation::Fitting;
 use crate::{Error, Result};
 
 /// Parameters of the perceptron.
@@ -78,13 +77,12 @@ pub struct EpochFigures {
 
 /// Trains a perceptron on lists whose features are already scaled. With `validation`, keeps the best epoch on the
 /// validation set, else the last. Returns the state after that epoch.
-pub fn fit_perceptron(
+pub fn fit(
     params: &PerceptronParams,
     sample: &Sample<'_>,
-    validation: Option<&Validation<'_>>,
-    seed: u64,
-    progress: &dyn Progress,
+    fitting: &Fitting<'_>,
 ) -> Result<(PerceptronState, PerceptronReport)> {
+    let Fitting { validation, seed, progress } = *fitting;
     params.validate()?;
     let lists = sample.lists();
     params.target.check(lists.labels())?;

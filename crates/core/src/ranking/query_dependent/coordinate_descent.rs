@@ -5,7 +5,7 @@
 //!
 //! clamp(alpha_p + lambda (1 - w . z_p) / ||z_p||^2, 0, c_p).
 //!
-//! Rounds alternate. First, all margins are computed at once, cheaply (`Problem::margins`). They give the duality gap
+//! Rounds alternate. First, all margins are computed at once, cheaply (`PairProblem::margins`). They give the duality gap
 //! J(w) - D(alpha), and show which pairs are already optimal: those at 0 with a margin above 1, and those at c with a
 //! margin below 1. Then some sweeps go over the other pairs in random order. v does not depend on lambda, so a path of
 //! lambdas continues from the last solution. At a lambda so large that every margin is below 1, alpha = c is optimal
@@ -19,7 +19,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::problem::{Loss, Problem, Solution, add_lanes, dot, dot_lanes};
+use super::problem::{Loss, PairProblem, Solution, add_lanes, dot, dot_lanes};
 use crate::linalg::simd::vectorised;
 
 /// Number of sweeps between two checks of all pairs.
@@ -30,7 +30,7 @@ const MOST_NUMBERS: usize = if cfg!(test) { 200 } else { 1 << 22 };
 
 /// A problem with its pairs formed, and the current state of the dual.
 pub struct CoordinateDescent<'p> {
-    problem: &'p Problem,
+    problem: &'p PairProblem,
     /// z of every pair; empty if they would take too much memory, and are then computed when needed.
     z: Vec<f64>,
     /// ||z||^2.
@@ -48,7 +48,7 @@ pub struct CoordinateDescent<'p> {
 
 impl<'p> CoordinateDescent<'p> {
     /// Starts at alpha = c, the solution for a very large lambda.
-    pub fn new(problem: &'p Problem) -> Self {
+    pub fn new(problem: &'p PairProblem) -> Self {
         let (stride, n) = (problem.stride(), problem.pairs().len());
         let is_kept = n * stride <= MOST_NUMBERS;
         let mut z = Vec::with_capacity(if is_kept { n * stride } else { 0 });
@@ -192,7 +192,7 @@ vectorised! {
 vectorised! {
     /// Sweeps like `sweep`, but computes z from the rows.
     fn sweep_rows(
-        problem: &Problem,
+        problem: &PairProblem,
         order: &[u32],
         squares: &[f64],
         boxes: (&[f64], &[f64]),

@@ -1,11 +1,11 @@
 //! Training lists with the features of their queries, from which the function of any target is learned.
 
 use super::params::QueryDependentParams;
-use super::problem::{Loss, Problem, Solution};
+use super::problem::{Loss, PairProblem, Solution};
 use super::query_features::QueryFeatures;
-use super::solver::{Solver, solve_path};
-use super::space::{self, DocumentKernel, Form, Gaussian, dense, pairs_of};
-use super::weights::{Neighbour, Weights, nearest, widest};
+use super::solver::{PairSolver, SolveParams, solve_path};
+use super::space::{self, DocumentKernel, Gaussian, QueryForm, dense, pairs_of};
+use super::weights::{Nearest, Neighbour, Weights, widest};
 use crate::data::{FeatureLists, List};
 use crate::ranking::products;
 use crate::ranking::ranksvm::{HingePath, hinge_path};
@@ -17,7 +17,7 @@ const MANY_PAIRS: usize = 20_000;
 
 /// A query to learn a function for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Target<'a> {
+pub struct QueryTarget<'a> {
     /// Number among the training lists, if the query is one of them.
     pub observed: Option<usize>,
     /// Features of the query.
@@ -57,7 +57,7 @@ pub enum Fallback {
 
 /// Representation of a learned function.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Learned {
+pub enum QueryFunction {
     /// A weight per feature.
     Linear(Vec<f64>),
     /// Training documents and their coefficients in a sum of kernels.
@@ -70,7 +70,7 @@ pub enum Learned {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function {
     /// Representation of the function.
-    pub learned: Learned,
+    pub learned: QueryFunction,
     /// lambda.
     pub lambda: f64,
     /// J.
@@ -151,18 +151,20 @@ impl QueryDependent {
     }
 
     /// Finds the training queries that the function of a target is learned from.
-    pub fn neighbourhood(&self, target: Target<'_>) -> Result<Neighbourhood> {
+    pub fn neighbourhood(&self, target: QueryTarget<'_>) -> Result<Neighbourhood> {
         let params = &self.params;
         let near = match (params.weights, target) {
             (Weights::Uniform, _) => return Ok(Neighbourhood::Uniform(Fallback::Asked)),
-            (Weights::Individual, Target { observed: None, .. }) => {
+            (Weights::Individual, QueryTarget { observed: None, .. }) => {
                 return Ok(Neighbourhood::Uniform(Fallback::Novel));
             }
-            (Weights::Individual, Target { observed: Some(query), .. }) => {
+            (Weights::Individual, QueryTarget { observed: Some(query), .. }) => {
                 vec![Neighbour { query, distance: 0.0, weight: 1.0 }]
             }
-            (_, Target { features: None, .. }) => return Ok(Neighbourhood::Uniform(Fallback::NoFeatures)),
-            (weights, Target { observed, features: Some(features) }) => {
+            (_, QueryTarget { features: None, .. }) => {
+                return Ok(Neighbourhood::Uniform(Fallback::NoFeatures));
+            }
+            (weights, QueryTarget { observed, features: Some(features) }) => {
                 features.validate()?;
                 if !self.queries.first().is_none_or(|query| query.fits(features)) {
                     return Err(Error::Shape(
@@ -170,7 +172,8 @@ impl QueryDependent {
                     ));
                 }
                 let k = if observed.is_some() { params.neighbours } else { params.novel_neighbours };
-                let near = nearest(weights, params.bandwidth, params.rankings, &self.queries, features, k);
+                let near = Nearest { weights, bandwidth: params.bandwidth, kernel: params.rankings, k };
+                let near = near.of(&self.queries, features);
                 let distance = near.iter().map(|near| near.distance).fold(f64::INFINITY, f64::min);
                 if near.is_empty() {
                     return Ok(Neighbourhood::Uniform(Fallback::NoWeight));
@@ -219,8 +222,8 @@ impl QueryDependent {
         let params = &self.params;
         let linear = params.kernel == DocumentKernel::Linear && params.loss == Loss::Hinge;
         let without_pairs = match params.solver {
-            Solver::Newton => linear,
-            Solver::Auto => linear && self.n_pairs_at_most(from) > MANY_PAIRS,
+            PairSolver::Newton => linear,
+            PairSolver::Auto => linear && self.n_pairs_at_most(from) > MANY_PAIRS,
             _ => false,
         };
         if without_pairs {
@@ -230,10 +233,11 @@ impl QueryDependent {
         let (tolerance, iterations) = (params.tolerance, params.max_iterations);
         // ADMM's alpha is less accurate than its w, and kernels need alpha.
         let solver = match (params.solver, &self.gaussian) {
-            (Solver::Auto, Some(_)) => Solver::CoordinateDescent,
+            (PairSolver::Auto, Some(_)) => PairSolver::CoordinateDescent,
             (solver, _) => solver,
         };
-        solve_path(&problem, params.loss, solver, lambdas, tolerance, iterations, |solution| {
+        let stops = SolveParams { loss: params.loss, solver, tolerance, max_iterations: iterations };
+        solve_path(&problem, lambdas, &stops, |solution| {
             each(self.function(solution, &problem, &pairs));
         });
     }
@@ -251,16 +255,16 @@ impl QueryDependent {
 
     /// Returns the factor of documents in the linear kernel, which depends on the form.
     fn factor(&self) -> f64 {
-        if self.params.form == Form::Ranking { 0.5f64.sqrt() } else { 1.0 }
+        if self.params.form == QueryForm::Ranking { 0.5f64.sqrt() } else { 1.0 }
     }
 
     /// Builds the problem of some queries. Also returns the training document of each row (Gaussian scoring), or the
     /// training pair of each pair (Gaussian ranking).
-    fn problem(&self, from: &[Neighbour], n: f64) -> (Problem, Vec<u32>) {
+    fn problem(&self, from: &[Neighbour], n: f64) -> (PairProblem, Vec<u32>) {
         let n_columns = self.gaussian.as_ref().map_or(self.lists.n_features(), Gaussian::rank);
-        let (mut problem, mut numbers) = (Problem::new(n_columns), Vec::new());
+        let (mut problem, mut numbers) = (PairProblem::new(n_columns), Vec::new());
         let factor = self.factor();
-        let pairwise = self.gaussian.as_ref().filter(|_| self.params.form == Form::Ranking);
+        let pairwise = self.gaussian.as_ref().filter(|_| self.params.form == QueryForm::Ranking);
         if pairwise.is_some() {
             problem.push_row(vec![0.0; n_columns]);
         }
@@ -298,29 +302,31 @@ impl QueryDependent {
         (problem, numbers)
     }
 
-    fn function(&self, solution: Solution, problem: &Problem, numbers: &[u32]) -> Function {
+    fn function(&self, solution: Solution, problem: &PairProblem, numbers: &[u32]) -> Function {
         let Solution { lambda, w, alpha, mut objective, lower_bound, iterations } = solution;
-        if self.gaussian.is_some() && self.params.solver == Solver::Admm {
+        if self.gaussian.is_some() && self.params.solver == PairSolver::Admm {
             // alpha is kept, and its w differs from ADMM's.
             objective = problem.objective_of(self.params.loss, lambda, &problem.weights_of(&alpha, lambda));
         }
         let learned = match (&self.gaussian, self.params.form) {
-            (None, _) => Learned::Linear(w.iter().map(|w| self.factor() * w).collect()),
-            (Some(_), Form::Scoring) => {
+            (None, _) => QueryFunction::Linear(w.iter().map(|w| self.factor() * w).collect()),
+            (Some(_), QueryForm::Scoring) => {
                 let mut of_rows = vec![0.0; problem.n_rows()];
                 for (pair, alpha) in problem.pairs().iter().zip(&alpha) {
                     of_rows[pair.better as usize] += alpha / lambda;
                     of_rows[pair.worse as usize] -= alpha / lambda;
                 }
                 let used = numbers.iter().copied().zip(of_rows).filter(|(_, beta)| *beta != 0.0);
-                Learned::Documents(used.collect())
+                QueryFunction::Documents(used.collect())
             }
-            (Some(gaussian), Form::Ranking) => {
+            (Some(gaussian), QueryForm::Ranking) => {
                 let pair = |(&number, alpha): (&u32, &f64)| {
                     let (a, b) = gaussian.pairs[number as usize];
                     (a, b, alpha / lambda)
                 };
-                Learned::Pairs(numbers.iter().zip(&alpha).filter(|(_, a)| **a != 0.0).map(pair).collect())
+                QueryFunction::Pairs(
+                    numbers.iter().zip(&alpha).filter(|(_, a)| **a != 0.0).map(pair).collect(),
+                )
             }
         };
         Function { learned, lambda, objective, lower_bound, iterations }
@@ -360,7 +366,7 @@ impl QueryDependent {
         let mut at = 0;
         hinge_path(&path, &sample, |w, point| {
             each(Function {
-                learned: Learned::Linear(w.iter().map(|w| factor * w).collect()),
+                learned: QueryFunction::Linear(w.iter().map(|w| factor * w).collect()),
                 lambda: lambdas[at],
                 objective: total * point.objective,
                 lower_bound: point.lower_bound.map(|bound| total * bound),
@@ -373,11 +379,11 @@ impl QueryDependent {
     /// Replaces `scores` by the scores of a list whose features are already scaled.
     pub fn score(&self, function: &Function, list: &List<'_>, scores: &mut Vec<f64>) {
         match (&function.learned, &self.gaussian) {
-            (Learned::Linear(w), _) => products::scores(list, w, scores),
-            (Learned::Documents(beta), Some(gaussian)) => {
+            (QueryFunction::Linear(w), _) => products::scores(list, w, scores),
+            (QueryFunction::Documents(beta), Some(gaussian)) => {
                 space::kernel_scores(gaussian, list, &self.left_out, beta, scores);
             }
-            (Learned::Pairs(beta), Some(gaussian)) => {
+            (QueryFunction::Pairs(beta), Some(gaussian)) => {
                 space::pair_scores(gaussian, list, &self.left_out, beta, scores);
             }
             _ => unreachable!("functions of a Gaussian kernel come from a learner that has one"),

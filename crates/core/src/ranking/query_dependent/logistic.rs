@@ -6,11 +6,11 @@
 //!
 //! which is the dual at alpha = c a. At the minimiser w = sum alpha z / lambda, and the two meet.
 
-use super::problem::{Loss, Problem, Solution, dot};
+use super::problem::{Loss, PairProblem, Solution, dot};
 use crate::solve::newton::{self, Smooth};
 
 struct Logistic<'p> {
-    problem: &'p Problem,
+    problem: &'p PairProblem,
     margins: Vec<f64>,
     scores: Vec<f64>,
 }
@@ -56,7 +56,7 @@ impl Smooth for Logistic<'_> {
 
 /// Solves from `start` until the gap is at most `tolerance` times the objective.
 pub(super) fn solve(
-    problem: &Problem,
+    problem: &PairProblem,
     start: &[f64],
     lambda: f64,
     tolerance: f64,

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | weight of a query for a target | [`Weights`], [`QueryFeatures`] |
 //! | documents as vectors: kernels, scoring and ranking form | `space.rs` |
-//! | the resulting problem and its solvers | [`Problem`], [`CoordinateDescent`], [`Admm`], `logistic.rs`, `psi.rs` |
+//! | the resulting problem and its solvers | [`PairProblem`], [`CoordinateDescent`], [`Admm`], `logistic.rs`, `psi.rs` |
 //! | the paper's own iteration | [`KernelAdmm`], [`VectorAdmm`] |
 //! | from lists to functions | [`QueryDependent`] |
 //!
@@ -21,7 +21,7 @@
 //! |---|---|---|
 //! | q_i | [`QueryFeatures`] | features of a query |
 //! | pi_i, h, k | [`Neighbour::weight`], `bandwidth`, `neighbours` | its weight, the bandwidth, the number of neighbours |
-//! | c | [`Pair::cost`] | cost of a pair |
+//! | c | [`PreferencePair::cost`] | cost of a pair |
 //! | sigma^2 | `width` | width of the Gaussian kernel |
 //!
 //! A fit costs about P d for each round of coordinate descent, with P pairs and d features (or eigenvectors, with a
@@ -36,7 +36,7 @@
 //! ```
 //! use matchrank_core::data::letor;
 //! use matchrank_core::progress::Silent;
-//! use matchrank_core::ranking::query_dependent::{Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target};
+//! use matchrank_core::ranking::query_dependent::{Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, QueryTarget};
 //!
 //! // Feature 1 is good for queries near 0, and bad for those near 10.
 //! let file = b"2 qid:a 1:3\n0 qid:a 1:1\n2 qid:b 1:5\n0 qid:b 1:2\n0 qid:c 1:7\n1 qid:c 1:4\n0 qid:d 1:9\n1 qid:d 1:6\n";
@@ -47,7 +47,7 @@
 //! let mut scores = Vec::new();
 //! for (q, better) in [(0.4, 0), (9.7, 1)] {
 //!     let target = QueryFeatures::of_numbers(vec![q]);
-//!     let near = learner.neighbourhood(Target { observed: None, features: Some(&target) })?;
+//!     let near = learner.neighbourhood(QueryTarget { observed: None, features: Some(&target) })?;
 //!     assert!(matches!(&near, Neighbourhood::Near(near) if near.len() == 2));
 //!     learner.score(&learner.fit(&near, 0.01), &lists.list(0), &mut scores);
 //!     assert!(scores[better] > scores[1 - better]);
@@ -69,12 +69,12 @@ mod space;
 mod tests;
 mod weights;
 
-pub use admm::{Admm, KernelAdmm, PaperState, VectorAdmm};
+pub use admm::{Admm, AdmmParams, KernelAdmm, PaperState, VectorAdmm};
 pub use coordinate_descent::CoordinateDescent;
-pub use learner::{Fallback, Function, Learned, Neighbourhood, QueryDependent, Target};
+pub use learner::{Fallback, Function, Neighbourhood, QueryDependent, QueryFunction, QueryTarget};
 pub use params::QueryDependentParams;
-pub use problem::{Loss, Pair, Problem, Solution};
+pub use problem::{Loss, PairProblem, PreferencePair, Solution};
 pub use query_features::{QueryFeatures, RankingKernel};
-pub use solver::{Solver, solve_path};
-pub use space::{DocumentKernel, Form, scores_of_preferences};
-pub use weights::{Neighbour, Weights, median, nearest};
+pub use solver::{PairSolver, SolveParams, solve_path};
+pub use space::{DocumentKernel, QueryForm, scores_of_preferences};
+pub use weights::{Nearest, Neighbour, Weights, median};

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::Loss;
 use super::query_features::RankingKernel;
-use super::solver::Solver;
-use super::space::{DocumentKernel, Form};
+use super::solver::PairSolver;
+use super::space::{DocumentKernel, QueryForm};
 use super::weights::Weights;
 use crate::ranking::path::LambdaPath;
 use crate::{Error, Result};
@@ -32,13 +32,13 @@ pub struct QueryDependentParams {
     /// sigma^2 of the Gaussian kernel; `None` for the median distance between documents.
     pub width: Option<f64>,
     /// Form of the learned function.
-    pub form: Form,
+    pub form: QueryForm,
     /// Loss of a pair.
     pub loss: Loss,
     /// lambda, or several values from which validation chooses.
     pub lambda: LambdaPath,
     /// Solver of the hinge.
-    pub solver: Solver,
+    pub solver: PairSolver,
     /// Relative duality gap at which to stop.
     pub tolerance: f64,
     /// Maximum number of rounds per lambda.
@@ -56,10 +56,10 @@ impl Default for QueryDependentParams {
             rankings: RankingKernel::Kendall,
             kernel: DocumentKernel::Linear,
             width: None,
-            form: Form::Scoring,
+            form: QueryForm::Scoring,
             loss: Loss::Hinge,
             lambda: LambdaPath::powers_of_ten(1, -6),
-            solver: Solver::Auto,
+            solver: PairSolver::Auto,
             tolerance: 1e-3,
             max_iterations: 1000,
         }
@@ -82,13 +82,13 @@ impl QueryDependentParams {
                 "tolerance must be above 0 and below 1, max_iterations at least 1".into(),
             ));
         }
-        if self.loss != Loss::Hinge && !matches!(self.solver, Solver::Auto) {
+        if self.loss != Loss::Hinge && !matches!(self.solver, PairSolver::Auto) {
             return Err(Error::Params(
                 "only the hinge has a choice of solvers; use solver=auto with the logistic or the psi loss"
                     .into(),
             ));
         }
-        if self.solver == Solver::Newton && self.kernel == DocumentKernel::Gaussian {
+        if self.solver == PairSolver::Newton && self.kernel == DocumentKernel::Gaussian {
             return Err(Error::Params(
                 "the newton solver supports only the linear kernel; use solver=auto with the Gaussian kernel"
                     .into(),

@@ -13,7 +13,7 @@ pub(super) const LANES: usize = 8;
 
 /// Two vectors, the first of which should score higher by 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pair {
+pub struct PreferencePair {
     /// Row of the better one.
     pub better: u32,
     /// Row of the worse one.
@@ -48,14 +48,14 @@ impl Loss {
 
 /// Vectors and the pairs to order.
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct PairProblem {
     n_columns: usize,
     stride: usize,
     x: Vec<f64>,
-    pairs: Vec<Pair>,
+    pairs: Vec<PreferencePair>,
 }
 
-impl Problem {
+impl PairProblem {
     /// Creates a problem without rows, for the given number of columns.
     pub fn new(n_columns: usize) -> Self {
         let stride = n_columns.next_multiple_of(LANES).max(LANES);
@@ -77,7 +77,7 @@ impl Problem {
             "a pair of known rows and a finite cost of at least 0"
         );
         if cost > 0.0 {
-            self.pairs.push(Pair { better: better as u32, worse: worse as u32, cost });
+            self.pairs.push(PreferencePair { better: better as u32, worse: worse as u32, cost });
         }
     }
 
@@ -92,7 +92,7 @@ impl Problem {
     }
 
     /// Pairs with a cost above 0.
-    pub fn pairs(&self) -> &[Pair] {
+    pub fn pairs(&self) -> &[PreferencePair] {
         &self.pairs
     }
 
@@ -105,7 +105,7 @@ impl Problem {
     }
 
     /// Computes z of a pair.
-    pub(super) fn difference(&self, pair: &Pair, z: &mut [f64]) {
+    pub(super) fn difference(&self, pair: &PreferencePair, z: &mut [f64]) {
         let (better, worse) = (self.row(pair.better), self.row(pair.worse));
         z.iter_mut().zip(better.iter().zip(worse)).for_each(|(z, (a, b))| *z = a - b);
     }

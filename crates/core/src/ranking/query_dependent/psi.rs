@@ -10,14 +10,14 @@
 //! convexity for scalability*, 2006.
 
 use super::coordinate_descent::CoordinateDescent;
-use super::problem::{Loss, Problem, Solution, dot};
+use super::problem::{Loss, PairProblem, Solution, dot};
 
 /// Maximum number of convex problems.
 const MOST: usize = 50;
 
 /// Finds a stationary point of the psi loss, starting from the hinge's solution.
 pub(super) fn solve(
-    problem: &Problem,
+    problem: &PairProblem,
     descent: &mut CoordinateDescent<'_>,
     lambda: f64,
     tolerance: f64,

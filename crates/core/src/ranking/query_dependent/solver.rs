@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::admm::{Admm, VectorAdmm};
+use super::admm::{Admm, AdmmParams, VectorAdmm};
 use super::coordinate_descent::CoordinateDescent;
-use super::problem::{Loss, Pair, Problem, Solution, dot};
+use super::problem::{Loss, PairProblem, PreferencePair, Solution, dot};
 use super::{logistic, psi};
 
 /// Solver of the hinge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Solver {
+pub enum PairSolver {
     /// Coordinate descent, ADMM if that does not converge, and Newton for many pairs.
     #[default]
     Auto,
@@ -33,16 +33,27 @@ const SEPARABLE: f64 = 0.05;
 /// Limit of c ||z||^2 / lambda, the length of a box in units of a step, above which `auto` starts with ADMM.
 const LONG: f64 = 10.0;
 
+/// Loss and solver of a path of lambdas, and its limits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SolveParams {
+    /// Loss of a pair.
+    pub loss: Loss,
+    /// Solver of the hinge.
+    pub solver: PairSolver,
+    /// Relative gap at which a solution is accepted.
+    pub tolerance: f64,
+    /// Largest number of iterations per lambda.
+    pub max_iterations: u32,
+}
+
 /// Solves for descending lambdas; `each` receives every solution.
 pub fn solve_path(
-    problem: &Problem,
-    loss: Loss,
-    solver: Solver,
+    problem: &PairProblem,
     lambdas: &[f64],
-    tolerance: f64,
-    max_iterations: u32,
+    stops: &SolveParams,
     mut each: impl FnMut(Solution),
 ) {
+    let SolveParams { loss, solver, tolerance, max_iterations } = *stops;
     match (loss, solver) {
         (Loss::Logistic, _) => {
             let mut start = vec![0.0; problem.n_columns()];
@@ -58,18 +69,18 @@ pub fn solve_path(
                 each(psi::solve(problem, &mut descent, lambda, tolerance, max_iterations));
             }
         }
-        (Loss::Hinge, Solver::CoordinateDescent) => {
+        (Loss::Hinge, PairSolver::CoordinateDescent) => {
             let mut descent = CoordinateDescent::new(problem);
             lambdas.iter().for_each(|&lambda| each(descent.solve(lambda, tolerance, max_iterations)));
         }
-        (Loss::Hinge, Solver::Admm) => {
+        (Loss::Hinge, PairSolver::Admm) => {
             let mut admm = Admm::new(problem);
             lambdas.iter().for_each(|&lambda| each(admm.solve(lambda, tolerance, max_iterations)));
         }
-        (Loss::Hinge, Solver::InexactAdmm) => {
+        (Loss::Hinge, PairSolver::InexactAdmm) => {
             lambdas.iter().for_each(|&lambda| each(inexact(problem, lambda, tolerance, max_iterations)));
         }
-        (Loss::Hinge, Solver::Auto | Solver::Newton) => {
+        (Loss::Hinge, PairSolver::Auto | PairSolver::Newton) => {
             let mut auto = Auto { problem, longest: longest(problem), descent: None, admm: None };
             lambdas.iter().for_each(|&lambda| each(auto.solve(lambda, tolerance, max_iterations)));
         }
@@ -79,7 +90,7 @@ pub fn solve_path(
 /// Chooses the solver that was measured to be fast: coordinate descent if boxes are short, or if all pairs can be
 /// ordered (then alpha stays far inside its box); ADMM otherwise.
 struct Auto<'p> {
-    problem: &'p Problem,
+    problem: &'p PairProblem,
     /// The largest c ||z||^2.
     longest: f64,
     descent: Option<CoordinateDescent<'p>>,
@@ -116,9 +127,9 @@ impl Auto<'_> {
 }
 
 /// Returns the largest c ||z||^2.
-fn longest(problem: &Problem) -> f64 {
+fn longest(problem: &PairProblem) -> f64 {
     let mut z = vec![0.0; problem.stride()];
-    let length = |pair: &Pair| {
+    let length = |pair: &PreferencePair| {
         problem.difference(pair, &mut z);
         pair.cost * dot(&z, &z)
     };
@@ -135,7 +146,7 @@ fn better(first: Option<Solution>, second: Solution) -> Solution {
 }
 
 /// Runs the paper's iteration, with the gap as stopping criterion.
-fn inexact(problem: &Problem, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
+fn inexact(problem: &PairProblem, lambda: f64, tolerance: f64, max_iterations: u32) -> Solution {
     let n = problem.n_columns();
     let mut padded = vec![0.0; problem.stride()];
     let z: Vec<Vec<f64>> = problem
@@ -149,7 +160,7 @@ fn inexact(problem: &Problem, lambda: f64, tolerance: f64, max_iterations: u32) 
     let c: Vec<f64> = problem.pairs().iter().map(|pair| pair.cost).collect();
     let rho = c.iter().sum::<f64>() / c.len().max(1) as f64;
     let ones = vec![1.0; c.len()];
-    let mut admm = VectorAdmm::new(&z, &ones, &c, lambda, rho, false);
+    let mut admm = VectorAdmm::new(&z, &ones, &c, AdmmParams { lambda, rho, with_intercept: false });
     let (mut scores, mut sum) = (Vec::new(), vec![0.0; problem.stride()]);
     let mut iterations = 0;
     loop {

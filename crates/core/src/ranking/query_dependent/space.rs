@@ -40,7 +40,7 @@ pub enum DocumentKernel {
 /// Form of the learned function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum QueryForm {
     /// A score for each document (3.7).
     #[default]
     Scoring,
@@ -92,7 +92,7 @@ impl Gaussian {
         lists: &FeatureLists,
         left_out: &[bool],
         width: Option<f64>,
-        form: Form,
+        form: QueryForm,
     ) -> Result<Self> {
         let n = lists.n_features();
         let too_many = |what: &str, n: usize| {
@@ -107,7 +107,7 @@ impl Gaussian {
         let mut documents = Vec::with_capacity(lists.n_rows());
         let (mut starts, mut pairs, mut pair_starts) = (vec![0], Vec::new(), vec![0]);
         for list in lists.iter() {
-            if form == Form::Ranking {
+            if form == QueryForm::Ranking {
                 let first = documents.len() as u32;
                 let of_list = pairs_of(list.labels()).map(|(a, b)| (first + a as u32, first + b as u32));
                 pairs.extend(of_list);
@@ -126,8 +126,8 @@ impl Gaussian {
             .map(|a| documents.iter().map(|b| (-square_distance(a, b) / width).exp()).collect())
             .collect();
         let gram = match form {
-            Form::Scoring => Mat::from_fn(m, m, |i, j| kernel[i][j]),
-            Form::Ranking => Mat::from_fn(pairs.len(), pairs.len(), |p, q| {
+            QueryForm::Scoring => Mat::from_fn(m, m, |i, j| kernel[i][j]),
+            QueryForm::Ranking => Mat::from_fn(pairs.len(), pairs.len(), |p, q| {
                 let ((a, b), (c, d)) = (pairs[p], pairs[q]);
                 let k = |i: u32, j: u32| kernel[i as usize][j as usize];
                 0.5 * (k(a, c) * k(b, d) - k(a, d) * k(b, c))

@@ -57,7 +57,9 @@ fn weights_are_golden() {
     close(&[median(distances).unwrap()], &[data["bandwidth"].as_f64().unwrap()], 1e-14);
     for (name, weights, k) in [("knn_k2", Weights::Knn, 2), ("q_trunc3", Weights::Gaussian, 3)] {
         let mut ours = vec![0.0; queries.len()];
-        for near in nearest(weights, None, RankingKernel::Kendall, &queries, &target, k) {
+        for near in
+            (Nearest { weights, bandwidth: None, kernel: RankingKernel::Kendall, k }).of(&queries, &target)
+        {
             ours[near.query] = near.weight;
         }
         close(&ours, &numbers(&data["weights"][name]), 1e-14);
@@ -75,7 +77,7 @@ fn solutions_are_golden() {
     let mut n = 0;
     for case in data["scoring_solutions"].as_array().unwrap() {
         let gaussian = case["kernel"] == "gauss";
-        for solver in [Solver::CoordinateDescent, Solver::Admm, Solver::Auto] {
+        for solver in [PairSolver::CoordinateDescent, PairSolver::Admm, PairSolver::Auto] {
             let params = QueryDependentParams {
                 kernel: if gaussian { DocumentKernel::Gaussian } else { DocumentKernel::Linear },
                 width: Some(FACTOR * width),
@@ -83,7 +85,8 @@ fn solutions_are_golden() {
                 ..params(case["weights"].as_str().unwrap())
             };
             let learner = QueryDependent::new(&params, golden_lists(&data), queries(&data), &[]).unwrap();
-            let near = learner.neighbourhood(Target { observed: None, features: Some(&target) }).unwrap();
+            let near =
+                learner.neighbourhood(QueryTarget { observed: None, features: Some(&target) }).unwrap();
             let lambda = case["lam"].as_f64().unwrap();
             let function = learner.fit(&near, if gaussian { lambda } else { FACTOR * lambda });
             let expected = case["objective"].as_f64().unwrap();
@@ -109,11 +112,11 @@ fn the_ranking_form_is_golden() {
     let params = QueryDependentParams {
         kernel: DocumentKernel::Gaussian,
         width: Some(FACTOR * data["gauss_s2"].as_f64().unwrap()),
-        form: Form::Ranking,
+        form: QueryForm::Ranking,
         ..params("q")
     };
     let learner = QueryDependent::new(&params, golden_lists(&data), queries(&data), &[]).unwrap();
-    let near = learner.neighbourhood(Target { observed: None, features: Some(&target) }).unwrap();
+    let near = learner.neighbourhood(QueryTarget { observed: None, features: Some(&target) }).unwrap();
     for case in data["ranking_gauss_q_trunc3"].as_array().unwrap() {
         let function = learner.fit(&near, case["lam"].as_f64().unwrap());
         let expected = case["objective"].as_f64().unwrap();
@@ -133,8 +136,8 @@ fn the_papers_iterates_are_golden_in_both_forms() {
     let (k, y, c) = (matrix(&data["K"]), numbers(&data["y"]), numbers(&data["c"]));
     let (lambda, rho) = (data["lam"].as_f64().unwrap(), data["rho"].as_f64().unwrap());
     let phi = factor(&k);
-    let mut kernel = KernelAdmm::new(&k, &y, &c, lambda, rho, true);
-    let mut vectors = VectorAdmm::new(&phi, &y, &c, lambda, rho, true);
+    let mut kernel = KernelAdmm::new(&k, &y, &c, AdmmParams { lambda, rho, with_intercept: true });
+    let mut vectors = VectorAdmm::new(&phi, &y, &c, AdmmParams { lambda, rho, with_intercept: true });
     let mut done = 0;
     for iterate in data["iterates"].as_array().unwrap() {
         let iterations = iterate["iters"].as_u64().unwrap();
@@ -167,7 +170,7 @@ fn an_intercept_is_0_at_the_optimum() {
     let y: Vec<f64> = (0..2 * n).map(|t| sign(t) * numbers(&data["y"])[t % n]).collect();
     let c: Vec<f64> = (0..2 * n).map(|t| numbers(&data["c"])[t % n]).collect();
     let (lambda, rho) = (data["lam"].as_f64().unwrap(), data["rho"].as_f64().unwrap());
-    let mut admm = KernelAdmm::new(&both, &y, &c, lambda, rho, true);
+    let mut admm = KernelAdmm::new(&both, &y, &c, AdmmParams { lambda, rho, with_intercept: true });
     for _ in 0..100 {
         admm.step();
         assert!(admm.state.intercept.abs() < 1e-12, "{}", admm.state.intercept);
@@ -183,7 +186,7 @@ fn rho_belongs_to_the_scale_of_the_costs() {
     let (k, y, c) = (matrix(&data["K"]), numbers(&data["y"]), numbers(&data["c"]));
     let lambda = data["lam"].as_f64().unwrap();
     let after = |rho: f64, steps: usize| {
-        let mut admm = KernelAdmm::new(&k, &y, &c, lambda, rho, true);
+        let mut admm = KernelAdmm::new(&k, &y, &c, AdmmParams { lambda, rho, with_intercept: true });
         (0..steps).for_each(|_| admm.step());
         admm.objective()
     };
@@ -249,7 +252,7 @@ fn points(lists: &FeatureLists) -> Vec<QueryFeatures> {
 
 fn weights_of(function: &Function) -> &[f64] {
     match &function.learned {
-        Learned::Linear(w) => w,
+        QueryFunction::Linear(w) => w,
         other => panic!("not linear: {other:?}"),
     }
 }
@@ -263,17 +266,17 @@ proptest! {
         let queries = points(&lists);
         let target = queries[at % queries.len()].clone();
         let mut reference: Option<f64> = None;
-        for solver in [Solver::CoordinateDescent, Solver::Admm, Solver::InexactAdmm, Solver::Newton, Solver::Auto] {
-            let precise = matches!(solver, Solver::CoordinateDescent | Solver::Admm | Solver::Auto);
+        for solver in [PairSolver::CoordinateDescent, PairSolver::Admm, PairSolver::InexactAdmm, PairSolver::Newton, PairSolver::Auto] {
+            let precise = matches!(solver, PairSolver::CoordinateDescent | PairSolver::Admm | PairSolver::Auto);
             let params = QueryDependentParams {
                 solver,
                 neighbours: 3,
                 tolerance: if precise { 1e-9 } else { 1e-6 },
-                max_iterations: if solver == Solver::InexactAdmm { 1_000 } else { 200_000 },
+                max_iterations: if solver == PairSolver::InexactAdmm { 1_000 } else { 200_000 },
                 ..Default::default()
             };
             let learner = QueryDependent::new(&params, lists.clone(), queries.clone(), &[]).unwrap();
-            let near = learner.neighbourhood(Target { observed: Some(0), features: Some(&target) }).unwrap();
+            let near = learner.neighbourhood(QueryTarget { observed: Some(0), features: Some(&target) }).unwrap();
             let Neighbourhood::Near(from) = &near else { return Ok(()) };
             let function = learner.fit(&near, lambda);
             let n = lists.n_queries() as f64;
@@ -281,7 +284,7 @@ proptest! {
             prop_assert!((function.objective - slow).abs() <= 1e-6 * slow, "{solver:?} {} {slow}", function.objective);
             prop_assert!(function.lower_bound.unwrap() <= function.objective + 1e-12);
             let expected = *reference.get_or_insert(function.objective);
-            if solver == Solver::InexactAdmm {
+            if solver == PairSolver::InexactAdmm {
                 // The bound may be far from the minimum after any number of iterations, but is never above it.
                 prop_assert!(function.lower_bound.unwrap() <= expected * (1.0 + 1e-9));
                 prop_assert!(expected <= function.objective * (1.0 + 1e-9));
@@ -307,9 +310,9 @@ proptest! {
                 form, weights: Weights::Uniform, tolerance: 1e-10, max_iterations: 100_000, ..Default::default()
             };
             let learner = QueryDependent::new(&params, lists.clone(), vec![], &[]).unwrap();
-            learner.fit(&learner.neighbourhood(Target::default()).unwrap(), lambda)
+            learner.fit(&learner.neighbourhood(QueryTarget::default()).unwrap(), lambda)
         };
-        let (ranking, scoring) = (fit(Form::Ranking, lambda), fit(Form::Scoring, 2.0 * lambda));
+        let (ranking, scoring) = (fit(QueryForm::Ranking, lambda), fit(QueryForm::Scoring, 2.0 * lambda));
         prop_assert!((ranking.objective - scoring.objective).abs() <= 1e-8 * scoring.objective.max(1e-6));
         let (a, b) = (weights_of(&ranking), weights_of(&scoring));
         // Within 2 sqrt(gap / lambda) of each other, as J is strongly convex.
@@ -327,7 +330,7 @@ proptest! {
             let learner = QueryDependent::new(&params, lists.clone(), vec![], &[]).unwrap();
             let everyone: Vec<Neighbour> =
                 (0..lists.n_queries()).map(|query| Neighbour { query, distance: 0.0, weight: 1.0 }).collect();
-            let function = learner.fit(&learner.neighbourhood(Target::default()).unwrap(), lambda);
+            let function = learner.fit(&learner.neighbourhood(QueryTarget::default()).unwrap(), lambda);
             let n = lists.n_queries() as f64;
             let of = |w: &[f64]| slow_objective(&learner, &everyone, n, lambda, w, loss);
             let w = weights_of(&function);
@@ -343,7 +346,7 @@ proptest! {
                     // No worse than w = 0, and no worse than the hinge's weights.
                     let hinge = QueryDependentParams { loss: Loss::Hinge, ..params };
                     let hinge = QueryDependent::new(&hinge, lists.clone(), vec![], &[]).unwrap();
-                    let there = hinge.fit(&hinge.neighbourhood(Target::default()).unwrap(), lambda);
+                    let there = hinge.fit(&hinge.neighbourhood(QueryTarget::default()).unwrap(), lambda);
                     prop_assert!(reached <= of(weights_of(&there)) + 1e-9);
                     prop_assert!(reached <= of(&[0.0; 3]) + 1e-9 || of(weights_of(&there)) > of(&[0.0; 3]));
                 }
@@ -360,7 +363,7 @@ fn paths_start_warm() {
     let params = QueryDependentParams { lambda: LambdaPath::Path(lambdas.clone()), ..params("q") };
     let learner = QueryDependent::new(&params, golden_lists(&data), queries(&data), &[]).unwrap();
     let near =
-        learner.neighbourhood(Target { observed: Some(1), features: Some(&queries(&data)[1]) }).unwrap();
+        learner.neighbourhood(QueryTarget { observed: Some(1), features: Some(&queries(&data)[1]) }).unwrap();
     let mut path = Vec::new();
     learner.fit_path(&near, &lambdas, |function| path.push(function));
     assert_eq!(path.len(), lambdas.len());

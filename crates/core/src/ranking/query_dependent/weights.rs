@@ -75,29 +75,40 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     Some((values.get(n.checked_sub(1)? / 2)? + values[n / 2]) / 2.0)
 }
 
-/// Returns the `k` training queries nearest to a target, nearest first, with weights above 0.
-pub fn nearest(
-    weights: Weights,
-    bandwidth: Option<f64>,
-    kernel: RankingKernel,
-    queries: &[QueryFeatures],
-    target: &QueryFeatures,
-    k: usize,
-) -> Vec<Neighbour> {
-    let distances: Vec<f64> = queries.iter().map(|query| query.distance(target)).collect();
-    let h = bandwidth.or_else(|| median(distances.clone())).unwrap_or(1.0);
-    let weigh = |(query, distance): (usize, f64)| {
-        let u = if distance == 0.0 { 0.0 } else { distance / h };
-        let weight = weights.of(u) * likeness(&queries[query], target, kernel);
-        Neighbour { query, distance, weight }
-    };
-    let mut all: Vec<Neighbour> = distances.into_iter().enumerate().map(weigh).collect();
-    all.retain(|neighbour| neighbour.weight > 0.0);
-    all.sort_by(|a, b| {
-        (b.weight.total_cmp(&a.weight)).then(a.distance.total_cmp(&b.distance)).then(a.query.cmp(&b.query))
-    });
-    all.truncate(k);
-    all
+/// Rule by which the training queries nearest to a target are found and weighted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Nearest {
+    /// Weight by distance.
+    pub weights: Weights,
+    /// h; the median distance without it.
+    pub bandwidth: Option<f64>,
+    /// Kernel of rankings among the features.
+    pub kernel: RankingKernel,
+    /// Number of queries.
+    pub k: usize,
+}
+
+impl Nearest {
+    /// Returns the nearest training queries, nearest first, with weights above 0.
+    pub fn of(self, queries: &[QueryFeatures], target: &QueryFeatures) -> Vec<Neighbour> {
+        let Self { weights, bandwidth, kernel, k } = self;
+        let distances: Vec<f64> = queries.iter().map(|query| query.distance(target)).collect();
+        let h = bandwidth.or_else(|| median(distances.clone())).unwrap_or(1.0);
+        let weigh = |(query, distance): (usize, f64)| {
+            let u = if distance == 0.0 { 0.0 } else { distance / h };
+            let weight = weights.of(u) * likeness(&queries[query], target, kernel);
+            Neighbour { query, distance, weight }
+        };
+        let mut all: Vec<Neighbour> = distances.into_iter().enumerate().map(weigh).collect();
+        all.retain(|neighbour| neighbour.weight > 0.0);
+        all.sort_by(|a, b| {
+            (b.weight.total_cmp(&a.weight))
+                .then(a.distance.total_cmp(&b.distance))
+                .then(a.query.cmp(&b.query))
+        });
+        all.truncate(k);
+        all
+    }
 }
 
 /// Returns the largest distance from a query to the nearest one at another place; infinite if all are at one place.

@@ -94,7 +94,7 @@ pub struct PathReport {
 
 /// Trains on lists whose features are already scaled, for every lambda from the largest down, each from the previous
 /// solution. Keeps the weights that are best on `validation`; without validation, those of the smallest lambda.
-pub fn fit_ranksvm(
+pub fn fit(
     params: &RankSvmParams,
     sample: &Sample<'_>,
     validation: Option<&Validation<'_>>,

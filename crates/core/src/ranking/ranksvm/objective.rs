@@ -40,7 +40,7 @@ fn grades(lists: &FeatureLists) -> Vec<Grades> {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct PairScratch {
     images: Vec<f64>,
     piece: Vec<f64>,
     gradient: Vec<f64>,
@@ -49,7 +49,7 @@ struct Scratch {
 
 /// A squared hinge with its factor.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct PairPiece {
     margin: f64,
     factor: f64,
 }
@@ -64,7 +64,7 @@ fn center(scores: &mut [f64]) {
 pub(super) struct PairRisk<'s, 'a> {
     sample: &'s Sample<'a>,
     grades: Vec<Grades>,
-    pieces: Vec<Piece>,
+    pieces: Vec<PairPiece>,
     /// Scores at the last w and their sort orders, by list: sorted once for many products with the Hessian.
     at: Vec<Mutex<(Vec<f64>, Vec<u32>)>>,
 }
@@ -83,13 +83,14 @@ impl<'s, 'a> PairRisk<'s, 'a> {
     pub(super) fn squared_hinge(sample: &'s Sample<'a>) -> Self {
         let lists = sample.lists();
         let at = (0..lists.n_queries()).map(|_| Mutex::default()).collect();
-        Self { sample, grades: grades(lists), pieces: vec![Piece { margin: 1.0, factor: 1.0 }], at }
+        Self { sample, grades: grades(lists), pieces: vec![PairPiece { margin: 1.0, factor: 1.0 }], at }
     }
 
     /// Switches to the hinge, smoothed over the given width.
     pub(super) fn round_hinge(&mut self, width: f64) {
         let factor = 0.5 / width;
-        self.pieces = vec![Piece { margin: 1.0, factor }, Piece { margin: 1.0 - width, factor: -factor }];
+        self.pieces =
+            vec![PairPiece { margin: 1.0, factor }, PairPiece { margin: 1.0 - width, factor: -factor }];
     }
 
     /// Returns the largest score, less the mean of its list, at the last w.
@@ -103,13 +104,13 @@ impl<'s, 'a> PairRisk<'s, 'a> {
 
     /// Computes the means over lists at w; products with the Hessian refer to this w from now on.
     pub(super) fn means(&mut self, w: &[f64]) -> Means {
-        let (sums, gradient) = self.sample.means(|scratch: &mut Scratch, query, list, share, sum| {
+        let (sums, gradient) = self.sample.means(|scratch: &mut PairScratch, query, list, share, sum| {
             let Grades { ranks, n_grades, n_pairs } = &self.grades[query];
             let (mut risk, mut hinges) = (0.0, [0.0; 2]);
             if *n_pairs == 0.0 {
                 return [0.0; 3];
             }
-            let Scratch { piece, gradient, sweep, .. } = scratch;
+            let PairScratch { piece, gradient, sweep, .. } = scratch;
             let mut at = self.at[query].lock().expect("no panic while a list is worked on");
             let (scores, order) = &mut *at;
             products::scores(list, w, scores);
@@ -118,7 +119,7 @@ impl<'s, 'a> PairRisk<'s, 'a> {
             order.extend_from_slice(sweep.sort(scores));
             gradient.clear();
             gradient.resize(scores.len(), 0.0);
-            for (Piece { margin, factor }, hinge) in self.pieces.iter().zip(&mut hinges) {
+            for (PairPiece { margin, factor }, hinge) in self.pieces.iter().zip(&mut hinges) {
                 sweep.run(scores, ranks, *n_grades, *margin, scores);
                 // u = M - s_i + s_j of the active pairs; the gradient g of sum u^2 has g's = 2 sum u^2 - 2 M sum u.
                 let of_i = |(&(c, below), s): (&(f64, f64), &f64)| c * (margin - s) + below;
@@ -152,12 +153,12 @@ impl Smooth for PairRisk<'_, '_> {
     }
 
     fn curvature(&self, direction: &[f64]) -> Vec<f64> {
-        let ([], product) = self.sample.means(|scratch: &mut Scratch, query, list, share, sum| {
+        let ([], product) = self.sample.means(|scratch: &mut PairScratch, query, list, share, sum| {
             let Grades { ranks, n_grades, n_pairs } = &self.grades[query];
             if *n_pairs == 0.0 {
                 return [];
             }
-            let Scratch { images, gradient, sweep, .. } = scratch;
+            let PairScratch { images, gradient, sweep, .. } = scratch;
             let at = self.at[query].lock().expect("no panic while a list is worked on");
             let (scores, order) = &*at;
             products::scores(list, direction, images);
@@ -165,7 +166,7 @@ impl Smooth for PairRisk<'_, '_> {
             sweep.set_order(order);
             gradient.clear();
             gradient.resize(scores.len(), 0.0);
-            for Piece { margin, factor } in &self.pieces {
+            for PairPiece { margin, factor } in &self.pieces {
                 sweep.run(scores, ranks, *n_grades, *margin, images);
                 let factor = 2.0 * factor * share / n_pairs;
                 let pairs = sweep.lower.iter().zip(&sweep.higher).zip(&*images);

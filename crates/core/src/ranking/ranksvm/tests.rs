@@ -107,7 +107,7 @@ proptest! {
     fn squared_hinge_cannot_be_improved_on(lists in some_lists(), off in prop::collection::vec(-0.1f64..0.1, 3)) {
         let (sample, lambda) = (Sample::new(&lists), 0.1);
         let params = RankSvmParams { lambda: LambdaPath::One(lambda), tolerance: 1e-9, ..RankSvmParams::default() };
-        let (w, report) = fit_ranksvm(&params, &sample, None, &Silent).unwrap();
+        let (w, report) = fit(&params, &sample, None, &Silent).unwrap();
         let objective = |w: &[f64]| 0.5 * lambda * dot(w, w) + slow(&lists, w, |u| u.max(0.0).powi(2));
         close(&[report.path[0].objective], &[objective(&w)], 1e-9);
         let other: Vec<f64> = w.iter().zip(&off).map(|(w, off)| w + off).collect();
@@ -124,7 +124,7 @@ proptest! {
         let (sample, lambda, tolerance) = (Sample::new(&lists), 10f64.powi(power), 1e-6);
         let loss = PairLoss::Hinge;
         let params = RankSvmParams { loss, lambda: LambdaPath::One(lambda), tolerance, max_iterations: 2000 };
-        let (w, report) = fit_ranksvm(&params, &sample, None, &Silent).unwrap();
+        let (w, report) = fit(&params, &sample, None, &Silent).unwrap();
         let objective = |w: &[f64]| 0.5 * lambda * dot(w, w) + slow(&lists, w, |u| u.max(0.0));
         let (reached, bound) = (report.path[0].objective, report.path[0].lower_bound.unwrap());
         close(&[reached], &[objective(&w)], 1e-9);

@@ -1,7 +1,7 @@
 //! Minimises objective (4) over all lists at once: by a bundle method with a proven gap, or by Pegasos.
 //!
 //! On judged data w = 0 is often the exact minimiser of (4), for every lambda, and ranks nothing. The default
-//! ([`Solver::Auto`]) avoids that point: if the bundle method proves w = 0, the weights are those of Pegasos, whose
+//! ([`SlamSolver::Auto`]) avoids that point: if the bundle method proves w = 0, the weights are those of Pegasos, whose
 //! mean iterate is not at the minimum and ranks well. Validation prefers it to the perceptron's rule on both available
 //! sets of LETOR (mean NDCG@10 of the validation folds: MQ2008 0.693 against 0.684, OHSUMED 0.425 against 0.421).
 
@@ -11,18 +11,17 @@ use super::bound::GeneralizationBound;
 use super::objective::{Goals, SlamObjective};
 use super::pegasos::pegasos;
 use super::weights::Target;
-use crate::progress::Progress;
 use crate::ranking::path::{LambdaPath, PathPoint, choose};
 use crate::ranking::products::dot;
 use crate::ranking::sample::Sample;
-use crate::ranking::validation::Validation;
+use crate::ranking::validation::Fitting;
 use crate::solve::bundle::{Bundle, Convex};
 use crate::{Error, Result};
 
 /// Solver of (4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Solver {
+pub enum SlamSolver {
     /// The bundle method; if that proves that w = 0 is the minimiser, Pegasos.
     #[default]
     Auto,
@@ -41,7 +40,7 @@ pub struct SlamParams {
     /// Delta, the margin.
     pub delta: f64,
     /// Solver of (4).
-    pub solver: Solver,
+    pub solver: SlamSolver,
     /// lambda, or several values from which validation chooses.
     pub lambda: LambdaPath,
     /// Gap, relative to the objective, at which the bundle method stops.
@@ -57,7 +56,7 @@ impl Default for SlamParams {
         Self {
             target: Target::NdcgAt(10),
             delta: 1.0,
-            solver: Solver::Auto,
+            solver: SlamSolver::Auto,
             lambda: LambdaPath::powers_of_ten(0, -5),
             tolerance: 1e-3,
             max_iterations: 500,
@@ -110,13 +109,12 @@ pub struct SlamReport {
 
 /// Minimises (4) on lists whose features are already scaled, for every lambda from the largest down. Keeps the weights
 /// that are best on `validation`; without validation, those of the smallest lambda.
-pub fn fit_slam(
+pub fn fit(
     params: &SlamParams,
     sample: &Sample<'_>,
-    validation: Option<&Validation<'_>>,
-    seed: u64,
-    progress: &dyn Progress,
+    fitting: &Fitting<'_>,
 ) -> Result<(Vec<f64>, SlamReport)> {
+    let Fitting { validation, seed, progress } = *fitting;
     params.validate()?;
     let goals = Goals::new(params.target, sample.lists())?;
     let risk = SlamObjective { sample, goals: &goals, delta: params.delta };
@@ -137,7 +135,7 @@ pub fn fit_slam(
         (found.w, point)
     };
     let mut proved = None;
-    if params.solver != Solver::Pegasos {
+    if params.solver != SlamSolver::Pegasos {
         // (4) grows with lambda except at w = 0: if w = 0 is as good as any weights for the smallest lambda, it is so
         // for all.
         let (_, mut point) = by_bundle(params.lambda.smallest(), zero.clone());
@@ -146,7 +144,7 @@ pub fn fit_slam(
             proved = Some(point);
         }
     }
-    if let (Some(mut point), Solver::Bundle) = (proved, params.solver) {
+    if let (Some(mut point), SlamSolver::Bundle) = (proved, params.solver) {
         point.validation = validation.map(|validation| validation.of_weights(&zero)).transpose()?;
         let report = SlamReport {
             lambda: point.lambda,
@@ -160,7 +158,7 @@ pub fn fit_slam(
         };
         return Ok((zero, report));
     }
-    let by_pegasos = params.solver == Solver::Pegasos || proved.is_some();
+    let by_pegasos = params.solver == SlamSolver::Pegasos || proved.is_some();
     let mut last = zero;
     let chosen = choose(&params.lambda, validation, progress, |lambda| {
         if by_pegasos {

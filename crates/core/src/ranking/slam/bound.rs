@@ -55,16 +55,30 @@ pub(super) fn sound<'de, D: Deserializer<'de>>(from: D) -> Result<Option<General
     })
 }
 
+/// Constants of the bound (23).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoundConstants {
+    /// Number of lists.
+    pub n: u64,
+    /// R_X: see [`list_radius`].
+    pub radius: f64,
+    /// Lipschitz constant of the loss.
+    pub lipschitz: f64,
+    /// The largest loss that w = 0 can have.
+    pub delta: f64,
+}
+
 impl GeneralizationBound {
     pub(crate) fn of(lists: &FeatureLists, goals: &Goals<'_>, lambda: f64, delta: f64) -> Self {
         let radius = list_radius(lists);
         let sums = lists.iter().map(|list| 2.0 * goals.v(list.rows()).iter().sum::<f64>());
         let lipschitz = sums.fold(0.0, f64::max);
-        Self::new(lists.n_queries() as u64, lambda, radius, lipschitz, delta)
+        Self::new(lambda, &BoundConstants { n: lists.n_queries() as u64, radius, lipschitz, delta })
     }
 
-    /// Computes the bound from its constants; `delta` is the largest loss that w = 0 can have.
-    pub fn new(n: u64, lambda: f64, radius: f64, lipschitz: f64, delta: f64) -> Self {
+    /// Computes the bound of a lambda.
+    pub fn new(lambda: f64, constants: &BoundConstants) -> Self {
+        let BoundConstants { n, radius, lipschitz, delta } = *constants;
         let norm = (2.0 * delta / lambda).sqrt();
         let slope = 4.0 * (lambda * norm + radius * lipschitz).powi(2) / lambda;
         let excess = delta + slope / n as f64;

@@ -14,7 +14,7 @@ pub(crate) enum Active {
 
 /// An active document i, and k, the highest-scored document of a lower grade.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Pair {
+struct LossPair {
     i: u32,
     k: u32,
     v: f64,
@@ -27,7 +27,7 @@ struct Pair {
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     order: Vec<u32>,
-    pairs: Vec<Pair>,
+    pairs: Vec<LossPair>,
 }
 
 impl Terms {
@@ -49,7 +49,7 @@ impl Terms {
                         Active::Misordered => gap >= 0.0,
                     };
                     if counts && v != 0.0 {
-                        pairs.push(Pair { i, k, v, gap });
+                        pairs.push(LossPair { i, k, v, gap });
                     }
                 }
             }

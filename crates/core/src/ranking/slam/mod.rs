@@ -5,7 +5,7 @@
 //! phi_v(s, R) = sum_i v_i max(0, max over j with R_j < R_i of (Delta + s_j - s_i))
 //!
 //! is convex in w, and with the weights v of `weights.rs` and Delta = 1 it is at least 1 - measure for every s
-//! and R. The [perceptron](super::perceptron) learns from it online; [`batch`](fit_slam) minimises
+//! and R. The [perceptron](super::perceptron) learns from it online; [`batch`](fit) minimises
 //!
 //! lambda/2 ||w||^2 + 1/n sum_q phi_v(X_q w, R_q)     (4)
 //!
@@ -35,8 +35,8 @@ mod pegasos;
 mod tests;
 mod weights;
 
-pub use batch::{SlamParams, SlamReport, Solver, fit_slam};
-pub use bound::{GeneralizationBound, list_radius};
+pub use batch::{SlamParams, SlamReport, SlamSolver, fit};
+pub use bound::{BoundConstants, GeneralizationBound, list_radius};
 pub use loss::{loss, subgradient};
 pub use measure::worst_loss;
 pub use weights::Target;

@@ -62,7 +62,7 @@ pub(crate) struct SlamObjective<'s, 'a> {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct SlamScratch {
     scores: Vec<f64>,
     gradient: Vec<f64>,
     terms: Terms,
@@ -74,8 +74,8 @@ impl Convex for SlamObjective<'_, '_> {
     }
 
     fn at(&self, w: &[f64]) -> (f64, Vec<f64>) {
-        let ([value], subgradient) = self.sample.means(|scratch: &mut Scratch, _, list, share, sum| {
-            let Scratch { scores, gradient, terms } = scratch;
+        let ([value], subgradient) = self.sample.means(|scratch: &mut SlamScratch, _, list, share, sum| {
+            let SlamScratch { scores, gradient, terms } = scratch;
             products::scores(list, w, scores);
             let (grades, v) = (self.goals.grades(list.rows()), self.goals.v(list.rows()));
             terms.find(scores, grades, v, Active::Within(self.delta));

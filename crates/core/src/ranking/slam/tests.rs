@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::objective::SlamObjective;
 use super::*;
 use crate::progress::Silent;
+use crate::ranking::Fitting;
 use crate::ranking::Validation;
 use crate::ranking::path::LambdaPath;
 use crate::ranking::products::dot;
@@ -179,9 +180,9 @@ proptest! {
         power in -4i32..=0,
     ) {
         let (sample, lambda) = (Sample::new(&lists), 10f64.powi(power));
-        let (path, solver) = (LambdaPath::One(lambda), Solver::Bundle);
+        let (path, solver) = (LambdaPath::One(lambda), SlamSolver::Bundle);
         let params = SlamParams { lambda: path, tolerance: 1e-6, solver, ..SlamParams::default() };
-        let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
+        let (w, report) = fit(&params, &sample, &Fitting { validation: None, seed: 1, progress: &Silent }).unwrap();
         let bound = report.lower_bound.unwrap();
         prop_assert!(report.objective - bound <= 1e-6 * report.objective + 1e-12, "{report:?}");
         let goals = Goals::new(params.target, &lists).unwrap();
@@ -217,10 +218,11 @@ fn golden_batch() {
                 target: Target::Ndcg,
                 lambda: LambdaPath::One(1e6 * solution["lam"].as_f64().unwrap()),
                 tolerance: 1e-12,
-                solver: Solver::Bundle,
+                solver: SlamSolver::Bundle,
                 ..SlamParams::default()
             };
-            let (w, report) = fit_slam(&params, &sample, None, 1, &Silent).unwrap();
+            let (w, report) =
+                fit(&params, &sample, &Fitting { validation: None, seed: 1, progress: &Silent }).unwrap();
             let expected = solution["objective"].as_f64().unwrap();
             close(&[report.objective, report.lower_bound.unwrap()], &[expected, expected], 1e-9);
             assert_eq!(report.collapsed, name == "noisy");
@@ -238,25 +240,28 @@ fn pegasos_comes_near_the_minimum() {
         let lambda = LambdaPath::One(1e5);
         let params =
             SlamParams { target: Target::Ndcg, solver, lambda, epochs: 2000, ..SlamParams::default() };
-        fit_slam(&params, &sample, None, 1, &Silent).unwrap().1.objective
+        fit(&params, &sample, &Fitting { validation: None, seed: 1, progress: &Silent }).unwrap().1.objective
     };
-    let (least, found) = (objective(Solver::Bundle), objective(Solver::Pegasos));
+    let (least, found) = (objective(SlamSolver::Bundle), objective(SlamSolver::Pegasos));
     assert!(found >= least * (1.0 - 2e-3) && found <= least * 1.01, "{found} against {least}");
 }
 
 #[test]
 fn the_bound_is_that_of_the_proof_for_a_ball_fixed_beforehand() {
+    let of = |n: u64, delta: f64| {
+        GeneralizationBound::new(0.25, &BoundConstants { n, radius: 1.5, lipschitz: 2.0, delta })
+    };
     // lambda B^2 / 2 = 0.5 with B = 2; lambda B + L = 0.5 + 3.
-    let bound = GeneralizationBound::new(1000, 0.25, 1.5, 2.0, 0.5);
+    let bound = of(1000, 0.5);
     let excess = |n: f64| 0.5 + 4.0 * 3.5f64.powi(2) / (0.25 * n);
     close(&[bound.norm, bound.excess], &[2.0, excess(1000.0)], 1e-12);
     assert!(!bound.vacuous);
     let needed = bound.lists_needed.unwrap() as f64;
     assert!(excess(needed) < 1.0 && excess(needed - 1.0) >= 1.0, "{needed}");
-    assert!(GeneralizationBound::new(100, 0.25, 1.5, 2.0, 0.5).vacuous);
-    assert_eq!(GeneralizationBound::new(1 << 40, 0.25, 1.5, 2.0, 1.0).lists_needed, None);
+    assert!(of(100, 0.5).vacuous);
+    assert_eq!(of(1 << 40, 1.0).lists_needed, None);
     // Never below the guarantee of w = 0, however many lists.
-    assert!(GeneralizationBound::new(1 << 40, 0.25, 1.5, 2.0, 0.5).excess > 0.5);
+    assert!(of(1 << 40, 0.5).excess > 0.5);
 }
 
 #[test]
@@ -266,7 +271,8 @@ fn the_bound_is_given_for_the_minimiser_and_one_lambda_alone() {
     let uneven = Sample::weighted(&lists, uneven).unwrap();
     let bound = |solver, lambda: &LambdaPath, sample: &Sample<'_>| {
         let params = SlamParams { solver, lambda: lambda.clone(), ..SlamParams::default() };
-        let (w, report) = fit_slam(&params, sample, None, 1, &Silent).unwrap();
+        let (w, report) =
+            fit(&params, sample, &Fitting { validation: None, seed: 1, progress: &Silent }).unwrap();
         let norm = dot(&w, &w).sqrt();
         if let Some(bound) = report.bound {
             assert!(bound.norm >= norm, "the ball holds the minimiser: {bound:?} {norm}");
@@ -278,10 +284,12 @@ fn the_bound_is_given_for_the_minimiser_and_one_lambda_alone() {
         report.bound
     };
     let (one, several) = (LambdaPath::One(1e5), LambdaPath::Path(vec![1e6, 1e5]));
-    assert!(bound(Solver::Bundle, &one, &even).is_some() && bound(Solver::Auto, &one, &even).is_some());
-    assert!(bound(Solver::Pegasos, &one, &even).is_none(), "not the minimiser");
-    assert!(bound(Solver::Bundle, &several, &even).is_none(), "chosen afterwards");
-    assert!(bound(Solver::Bundle, &one, &uneven).is_none());
+    assert!(
+        bound(SlamSolver::Bundle, &one, &even).is_some() && bound(SlamSolver::Auto, &one, &even).is_some()
+    );
+    assert!(bound(SlamSolver::Pegasos, &one, &even).is_none(), "not the minimiser");
+    assert!(bound(SlamSolver::Bundle, &several, &even).is_none(), "chosen afterwards");
+    assert!(bound(SlamSolver::Bundle, &one, &uneven).is_none());
 }
 
 #[test]
@@ -291,14 +299,14 @@ fn the_default_leaves_a_minimum_at_zero() {
     let fit = |solver| {
         let lambda = LambdaPath::One(1e4);
         let params = SlamParams { target: Target::Ndcg, solver, lambda, ..SlamParams::default() };
-        fit_slam(&params, &sample, None, 1, &Silent).unwrap()
+        fit(&params, &sample, &Fitting { validation: None, seed: 1, progress: &Silent }).unwrap()
     };
-    let (zero, proof) = fit(Solver::Bundle);
+    let (zero, proof) = fit(SlamSolver::Bundle);
     assert!(proof.collapsed && !proof.by_pegasos && zero.iter().all(|w| *w == 0.0));
     let (w, report) = fit(SlamParams::default().solver);
     assert!(report.collapsed && report.by_pegasos && report.bound.is_none(), "{report:?}");
     assert_eq!(report.lower_bound, proof.lower_bound, "the proof is kept");
-    assert!(w == fit(Solver::Pegasos).0 && w.iter().any(|w| *w != 0.0));
+    assert!(w == fit(SlamSolver::Pegasos).0 && w.iter().any(|w| *w != 0.0));
 }
 
 /// The best lambda is beyond the smallest that was given, so nothing proven at the smallest is claimed.
@@ -311,7 +319,9 @@ fn nothing_is_claimed_of_a_lambda_below_that_of_the_proof() {
     for (seed, epochs) in (0..40).flat_map(|seed| [(seed, 1), (seed, 3)]) {
         let lambda = LambdaPath::Path(vec![1e6, 1e4]);
         let params = SlamParams { target: Target::Ndcg, lambda, epochs, ..SlamParams::default() };
-        let (_, report) = fit_slam(&params, &sample, Some(&validation), seed, &Silent).unwrap();
+        let (_, report) =
+            fit(&params, &sample, &Fitting { validation: Some(&validation), seed, progress: &Silent })
+                .unwrap();
         assert!(report.by_pegasos, "{report:?}");
         let is_proved = report.lambda >= 1e4;
         assert_eq!((report.collapsed, report.lower_bound.is_some()), (is_proved, is_proved), "{report:?}");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
-use super::{Missing, Node, Tree, Trees};
+use super::{MissingValue, Node, Tree, Trees};
 use crate::data::HIGHEST_FEATURE;
 use crate::{Error, Result};
 
@@ -183,9 +183,9 @@ fn tree(name: &str, section: &Section<'_>, n_features: usize) -> Result<Tree> {
             return Err(bad(format!("a child of node {i} does not exist or precedes it")));
         }
         let missing = match (decisions[i] >> MISSING_FROM) & 3 {
-            0 => Missing::None,
-            1 => Missing::Zero,
-            2 => Missing::Nan,
+            0 => MissingValue::None,
+            1 => MissingValue::Zero,
+            2 => MissingValue::Nan,
             _ => return Err(bad(format!("node {i} has the unknown decision type {}", decisions[i]))),
         };
         if decisions[i] & CATEGORICAL != 0 {
@@ -227,9 +227,9 @@ fn text(number: usize, tree: &Tree) -> String {
 
 fn decision(node: &Node) -> u8 {
     let missing = match node.missing {
-        Missing::None => 0,
-        Missing::Zero => 1,
-        Missing::Nan => 2,
+        MissingValue::None => 0,
+        MissingValue::Zero => 1,
+        MissingValue::Nan => 2,
     };
     missing << MISSING_FROM | if node.default_left { DEFAULT_LEFT } else { 0 }
 }

@@ -42,7 +42,7 @@ struct Tree {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Node {
     feature: u32,
-    missing: Missing,
+    missing: MissingValue,
     /// Side of rows whose feature is missing.
     default_left: bool,
     threshold: f64,
@@ -54,7 +54,7 @@ struct Node {
 
 /// Values of a feature that count as missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingValue {
     /// None; NaN is treated as 0.
     None,
     /// 0, and NaN.
@@ -69,11 +69,11 @@ const ZERO: f64 = 1e-35;
 impl Node {
     #[inline(always)]
     fn next(&self, value: f32) -> i32 {
-        let value = if value.is_nan() && self.missing != Missing::Nan { 0.0 } else { f64::from(value) };
+        let value = if value.is_nan() && self.missing != MissingValue::Nan { 0.0 } else { f64::from(value) };
         let is_missing = match self.missing {
-            Missing::None => false,
-            Missing::Zero => value.abs() <= ZERO,
-            Missing::Nan => value.is_nan(),
+            MissingValue::None => false,
+            MissingValue::Zero => value.abs() <= ZERO,
+            MissingValue::Nan => value.is_nan(),
         };
         let goes_left = if is_missing { self.default_left } else { value <= self.threshold };
         if goes_left { self.left } else { self.right }

@@ -139,7 +139,7 @@ fn weight(a: u32, b: u32) -> f64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Missing, Node};
+    use super::super::{MissingValue, Node};
     use super::*;
     use crate::data::FeatureLists;
     use crate::ranking::Ranker;
@@ -165,7 +165,8 @@ mod tests {
 
     /// Generates a tree of random shape: the i-th split replaces an existing leaf by two.
     fn tree(d: u32) -> impl Strategy<Value = Tree> {
-        let missing = prop_oneof![Just(Missing::None), Just(Missing::Zero), Just(Missing::Nan)];
+        let missing =
+            prop_oneof![Just(MissingValue::None), Just(MissingValue::Zero), Just(MissingValue::Nan)];
         let threshold = prop_oneof![(-2i32..3).prop_map(f64::from), Just(0.5)];
         let split = (0..d, missing, any::<bool>(), threshold, any::<prop::sample::Index>());
         (prop::collection::vec(split, 0..12), prop::collection::vec(-3.0..3.0f64, 13)).prop_map(
@@ -245,7 +246,7 @@ mod tests {
     fn by_hand() {
         let node = |feature, left, right| Node {
             feature,
-            missing: Missing::Nan,
+            missing: MissingValue::Nan,
             default_left: true,
             threshold: 0.5,
             left,

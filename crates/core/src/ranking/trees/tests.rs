@@ -39,7 +39,7 @@ fn values_are_those_of_lightgbm() {
 /// As in LightGBM, values up to the threshold go left, whatever counts as missing.
 #[test]
 fn a_value_on_the_threshold_goes_left() {
-    for missing in [Missing::None, Missing::Zero, Missing::Nan] {
+    for missing in [MissingValue::None, MissingValue::Zero, MissingValue::Nan] {
         for threshold in [-1.5, 0.25, 3.0] {
             let node =
                 Node { feature: 0, missing, default_left: false, threshold, left: -1, right: -2, gain: 1.0 };

@@ -10,8 +10,8 @@ use super::params::ClickParams;
 use super::random::{Stream, early, geometric};
 
 /// A word of a topic by its number; with [`GENERAL`] added, a word that belongs to every topic.
-pub(super) type Word = u32;
-pub(super) const GENERAL: Word = 1 << 31;
+pub(super) type WordNumber = u32;
+pub(super) const GENERAL: WordNumber = 1 << 31;
 
 /// Concepts of a topic by popularity.
 pub(super) type ConceptId = u32;
@@ -27,15 +27,15 @@ const NEIGHBOURHOOD: usize = 8;
 
 /// The side that uses a word: queries or documents.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Speaker {
     Query,
     Document,
 }
 
 struct Concept {
-    shared: Word,
-    query: Vec<Word>,
-    document: Vec<Word>,
+    shared: WordNumber,
+    query: Vec<WordNumber>,
+    document: Vec<WordNumber>,
 }
 
 pub(super) struct Concepts {
@@ -54,10 +54,10 @@ impl Concepts {
         while concepts.len() < n.max(4) && (n_words < limit || concepts.len() < 4) {
             let mut word = |rng: &mut Stream| {
                 if n_words > 8 && rng.random_bool(AMBIGUOUS) {
-                    rng.random_range(0..n_words as Word)
+                    rng.random_range(0..n_words as WordNumber)
                 } else {
                     n_words += 1;
-                    n_words as Word - 1
+                    n_words as WordNumber - 1
                 }
             };
             let one_word = rng.random_bool(params.one_word_concepts);
@@ -92,9 +92,9 @@ impl Concepts {
     }
 
     /// Draws a word for the concept from the vocabulary of this side.
-    pub(super) fn say(&self, concept: ConceptId, side: Side, rng: &mut Stream) -> Word {
+    pub(super) fn say(&self, concept: ConceptId, side: Speaker, rng: &mut Stream) -> WordNumber {
         let concept = &self.concepts[concept as usize];
-        let own = if side == Side::Query { &concept.query } else { &concept.document };
+        let own = if side == Speaker::Query { &concept.query } else { &concept.document };
         if own.is_empty() || !rng.random_bool(self.own_words) {
             concept.shared
         } else {
@@ -103,7 +103,7 @@ impl Concepts {
     }
 
     /// Draws a word without meaning.
-    pub(super) fn say_nothing(&self, rng: &mut Stream) -> Word {
-        GENERAL + early(self.general_words, rng) as Word
+    pub(super) fn say_nothing(&self, rng: &mut Stream) -> WordNumber {
+        GENERAL + early(self.general_words, rng) as WordNumber
     }
 }

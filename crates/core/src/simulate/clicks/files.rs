@@ -4,10 +4,10 @@ use std::io::Write;
 
 use rand::RngExt;
 
-use super::concepts::{GENERAL, Word};
-use super::judgments::Judged;
+use super::concepts::{GENERAL, WordNumber};
+use super::judgments::JudgedTopicQuery;
 use super::log::Log;
-use super::params::{ClickParams, Rows};
+use super::params::{ClickParams, LogRows};
 use super::random::Stream;
 use super::topic::{Document, Place, Query, Topic};
 use super::words::Speller;
@@ -25,10 +25,10 @@ pub(super) struct Parts {
 }
 
 /// First line of the click log.
-pub(super) fn header(rows: Rows) -> &'static str {
+pub(super) fn header(rows: LogRows) -> &'static str {
     match rows {
-        Rows::Sessions => "session,user,time,query,document,position,shown,clicks\n",
-        Rows::Pairs => "query,document,position,shown,clicks\n",
+        LogRows::Sessions => "session,user,time,query,document,position,shown,clicks\n",
+        LogRows::Pairs => "query,document,position,shown,clicks\n",
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn write(
     topic: &Topic,
     place: &Place,
     log: &Log,
-    judged: &[Judged],
+    judged: &[JudgedTopicQuery],
     params: &ClickParams,
     rng: &mut Stream,
 ) -> Parts {
@@ -63,8 +63,8 @@ pub(super) fn write(
         scribe.document_line(id, document, &mut parts.documents);
     }
     match params.rows {
-        Rows::Sessions => scribe.sessions(log, &texts, rng, &mut parts),
-        Rows::Pairs => scribe.pairs(log, &texts, &mut parts),
+        LogRows::Sessions => scribe.sessions(log, &texts, rng, &mut parts),
+        LogRows::Pairs => scribe.pairs(log, &texts, &mut parts),
     }
     for judged in judged {
         let out = if judged.validation { &mut parts.validation } else { &mut parts.test };
@@ -83,14 +83,14 @@ impl Scribe<'_> {
         self.params.queries + self.place.unseen.start + i
     }
 
-    fn spell(&self, word: Word, out: &mut Vec<u8>) {
+    fn spell(&self, word: WordNumber, out: &mut Vec<u8>) {
         match word.checked_sub(GENERAL) {
             Some(general) => self.speller.spell(self.params.topics, general as usize, out),
             None => self.speller.spell(self.place.topic, word as usize, out),
         }
     }
 
-    fn text(&self, words: &[Word]) -> Vec<u8> {
+    fn text(&self, words: &[WordNumber]) -> Vec<u8> {
         let mut text = Vec::with_capacity(9 * words.len());
         for (i, &word) in words.iter().enumerate() {
             if i > 0 {

@@ -16,7 +16,7 @@ use super::topic::{Place, Query, Topic};
 const LOOKS: usize = 40;
 
 /// A judged query of a topic.
-pub(super) struct Judged {
+pub(super) struct JudgedTopicQuery {
     /// Number in `Topic::queries` or, if absent from the log, in `Topic::unseen`.
     pub(super) query: usize,
     pub(super) seen: bool,
@@ -32,18 +32,18 @@ pub(super) fn judge(
     log: &Log,
     params: &ClickParams,
     rng: &mut Stream,
-) -> Vec<Judged> {
+) -> Vec<JudgedTopicQuery> {
     let mean = params.judged_per_query;
     let mut lengths = KeptMean::new(mean, (mean / 2.0) as usize, (1.5 * mean).ceil() as usize);
     let mut judged = Vec::new();
     let seen = popular_sample(&topic.queries, place.seen.len(), rng);
     for (n, query) in place.seen.clone().zip(seen) {
         let documents = list(topic, place, &topic.queries[query], log.page(query), params, &mut lengths, rng);
-        judged.push(Judged { query, seen: true, validation: n % 2 == 0, documents });
+        judged.push(JudgedTopicQuery { query, seen: true, validation: n % 2 == 0, documents });
     }
     for (query, n) in place.unseen.clone().enumerate() {
         let documents = list(topic, place, &topic.unseen[query], &[], params, &mut lengths, rng);
-        judged.push(Judged { query, seen: false, validation: n % 2 == 0, documents });
+        judged.push(JudgedTopicQuery { query, seen: false, validation: n % 2 == 0, documents });
     }
     judged
 }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use rand::RngExt;
 
 use super::click_model::{ClickModel, PositionCount, Session};
-use super::params::{ClickParams, Rows};
+use super::params::{ClickParams, LogRows};
 use super::random::{Stream, early, geometric};
 use super::relevance::grade;
 use super::topic::{Place, Query, Topic};
@@ -28,13 +28,13 @@ const WARM_UP: usize = 10;
 const ENGINE_ERROR: f64 = 1.2;
 
 /// A session with a click, of one query of the topic.
-pub(super) struct Visit {
+pub(super) struct ClickedSession {
     pub(super) query: u32,
     pub(super) session: Session,
 }
 
 /// Clicks at one position of a query's page.
-pub(super) struct Pair {
+pub(super) struct ClickedPair {
     pub(super) query: u32,
     pub(super) document: u32,
     pub(super) position: u8,
@@ -46,11 +46,11 @@ pub(super) struct Pair {
 pub(super) struct Log {
     pages: Vec<u32>,
     page_ends: Vec<u32>,
-    rows: Rows,
+    rows: LogRows,
     /// Visits, in the sessions layout.
-    pub(super) visits: Vec<Visit>,
+    pub(super) visits: Vec<ClickedSession>,
     /// Pairs, in the pairs layout.
-    pub(super) pairs: Vec<Pair>,
+    pub(super) pairs: Vec<ClickedPair>,
     pub(super) positions: Vec<PositionCount>,
     /// Number of distinct clicked (query, document) pairs, and how many of them have grade 0 or 1.
     pub(super) n_pairs: u64,
@@ -240,8 +240,8 @@ impl Log {
                 cells[document][k].1 += 1;
                 clicked |= 1 << document;
             }
-            if self.rows == Rows::Sessions {
-                self.visits.push(Visit { query, session });
+            if self.rows == LogRows::Sessions {
+                self.visits.push(ClickedSession { query, session });
             }
         }
         self.n_sessions += u64::from(sessions);
@@ -257,12 +257,12 @@ impl Log {
             if i > 0 {
                 row[i - 1].0 = above;
             }
-            if self.rows == Rows::Sessions {
+            if self.rows == LogRows::Sessions {
                 continue;
             }
             for (k, &(shown, clicks)) in row[..n].iter().enumerate().filter(|(_, cell)| cell.1 > 0) {
                 let document = page.documents[i];
-                self.pairs.push(Pair { query, document, position: k as u8 + 1, shown, clicks });
+                self.pairs.push(ClickedPair { query, document, position: k as u8 + 1, shown, clicks });
             }
         }
         self.pages.extend_from_slice(&page.documents);

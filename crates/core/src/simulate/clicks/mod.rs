@@ -65,8 +65,8 @@ use std::io::Write;
 use rayon::prelude::*;
 
 pub use click_model::{ClickModel, PositionCount, Session};
-pub use params::{ClickParams, Rows};
-pub use statistics::{ClickStatistics, Table1};
+pub use params::{ClickParams, LogRows};
+pub use statistics::{ClickStatistics, Table1, Table1Counts};
 pub use words::Speller;
 
 use crate::progress::Progress;

@@ -5,7 +5,7 @@ use crate::{Error, Result};
 /// Layout of the click log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rows {
+pub enum LogRows {
     /// One row per shown document of a session with a click, from position 1 to one below the last click.
     Sessions,
     /// One row per (query, document, position) with a click: its numbers of impressions and clicks.
@@ -62,7 +62,7 @@ pub struct ClickParams {
     /// Number of days the log covers.
     pub days: u32,
     /// Layout of the log.
-    pub rows: Rows,
+    pub rows: LogRows,
 }
 
 impl Default for ClickParams {
@@ -97,7 +97,7 @@ impl ClickParams {
             unseen: 0.3,
             judged_per_query: 12.0,
             days: 7,
-            rows: Rows::Sessions,
+            rows: LogRows::Sessions,
         }
     }
 
@@ -137,7 +137,7 @@ impl ClickParams {
             judged: 57_514,
             judged_per_query: 13.84,
             days: 182,
-            rows: Rows::Pairs,
+            rows: LogRows::Pairs,
             ..Self::small()
         }
     }

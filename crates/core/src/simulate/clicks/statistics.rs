@@ -35,6 +35,23 @@ pub struct Table1 {
     pub big_n_y: f64,
 }
 
+/// Counts that [`Table1`] is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table1Counts {
+    /// Queries with a click.
+    pub n_x: u64,
+    /// Documents with a click.
+    pub n_y: u64,
+    /// Distinct words.
+    pub words: u64,
+    /// Distinct pairs of a query and a word.
+    pub query_words: u64,
+    /// Distinct pairs of a document and a word.
+    pub document_words: u64,
+    /// Clicked pairs of a query and a document.
+    pub pairs: u64,
+}
+
 impl Table1 {
     /// The one-week data of the papers.
     pub const ONE_WEEK: Self = Self {
@@ -66,16 +83,9 @@ impl Table1 {
         big_n_y: 5.9,
     };
 
-    /// Computes the statistics from counts: queries and documents with a click, distinct words, distinct (query, word),
-    /// (document, word) and clicked (query, document) pairs.
-    pub fn from_counts(
-        n_x: u64,
-        n_y: u64,
-        words: u64,
-        query_words: u64,
-        document_words: u64,
-        pairs: u64,
-    ) -> Self {
+    /// Computes the statistics from counts.
+    pub fn from_counts(counts: &Table1Counts) -> Self {
+        let Table1Counts { n_x, n_y, words, query_words, document_words, pairs } = *counts;
         let [n_x, n_y, words, pairs] = [n_x, n_y, words, pairs].map(|n| n as f64);
         let (nnz_x, nnz_y) = (query_words as f64 + pairs, document_words as f64 + pairs);
         let (d_x, d_y) = (words + n_y, words + n_x);
@@ -195,14 +205,14 @@ impl Counts {
         let general = self.general_used.iter().filter(|&&u| u).count() as u64;
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         ClickStatistics {
-            table1: Table1::from_counts(
-                params.queries as u64,
-                params.documents as u64,
-                self.topic_words + general,
-                self.query_words,
-                self.document_words,
-                self.pairs,
-            ),
+            table1: Table1::from_counts(&Table1Counts {
+                n_x: params.queries as u64,
+                n_y: params.documents as u64,
+                words: self.topic_words + general,
+                query_words: self.query_words,
+                document_words: self.document_words,
+                pairs: self.pairs,
+            }),
             sessions: self.sessions,
             abandoned: self.abandoned,
             clicks: self.positions.iter().map(|p| p.clicks).sum(),

@@ -13,7 +13,7 @@ use std::ops::Range;
 use foldhash::{HashSet, HashSetExt};
 use rand::RngExt;
 
-use super::concepts::{ConceptId, Concepts, GENERAL, Side, Word};
+use super::concepts::{ConceptId, Concepts, GENERAL, Speaker, WordNumber};
 use super::params::ClickParams;
 use super::random::{KeptMean, Shares, Stream, early, pareto};
 
@@ -31,7 +31,7 @@ pub(super) struct Query {
     /// Concepts, the main one, which is the rarest, first.
     pub(super) concepts: Vec<ConceptId>,
     /// Distinct words in the order in which they are typed.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<WordNumber>,
     /// Minimum number of sessions with a click.
     pub(super) sessions: usize,
 }
@@ -40,9 +40,9 @@ pub(super) struct Document {
     /// Concepts, the main one first.
     pub(super) concepts: Vec<ConceptId>,
     /// Distinct words of the title, of which the first stands for the main concept.
-    pub(super) title: Vec<Word>,
+    pub(super) title: Vec<WordNumber>,
     /// Distinct names in the URL, none of which is in the title.
-    pub(super) site: Vec<Word>,
+    pub(super) site: Vec<WordNumber>,
 }
 
 impl Document {
@@ -117,7 +117,7 @@ impl Topic {
         }
         let n_said = used.iter().filter(|&&u| u).count();
         let names = place.words.saturating_sub(n_said);
-        name_sites(&mut documents, concepts.n_words() as Word, names, rng);
+        name_sites(&mut documents, concepts.n_words() as WordNumber, names, rng);
 
         let mut written_for = vec![Vec::new(); queries.len()];
         let mut holding = vec![Vec::new(); concepts.len()];
@@ -135,7 +135,7 @@ struct Typist<'a> {
     concepts: &'a Concepts,
     params: &'a ClickParams,
     lengths: KeptMean,
-    known: HashSet<Vec<Word>>,
+    known: HashSet<Vec<WordNumber>>,
 }
 
 impl<'a> Typist<'a> {
@@ -161,9 +161,9 @@ impl<'a> Typist<'a> {
         unreachable!("the loop has no end")
     }
 
-    fn ask(&self, length: usize, rng: &mut Stream) -> (Vec<ConceptId>, Vec<Word>) {
+    fn ask(&self, length: usize, rng: &mut Stream) -> (Vec<ConceptId>, Vec<WordNumber>) {
         let mut asked = vec![self.concepts.choose(rng)];
-        let mut words = vec![self.concepts.say(asked[0], Side::Query, rng)];
+        let mut words = vec![self.concepts.say(asked[0], Speaker::Query, rng)];
         let mut general = length > 1 && rng.random_bool(GENERAL_IN_QUERY);
         // A small topic may not have enough words; then the query stays shorter.
         for _ in 0..8 * length {
@@ -175,13 +175,13 @@ impl<'a> Typist<'a> {
                 self.concepts.say_nothing(rng)
             } else if asked.len() < length.min(MOST_CONCEPTS.max(length / 2)) && rng.random_bool(0.85) {
                 let next = self.concepts.neighbour(asked[0], rng);
-                let word = self.concepts.say(next, Side::Query, rng);
+                let word = self.concepts.say(next, Speaker::Query, rng);
                 if !asked.contains(&next) && !words.contains(&word) {
                     asked.push(next);
                 }
                 word
             } else if rng.random_bool(0.8) {
-                self.concepts.say(asked[rng.random_range(0..asked.len())], Side::Query, rng)
+                self.concepts.say(asked[rng.random_range(0..asked.len())], Speaker::Query, rng)
             } else {
                 self.concepts.say_nothing(rng)
             };
@@ -235,7 +235,7 @@ fn parents(queries: &[Query], n_documents: usize, most: usize, rng: &mut Stream)
 }
 
 /// Placeholder for a name that [`name_sites`] will choose.
-const NAME: Word = Word::MAX;
+const NAME: WordNumber = WordNumber::MAX;
 
 fn write(parent: &Query, concepts: &Concepts, lengths: &mut KeptMean, rng: &mut Stream) -> Document {
     let length = lengths.draw(rng);
@@ -245,10 +245,10 @@ fn write(parent: &Query, concepts: &Concepts, lengths: &mut KeptMean, rng: &mut 
         asked.swap(0, minor);
     }
     let mut document = Document { concepts: vec![asked[0]], title: Vec::new(), site: Vec::new() };
-    document.title.push(concepts.say(asked[0], Side::Document, rng));
+    document.title.push(concepts.say(asked[0], Speaker::Document, rng));
     for &concept in &asked[1..] {
         if document.n_words() < length && !rng.random_bool(LEFT_OUT) {
-            document.hold(concept, concepts.say(concept, Side::Document, rng));
+            document.hold(concept, concepts.say(concept, Speaker::Document, rng));
         }
     }
     if document.n_words() < length {
@@ -260,14 +260,14 @@ fn write(parent: &Query, concepts: &Concepts, lengths: &mut KeptMean, rng: &mut 
         }
         match rng.random_range(0..10) {
             0..4 => {
-                let word = concepts.say(document.concepts[0], Side::Document, rng);
+                let word = concepts.say(document.concepts[0], Speaker::Document, rng);
                 if !document.title.contains(&word) {
                     document.title.push(word);
                 }
             }
             4..6 => {
                 let concept = concepts.neighbour(document.concepts[0], rng);
-                document.hold(concept, concepts.say(concept, Side::Document, rng));
+                document.hold(concept, concepts.say(concept, Speaker::Document, rng));
             }
             6..8 => {
                 let word = concepts.say_nothing(rng);
@@ -284,7 +284,7 @@ fn write(parent: &Query, concepts: &Concepts, lengths: &mut KeptMean, rng: &mut 
 
 impl Document {
     /// Adds a concept, unless its word is already in the text and stands for another concept.
-    fn hold(&mut self, concept: ConceptId, word: Word) {
+    fn hold(&mut self, concept: ConceptId, word: WordNumber) {
         if !self.title.contains(&word) {
             self.title.push(word);
             if !self.concepts.contains(&concept) {
@@ -295,7 +295,7 @@ impl Document {
 }
 
 /// Chooses the names of sites: exactly `n` of them occur, numbered from `first`, a few in many documents, most in few.
-fn name_sites(documents: &mut [Document], first: Word, n: usize, rng: &mut Stream) {
+fn name_sites(documents: &mut [Document], first: WordNumber, n: usize, rng: &mut Stream) {
     let mut places_left: usize = documents.iter().map(|d| d.site.len()).sum();
     let mut named = 0;
     for document in documents.iter_mut() {
@@ -305,12 +305,12 @@ fn name_sites(documents: &mut [Document], first: Word, n: usize, rng: &mut Strea
             if named > 0 && rng.random_range(0..places_left) >= new {
                 // A known name; after a few attempts that the document already has, give up.
                 name = (0..8)
-                    .map(|_| first + early(named, rng) as Word)
+                    .map(|_| first + early(named, rng) as WordNumber)
                     .find(|known| !document.site[..i].contains(known))
                     .unwrap_or(NAME);
             }
             if name == NAME && named < n {
-                name = first + named as Word;
+                name = first + named as WordNumber;
                 named += 1;
             }
             document.site[i] = name;
@@ -320,7 +320,7 @@ fn name_sites(documents: &mut [Document], first: Word, n: usize, rng: &mut Strea
     }
     // More names than places: the documents get longer.
     for d in (0..documents.len()).cycle().take(n - named) {
-        documents[d].site.push(first + named as Word);
+        documents[d].site.push(first + named as WordNumber);
         named += 1;
     }
 }

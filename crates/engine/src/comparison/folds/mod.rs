@@ -8,16 +8,12 @@ mod row;
 mod split;
 mod testing;
 
-use std::path::Path;
-
 use matchrank_core::data::{FeatureLists, List};
-use matchrank_core::progress::Progress;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_core::{Error, Result};
 use serde_json::json;
 
 use self::split::check_folds;
-use super::Plan;
 use super::course::{Course, Ground, hash};
 use super::results::{Comparison, DataSummary, Entry, MeanOver, TestQuery, check_name, file_name, write};
 use crate::model_file;
@@ -77,18 +73,10 @@ impl PlannedRanker {
 
 /// Trains and measures rankers on folds, into a folder, as [`compare`](super::compare) does models on a dataset. Of the
 /// plan all but its models and candidates is used.
-pub fn compare_folds(
-    folds: &Folds,
-    rankers: &Rankers<'_>,
-    plan: &Plan,
-    folder: &Path,
-    seed: u64,
-    stop: &dyn Fn() -> bool,
-    progress: &dyn Progress,
-) -> Result<Comparison> {
+pub fn compare_folds(folds: &Folds, rankers: &Rankers<'_>, course: Course<'_>) -> Result<Comparison> {
     check_folds(&folds.lists, &folds.names)?;
     check_rankers(rankers)?;
-    plan.check_level()?;
+    course.plan.check_level()?;
     let ground = Ground {
         data: DataSummary {
             name: folds.names.join(", "),
@@ -103,7 +91,6 @@ pub fn compare_folds(
         validation_queries: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
         test_queries: queries(folds),
     };
-    let course = Course { plan, folder, seed, stop, progress };
     let run = FoldRun { course, folds, rankers };
     let planned = rankers.rankers.iter().map(|planned| (planned.name.as_str(), planned));
     course.run(ground, planned, |planned, _, stopped| run.entry(planned, stopped))

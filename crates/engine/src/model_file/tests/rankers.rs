@@ -7,7 +7,7 @@ use matchrank_core::ranking::perceptron::{
     CurvePoint, EpochFigures, PerceptronParams, PerceptronReport, PerceptronState,
 };
 use matchrank_core::ranking::ranksvm::{PairLoss, PathReport, RankSvmParams};
-use matchrank_core::ranking::slam::{GeneralizationBound, SlamParams, SlamReport, Solver, Target};
+use matchrank_core::ranking::slam::{GeneralizationBound, SlamParams, SlamReport, SlamSolver, Target};
 use matchrank_core::ranking::{LambdaPath, LinearRanker, PathPoint, Ranker, Scaling, ScalingKind};
 
 use super::*;
@@ -60,7 +60,7 @@ fn slam(weights: &[f64], bound: Option<GeneralizationBound>) -> LinearModel<Slam
         params: SlamParams {
             target: Target::TightNdcgAt(5),
             lambda: LambdaPath::Path(vec![0.5, 0.25]),
-            solver: Solver::Bundle,
+            solver: SlamSolver::Bundle,
             ..Default::default()
         },
         ranker: scaled(weights, ScalingKind::None, &[]),

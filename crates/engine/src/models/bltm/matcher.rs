@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::BltmModel;
 use crate::features::document_counts;
-use crate::models::Documents;
+use crate::models::BoundDocuments;
 use crate::scoring::{Explanation, Matcher, Scorer, Why, WordLikelihood};
 use crate::text::Bag;
 
@@ -23,7 +23,7 @@ const NAMING: usize = 3;
 
 pub(super) struct BltmMatcher<'a> {
     model: &'a BltmModel,
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     known: KnownDocuments,
 }
 
@@ -66,7 +66,7 @@ impl KnownDocuments {
 impl<'a> BltmMatcher<'a> {
     pub(super) fn new(
         model: &'a BltmModel,
-        documents: Documents<'a>,
+        documents: BoundDocuments<'a>,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let counts = document_counts(&model.words, documents.dataset, documents.wanted, progress)?;
@@ -211,7 +211,7 @@ impl Scorer for BltmScorer<'_> {
         }
     }
 
-    /// What every word adds to every document is worked out once for all queries.
+    /// Computes the contribution of every word to every document once for all queries.
     fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
         let n = documents.len();
         let mut found = LIKELIHOODS.take();

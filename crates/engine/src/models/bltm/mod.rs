@@ -11,7 +11,7 @@ use matchrank_core::matching::{Factor, dot};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-pub use training::train_bltm;
+pub use training::train;
 
 use super::latent::unknown;
 use super::recipe::{chosen, trainer};
@@ -64,10 +64,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<BltmParams, ClickParams>(
             settings,
             |params, _| params.validate(),
-            |params, clicks, training| {
-                let model = train_bltm(params, clicks, training.dataset, training.seed, training.progress)?;
-                Ok(Arc::new(model))
-            },
+            |params, clicks, training| Ok(Arc::new(train(params, clicks, training)?)),
         )
     }),
     memory: Some(|sizes| {

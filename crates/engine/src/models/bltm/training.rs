@@ -11,6 +11,7 @@ use super::matcher::{BltmScorer, KnownDocuments};
 use super::{BltmIteration, BltmModel, BltmReport};
 use crate::dataset::{Clicks, Dataset};
 use crate::features::{ClickParams, document_counts};
+use crate::models::Training;
 use crate::text::{Analyser, Bag, BagOfWords};
 use crate::validation::Validation;
 
@@ -21,13 +22,8 @@ const PATIENCE: usize = 2;
 
 /// Trains the bilingual topic model on the words of queries and the documents they led to; a pair counts by
 /// its clicks, as `counting` says.
-pub fn train_bltm(
-    params: &BltmParams,
-    counting: &ClickParams,
-    dataset: &Dataset,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<BltmModel> {
+pub fn train(params: &BltmParams, counting: &ClickParams, training: &Training<'_>) -> Result<BltmModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     params.validate()?;
     let words = BagOfWords {
         analyser: Analyser::new(&dataset.manifest.analyser)?,
@@ -40,8 +36,8 @@ pub fn train_bltm(
     let r = clicks.into_by_query();
     let weights = r.values().iter().map(|&count| counting.click_tf.of(count) as f32).collect();
     let weights = Csr::new(r.n_columns(), r.offsets().to_vec(), r.indices().to_vec(), weights)?;
-    let mut judge = Judge::of(&words, &documents, dataset, seed, progress)?;
-    let mut em = Em::new(params, &queries, &documents, &weights, seed)?;
+    let mut judge = TopicJudge::of(&words, &documents, dataset, seed, progress)?;
+    let mut em = Em::new(params, [&queries, &documents], &weights, seed)?;
     drop((queries, documents, weights));
 
     let mut report =
@@ -90,13 +86,13 @@ fn query_counts(words: &BagOfWords, clicks: &Clicks) -> Result<Csr> {
 }
 
 /// Measures topics on the validation judgments.
-struct Judge {
+struct TopicJudge {
     validation: Validation,
     queries: Vec<Bag>,
     documents: KnownDocuments,
 }
 
-impl Judge {
+impl TopicJudge {
     fn of(
         words: &BagOfWords,
         documents: &Csr,

@@ -10,14 +10,14 @@ use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
 use super::{Retriever, TextBm25};
-use crate::models::Documents;
+use crate::models::BoundDocuments;
 use crate::retrieval::index_of;
 use crate::scoring::{Explanation, Hit, Matcher, Scorer, Why};
 use crate::text::Bag;
 
 pub(super) struct Bm25Matcher<'a> {
     model: &'a TextBm25,
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     /// Counts of all documents, read when they are first asked for: the index does without.
     counts: OnceLock<Counts>,
 }
@@ -28,7 +28,7 @@ struct Counts {
 }
 
 impl<'a> Bm25Matcher<'a> {
-    pub(super) fn new(model: &'a TextBm25, documents: Documents<'a>) -> Result<Self> {
+    pub(super) fn new(model: &'a TextBm25, documents: BoundDocuments<'a>) -> Result<Self> {
         documents.dataset.places_of(&model.words.fields)?;
         Ok(Self { model, documents, counts: OnceLock::new() })
     }

@@ -54,14 +54,14 @@ struct Term {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct SearchScratch {
     scores: Vec<f64>,
     counts: Vec<f64>,
     present: Vec<u64>,
 }
 
 thread_local! {
-    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+    static SCRATCH: Cell<Option<Box<SearchScratch>>> = const { Cell::new(None) };
 }
 
 impl<'m> Retriever<'m> {
@@ -246,7 +246,7 @@ impl<'m> Retriever<'m> {
         terms: &mut [Term],
         segment: &Segment,
         lengths: &[f32],
-        scratch: &mut Scratch,
+        scratch: &mut SearchScratch,
         top: &mut TopK,
     ) {
         // bounds[i]: the most that terms 0..=i add together.
@@ -257,7 +257,7 @@ impl<'m> Retriever<'m> {
                 Some(*sum * SLACK)
             })
             .collect();
-        let Scratch { scores, counts, present } = scratch;
+        let SearchScratch { scores, counts, present } = scratch;
         loop {
             let n_optional = bounds.partition_point(|&bound| bound as f32 <= top.threshold());
             let (optional, needed) = terms.split_at_mut(n_optional);

@@ -8,13 +8,13 @@ use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
 use crate::dataset::{Clicks, Names};
-use crate::models::Documents;
+use crate::models::BoundDocuments;
 use crate::scoring::{Explanation, Hit, Matcher, Pair, Scorer, SparseScorer, TopK, Why};
 use crate::text::Analyser;
 
 pub(super) struct ClickCountMatcher<'a> {
     mu: f64,
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     clicks: Arc<Clicks>,
     analyser: Analyser,
     /// Words of the training queries.
@@ -34,7 +34,7 @@ struct Reason<'m> {
 }
 
 impl<'a> ClickCountMatcher<'a> {
-    pub(super) fn new(mu: f64, documents: Documents<'a>, clicks: Arc<Clicks>) -> Result<Self> {
+    pub(super) fn new(mu: f64, documents: BoundDocuments<'a>, clicks: Arc<Clicks>) -> Result<Self> {
         let analyser = Analyser::new(&documents.dataset.manifest.analyser)?;
         let mut words = Names::default();
         // Queries of each word.

@@ -212,8 +212,7 @@ impl Combination {
     /// Combines two models with the weight, of 0.1, 0.2, ... 0.9, that is best on the validation judgments;
     /// of equally good ones the one nearest to 0.5, and of two of those the smaller.
     pub fn tune(
-        first: Arc<dyn MatchingModel>,
-        second: Arc<dyn MatchingModel>,
+        [first, second]: [Arc<dyn MatchingModel>; 2],
         dataset: &Dataset,
         validation: &Validation,
         progress: &dyn Progress,

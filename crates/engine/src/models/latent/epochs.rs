@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 
 use super::{Epoch, Judge, LatentReport};
 
-/// What the steps of an iteration came to: the mean loss, and the share of tuples within the margin.
+/// Statistics of one iteration: mean loss and share of tuples within the margin.
 pub(in crate::models) type Learned = (f64, Option<f64>);
 
 /// A model that learns by steps.

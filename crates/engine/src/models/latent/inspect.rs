@@ -1,7 +1,7 @@
 //! Statistics of a latent model: sizes, norms, spectrum, collapse, and theoretical bounds.
 
 use matchrank_core::Result;
-use matchrank_core::bounds::{Bound, RmlsFamily, Sample};
+use matchrank_core::bounds::{Bound, RmlsFamily, SampleSize};
 use matchrank_core::matching::rmls::Collapse;
 use matchrank_core::matching::{Factor, Rows};
 use rayon::prelude::*;
@@ -137,7 +137,7 @@ fn bound(model: &LatentModel, x: &Side, y: &Side) -> Result<Option<BoundReport>>
     else {
         return Ok(None);
     };
-    let sample = Sample {
+    let sample = SampleSize {
         n_x: statistics.n_x as u64,
         n_y: statistics.n_answers,
         r_max: f64::from(statistics.r_max),

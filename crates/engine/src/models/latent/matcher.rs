@@ -12,10 +12,10 @@ use matchrank_core::matching::{Csr, Factor, Mapping, SparseRow, dot, dots};
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
-use super::{Inputs, LatentModel, Named};
+use super::{Inputs, LatentModel, NamedFeature};
 use crate::dataset::Clicks;
 use crate::features::{FeatureRow, document_rows};
-use crate::models::Documents;
+use crate::models::BoundDocuments;
 use crate::models::sparse_preference::PreferenceScorer;
 use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
 
@@ -27,7 +27,7 @@ const ANY: &str = "(any)";
 
 pub(super) struct LatentMatcher<'a> {
     model: &'a LatentModel,
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     clicks: Option<Arc<Clicks>>,
     /// Features of the documents.
     y: Csr,
@@ -36,13 +36,13 @@ pub(super) struct LatentMatcher<'a> {
 impl<'a> LatentMatcher<'a> {
     pub(super) fn new(
         model: &'a LatentModel,
-        documents: Documents<'a>,
+        documents: BoundDocuments<'a>,
         clicks: Option<Arc<Clicks>>,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let y = match &model.inputs {
             Inputs::Features(features) => {
-                document_rows(features, documents.dataset, clicks.as_deref(), documents.wanted, progress)?
+                document_rows(features, (documents.dataset, documents.wanted), clicks.as_deref(), progress)?
             }
             Inputs::Rows(source) => {
                 let rows = (0..documents.len()).map(|document| documents.row(document));
@@ -52,25 +52,26 @@ impl<'a> LatentMatcher<'a> {
         Ok(Self { model, documents, clicks, y })
     }
 
-    fn names<'n>(&self, features: impl Iterator<Item = Named<'n>>) -> Result<Vec<String>> {
-        let features: Vec<Named<'n>> = features.collect();
+    fn names<'n>(&self, features: impl Iterator<Item = NamedFeature<'n>>) -> Result<Vec<String>> {
+        let features: Vec<NamedFeature<'n>> = features.collect();
         let dataset = self.documents.dataset;
-        let rows = |of: fn(&Named<'_>) -> Option<u32>| features.iter().filter_map(of).collect::<Vec<u32>>();
+        let rows =
+            |of: fn(&NamedFeature<'_>) -> Option<u32>| features.iter().filter_map(of).collect::<Vec<u32>>();
         let queries = dataset.query_texts_of(&rows(|feature| match feature {
-            Named::Query(row) => Some(*row),
+            NamedFeature::Query(row) => Some(*row),
             _ => None,
         }))?;
         let documents = dataset.document_ids_of(&rows(|feature| match feature {
-            Named::Document(row) => Some(*row),
+            NamedFeature::Document(row) => Some(*row),
             _ => None,
         }))?;
         Ok(features
             .iter()
             .map(|feature| match feature {
-                Named::Word(word) => (*word).to_owned(),
-                Named::Query(row) => format!("query:{}", queries[row]),
-                Named::Document(row) => format!("document:{}", documents[row]),
-                Named::Any => ANY.to_owned(),
+                NamedFeature::Word(word) => (*word).to_owned(),
+                NamedFeature::Query(row) => format!("query:{}", queries[row]),
+                NamedFeature::Document(row) => format!("document:{}", documents[row]),
+                NamedFeature::Any => ANY.to_owned(),
             })
             .collect())
     }

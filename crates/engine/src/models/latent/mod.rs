@@ -16,7 +16,7 @@ mod summary;
 use std::fmt;
 use std::sync::Arc;
 
-use matchrank_core::bounds::{Bound, RmlsFamily, Sample};
+use matchrank_core::bounds::{Bound, RmlsFamily, SampleSize};
 use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, PairContribution};
 use matchrank_core::{Error, Result};
 use serde_json::Value;
@@ -54,7 +54,7 @@ pub(super) const LSI_PARAMETERS: &[Parameter] =
     &[Parameter::new("d", "100", "latent dimensions"), TOLERANCE, MAX_STEPS];
 
 /// Computes a bound of the papers, with the number of its theorem.
-pub(crate) type BoundOf = fn(&Sample, &RmlsFamily) -> Result<(u8, Bound)>;
+pub(crate) type BoundOf = fn(&SampleSize, &RmlsFamily) -> Result<(u8, Bound)>;
 
 /// Differences between the kinds of latent models; a constant in the folder of each.
 #[derive(Clone, Copy)]
@@ -137,32 +137,32 @@ impl Inputs {
     }
 
     /// Returns the meaning of a query feature: a word, or a row of the dataset.
-    fn query_feature(&self, u: u32) -> Named<'_> {
+    fn query_feature(&self, u: u32) -> NamedFeature<'_> {
         match self {
-            _ if u == PairContribution::ANY => Named::Any,
+            _ if u == PairContribution::ANY => NamedFeature::Any,
             Self::Features(features) => match features.feature(u) {
-                Feature::Word(word) => Named::Word(word),
-                Feature::Row(document) => Named::Document(document),
+                Feature::Word(word) => NamedFeature::Word(word),
+                Feature::Row(document) => NamedFeature::Document(document),
             },
-            Self::Rows(_) => Named::Query(u),
+            Self::Rows(_) => NamedFeature::Query(u),
         }
     }
 
     /// Returns the meaning of a document feature.
-    fn document_feature(&self, v: u32) -> Named<'_> {
+    fn document_feature(&self, v: u32) -> NamedFeature<'_> {
         match self {
-            _ if v == PairContribution::ANY => Named::Any,
+            _ if v == PairContribution::ANY => NamedFeature::Any,
             Self::Features(features) => match features.feature(v) {
-                Feature::Word(word) => Named::Word(word),
-                Feature::Row(query) => Named::Query(query),
+                Feature::Word(word) => NamedFeature::Word(word),
+                Feature::Row(query) => NamedFeature::Query(query),
             },
-            Self::Rows(_) => Named::Document(v),
+            Self::Rows(_) => NamedFeature::Document(v),
         }
     }
 }
 
 /// A feature as a person may call it.
-enum Named<'a> {
+enum NamedFeature<'a> {
     Word(&'a str),
     Query(u32),
     Document(u32),

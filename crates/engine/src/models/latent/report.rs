@@ -18,7 +18,7 @@ pub struct LatentReport {
     pub best: Option<usize>,
     /// Singular values of PLS and LSI, descending.
     pub singular_values: Vec<f64>,
-    /// How far the singular vectors are from being such, relative to the largest singular value.
+    /// Residual of the singular vectors, relative to the largest singular value.
     pub residual: Option<f64>,
     /// Products of a block with the matrix and its transpose.
     pub steps: Option<usize>,

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use matchrank_core::Result;
 use matchrank_core::matching::{LsiParams, lsi};
-use matchrank_core::progress::Progress;
 
-use super::MatchingKind;
 use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::memory::{BUFFERS, ENTRY, PROGRAM, WORD};
 use super::recipe::trainer;
-use crate::dataset::Dataset;
+use super::{MatchingKind, Training};
 use crate::features::{FeatureParams, Features, WordParams, document_rows};
 
 /// LSI of words in the table of models.
@@ -23,10 +21,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<LsiParams, WordParams>(
             settings,
             |params, _| params.validate(),
-            |params, words, training| {
-                let model = train_lsi_dt(params, words, training.dataset, training.seed, training.progress)?;
-                Ok(Arc::new(model))
-            },
+            |params, words, training| Ok(Arc::new(train(params, words, training)?)),
         )
     }),
     memory: Some(|sizes| {
@@ -45,16 +40,11 @@ pub const KIND: MatchingKind = MatchingKind {
 pub const LATENT: LatentKind = LatentKind::new("lsi-dt");
 
 /// Trains LSI on the words of the documents.
-pub fn train_lsi_dt(
-    params: &LsiParams,
-    words: &WordParams,
-    dataset: &Dataset,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<LatentModel> {
+pub fn train(params: &LsiParams, words: &WordParams, training: &Training<'_>) -> Result<LatentModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     params.validate()?;
     let features = Features::of_dataset(&FeatureParams::words_only(words), dataset)?;
-    let y = document_rows(&features, dataset, None, None, progress)?;
+    let y = document_rows(&features, (dataset, None), None, progress)?;
     let inputs = Inputs::Features(Box::new(features));
     let judge = Judge::new(&inputs, dataset, None, seed, progress)?;
     let fit = lsi::fit(params, &y, seed, progress)?;

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use matchrank_core::Result;
 use matchrank_core::matching::{Csr, LsiParams, lsi};
-use matchrank_core::progress::Progress;
 
-use super::MatchingKind;
 use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::memory::{BUFFERS, PROGRAM};
 use super::recipe::trainer;
-use crate::dataset::{Clicks, Dataset};
+use super::{MatchingKind, Training};
+use crate::dataset::Clicks;
 use crate::features::{ClickParams, Source};
 
 /// LSI of clicks in the table of models.
@@ -23,10 +22,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<LsiParams, ClickParams>(
             settings,
             |params, _| params.validate(),
-            |params, clicks, training| {
-                let model = train_lsi_qd(params, clicks, training.dataset, training.seed, training.progress)?;
-                Ok(Arc::new(model))
-            },
+            |params, clicks, training| Ok(Arc::new(train(params, clicks, training)?)),
         )
     }),
     memory: Some(|sizes| {
@@ -43,13 +39,8 @@ pub const KIND: MatchingKind = MatchingKind {
 pub const LATENT: LatentKind = LatentKind { knows_words: false, ..LatentKind::new("lsi-qd") };
 
 /// Trains LSI on the click matrix. It knows the queries that have clicks, and no others.
-pub fn train_lsi_qd(
-    params: &LsiParams,
-    counting: &ClickParams,
-    dataset: &Dataset,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<LatentModel> {
+pub fn train(params: &LsiParams, counting: &ClickParams, training: &Training<'_>) -> Result<LatentModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     params.validate()?;
     let clicks = Clicks::to_learn_from(dataset)?;
     let r = clicks.by_query();

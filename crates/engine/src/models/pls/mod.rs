@@ -5,12 +5,11 @@ use std::sync::Arc;
 use matchrank_core::Result;
 use matchrank_core::bounds::pls_bound;
 use matchrank_core::matching::{PlsParams, pls};
-use matchrank_core::progress::Progress;
 
-use super::MatchingKind;
 use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::recipe::trainer;
-use crate::dataset::{Clicks, Dataset};
+use super::{MatchingKind, Training};
+use crate::dataset::Clicks;
 use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
 
@@ -40,10 +39,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<PlsParams, FeatureParams>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
-            |params, features, training| {
-                let model = train_pls(params, features, training.dataset, training.seed, training.progress)?;
-                Ok(Arc::new(model))
-            },
+            |params, features, training| Ok(Arc::new(train(params, features, training)?)),
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.singular(sizes.features, PlsParams::default().d)),
@@ -61,13 +57,8 @@ pub const LATENT: LatentKind = LatentKind {
 };
 
 /// Trains PLS on words and clicks.
-pub fn train_pls(
-    params: &PlsParams,
-    features: &FeatureParams,
-    dataset: &Dataset,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<LatentModel> {
+pub fn train(params: &PlsParams, features: &FeatureParams, training: &Training<'_>) -> Result<LatentModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     params.validate()?;
     let features = Features::of_dataset(features, dataset)?;
     let inputs = Inputs::Features(Box::new(features.clone()));

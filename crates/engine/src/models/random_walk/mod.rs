@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 
 use super::memory::{ENTRY, PROGRAM};
 use super::recipe::{NoFeatures, trainer};
-use super::{Binding, Documents, MatchingKind, MatchingModel};
+use super::{Binding, BoundDocuments, MatchingKind, MatchingModel};
 use crate::container::{Reader, Writer};
 use crate::dataset::{Clicks, Dataset};
 use crate::description::Description;
@@ -103,7 +103,7 @@ pub struct WalkModel {
 }
 
 struct WalkMatcher<'a> {
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     clicks: Arc<Clicks>,
     walk: RandomWalk,
 }
@@ -114,7 +114,7 @@ const HELD: u32 = 1 << 27;
 const LISTED: usize = 1000;
 
 impl<'a> WalkMatcher<'a> {
-    fn new(model: &WalkModel, documents: Documents<'a>, clicks: Arc<Clicks>) -> Result<Self> {
+    fn new(model: &WalkModel, documents: BoundDocuments<'a>, clicks: Arc<Clicks>) -> Result<Self> {
         let r = clicks.by_query();
         let responses = (0..r.n_rows()).flat_map(|query| {
             let row = r.row(query);

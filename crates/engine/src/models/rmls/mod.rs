@@ -1,14 +1,14 @@
 //! RMLS: learns from clicks which words of queries go with which words of documents.
 //!
 //! Every feature of queries and documents gets a sparse row of d numbers, so that queries and the documents that answer
-//! them come close. Training is stopped by the validation judgments; see [`train_rmls`].
+//! them come close. Training is stopped by the validation judgments; see [`train`].
 
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
 use matchrank_core::bounds::rmls_bound;
-use matchrank_core::matching::rmls::{IterationReport, RmlsParams, Verdict, fit};
+use matchrank_core::matching::rmls::{IterationReport, RmlsParams, RmlsRun, Verdict, fit};
 use matchrank_core::matching::{Bilinear, Factor};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
@@ -16,7 +16,7 @@ use matchrank_core::{Error, Result};
 use super::latent::{self, Inputs, IterationRow, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::recipe::trainer;
 use super::{MatchingKind, MatchingModel, Training};
-use crate::dataset::{Clicks, Dataset};
+use crate::dataset::Clicks;
 use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
 
@@ -63,7 +63,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<RmlsParams, FeatureParams>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
-            train,
+            train_by_data,
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.all_features() * RmlsParams::default().d as f64),
@@ -83,12 +83,12 @@ pub const LATENT: LatentKind = LatentKind {
 
 /// Trains with defaults that depend on the data: d of the model that training starts from, and one iteration where there
 /// are no validation judgments to stop by.
-fn train(
+fn train_by_data(
     params: &RmlsParams,
     features: &FeatureParams,
     training: &Training<'_>,
 ) -> Result<Arc<dyn MatchingModel>> {
-    let Training { dataset, seed, progress, .. } = *training;
+    let Training { dataset, progress, .. } = *training;
     let mut params = *params;
     let start = training.start.map(former).transpose()?;
     if let Some(former) = start
@@ -103,7 +103,7 @@ fn train(
              iterations for more)",
         );
     }
-    Ok(Arc::new(train_rmls(&params, features, dataset, start, seed, progress)?))
+    Ok(Arc::new(train(&params, features, start, training)?))
 }
 
 fn former(model: &dyn MatchingModel) -> Result<&LatentModel> {
@@ -123,14 +123,13 @@ const PATIENCE: usize = 2;
 /// With validation judgments the iteration with the best NDCG@10 is kept, and training stops after two
 /// iterations that are not better; without them the last one is kept. `start` is a former model whose
 /// L_y is started from: its words are found by name, and its clicks where it was trained on this dataset.
-pub fn train_rmls(
+pub fn train(
     params: &RmlsParams,
     features: &FeatureParams,
-    dataset: &Dataset,
     start: Option<&LatentModel>,
-    seed: u64,
-    progress: &dyn Progress,
+    training: &Training<'_>,
 ) -> Result<LatentModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     params.validate()?;
     let features = Features::of_dataset(features, dataset)?;
     let start = start.map(|former| warm_start(params, former, &features, progress)).transpose()?;
@@ -142,7 +141,8 @@ pub fn train_rmls(
     let mut clock = Instant::now();
     let mut rows: Vec<IterationRow> = Vec::new();
     let mut kept: Option<(usize, Option<f64>, Option<Bilinear>)> = None;
-    let last = fit(params, &graph, start.as_ref(), seed, progress, &mut |iteration| {
+    let run = RmlsRun { start: start.as_ref(), seed, progress };
+    let last = fit(params, &graph, run, &mut |iteration| {
         let seconds = clock.elapsed().as_secs_f64();
         let number = iteration.report.number;
         let mut validation = None;
@@ -168,8 +168,7 @@ pub fn train_rmls(
             drop(last);
             progress.note(&format!("iteration {best} was the best; training up to it again"));
             let params = RmlsParams { iterations: best, ..*params };
-            fit(&params, &graph, start.as_ref(), seed, progress, &mut |_| Ok(Verdict::Continue))?
-                .into_model()?
+            fit(&params, &graph, run, &mut |_| Ok(Verdict::Continue))?.into_model()?
         }
     };
     let report = LatentReport {

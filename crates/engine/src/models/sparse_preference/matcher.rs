@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::PreferenceModel;
 use crate::features::{FeatureRow, document_rows};
-use crate::models::Documents;
+use crate::models::BoundDocuments;
 use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
 
 /// Bytes that the weights of a batch of queries may take.
@@ -21,7 +21,7 @@ const BATCH_BYTES: usize = 1 << 27;
 
 pub(super) struct PreferenceMatcher<'a> {
     model: &'a PreferenceModel,
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     /// Words of the documents.
     d: Csr,
 }
@@ -29,10 +29,10 @@ pub(super) struct PreferenceMatcher<'a> {
 impl<'a> PreferenceMatcher<'a> {
     pub(super) fn new(
         model: &'a PreferenceModel,
-        documents: Documents<'a>,
+        documents: BoundDocuments<'a>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let d = document_rows(&model.features, documents.dataset, None, documents.wanted, progress)?;
+        let d = document_rows(&model.features, (documents.dataset, documents.wanted), None, progress)?;
         Ok(Self { model, documents, d })
     }
 

@@ -23,10 +23,10 @@ use matchrank_core::matching::{Csr, SparseRow};
 use matchrank_core::{Error, Result};
 
 pub use matcher::PreferenceScorer;
-pub use report::{CurvePoint, PreferenceReport, Trial};
-pub use settings::{Choice, Chosen, PreferenceSettings, Variant};
+pub use report::{CurvePoint, ParameterTrial, PreferenceReport};
+pub use settings::{AutoNumber, ChosenSettings, PreferenceSettings, Variant};
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
-pub use training::{Checkpoint, Course, TRIAL_TUPLES, Trained, train_preference, update_preference};
+pub use training::{Checkpoint, TRIAL_TUPLES, TrainedPreference, TupleCourse, train, update};
 
 use super::latent::unknown;
 use super::memory::COPIES;
@@ -84,7 +84,7 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     effort: Some(("tuples", 10_000)),
     search_start: || {
-        let Chosen { margin, c, lambda } = Chosen::default();
+        let ChosenSettings { margin, c, lambda } = ChosenSettings::default();
         vec![chosen("margin", &margin), chosen("c", &c), chosen("lambda", &lambda)]
     },
     trainer: Some(|settings| {
@@ -92,9 +92,8 @@ pub const KIND: MatchingKind = MatchingKind {
             settings,
             |settings, _| settings.validate(),
             |settings, words, training| {
-                let course = Course::new(training.seed);
-                let trained =
-                    train_preference(settings, words, training.dataset, None, &course, training.progress)?;
+                let course = TupleCourse::new(training.seed, training.progress);
+                let trained = train(settings, words, (training.dataset, None), &course)?;
                 Ok(Arc::new(trained.model))
             },
         )

@@ -15,7 +15,7 @@ pub struct PreferenceReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_density: Option<f64>,
     /// Trials of the choice of parameters, in their order.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<ParameterTrial>,
     /// Progress of the learning.
     pub curve: Vec<CurvePoint>,
     /// True if training was interrupted before it had learned from all tuples.
@@ -26,7 +26,7 @@ pub struct PreferenceReport {
 
 /// One combination of parameters that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct ParameterTrial {
     /// The margin.
     pub margin: f64,
     /// Length of the first step.
@@ -41,7 +41,7 @@ pub struct Trial {
     pub density: f64,
 }
 
-impl Trial {
+impl ParameterTrial {
     pub(super) fn of(params: &PreferenceParams, tuples: u64) -> Self {
         let PreferenceParams { margin, c, lambda, .. } = *params;
         Self { margin, c, lambda, tuples, validation: None, density: 0.0 }

@@ -1,4 +1,4 @@
-use matchrank_core::matching::sparse_preference::{Form, PreferenceParams, Step};
+use matchrank_core::matching::sparse_preference::{PreferenceParams, Step, WeightForm};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -21,7 +21,7 @@ pub enum Variant {
 
 /// A number, or `auto`: chosen on the validation judgments.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Choice {
+pub enum AutoNumber {
     /// Chosen.
     #[default]
     Auto,
@@ -29,7 +29,7 @@ pub enum Choice {
     Given(f64),
 }
 
-impl Choice {
+impl AutoNumber {
     /// The number, if it is given.
     pub fn given(self) -> Option<f64> {
         match self {
@@ -39,7 +39,7 @@ impl Choice {
     }
 }
 
-impl Serialize for Choice {
+impl Serialize for AutoNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Auto => serializer.serialize_str("auto"),
@@ -48,7 +48,7 @@ impl Serialize for Choice {
     }
 }
 
-impl<'de> Deserialize<'de> for Choice {
+impl<'de> Deserialize<'de> for AutoNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         match (value.as_f64(), value.as_str()) {
@@ -71,13 +71,13 @@ pub struct PreferenceSettings {
     /// the others have one that has no response. Default: 0.2.
     pub judged: f64,
     /// A tuple is learned from where its two documents are less than this apart. Default: auto.
-    pub margin: Choice,
+    pub margin: AutoNumber,
     /// Length of the first step. Default: auto.
-    pub c: Choice,
+    pub c: AutoNumber,
     /// Length of the other steps: c / sqrt(t), or c. Default: `decaying`.
     pub step: Step,
     /// Strength of the shrinkage. Default: auto.
-    pub lambda: Choice,
+    pub lambda: AutoNumber,
     /// Steps from one shrinkage to the next. Default: 400.
     pub shrink_every: usize,
     /// True to end refitting with the mean of W over its steps, not with the last W. Default: no.
@@ -93,10 +93,10 @@ impl Default for PreferenceSettings {
             variant: Variant::Refit,
             tuples: 1_000_000,
             judged: 0.2,
-            margin: Choice::Auto,
-            c: Choice::Auto,
+            margin: AutoNumber::Auto,
+            c: AutoNumber::Auto,
             step,
-            lambda: Choice::Auto,
+            lambda: AutoNumber::Auto,
             shrink_every,
             average,
             max_mib: 0,
@@ -113,16 +113,16 @@ impl PreferenceSettings {
         if self.tuples == 0 {
             return Err(Error::Params("tuples must be at least 1".into()));
         }
-        self.params(&Chosen::default()).validate()
+        self.params(&ChosenSettings::default()).validate()
     }
 
     /// Parameters of the learner: what is given, else what is chosen.
-    pub fn params(&self, chosen: &Chosen) -> PreferenceParams {
+    pub fn params(&self, chosen: &ChosenSettings) -> PreferenceParams {
         PreferenceParams {
             form: match self.variant {
-                Variant::Identity | Variant::Diagonal => Form::Diagonal,
-                Variant::Dense => Form::Dense,
-                Variant::Sparse | Variant::Refit => Form::Sparse,
+                Variant::Identity | Variant::Diagonal => WeightForm::Diagonal,
+                Variant::Dense => WeightForm::Dense,
+                Variant::Sparse | Variant::Refit => WeightForm::Sparse,
             },
             margin: self.margin.given().unwrap_or(chosen.margin),
             c: self.c.given().unwrap_or(chosen.c),
@@ -137,7 +137,7 @@ impl PreferenceSettings {
 
 /// Values that `auto` stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct ChosenSettings {
     /// The margin.
     pub margin: f64,
     /// Length of the first step.
@@ -146,7 +146,7 @@ pub struct Chosen {
     pub lambda: f64,
 }
 
-impl Default for Chosen {
+impl Default for ChosenSettings {
     /// Value where there is nothing to choose by.
     fn default() -> Self {
         Self { margin: 0.3, c: 2.0, lambda: 1e-6 }

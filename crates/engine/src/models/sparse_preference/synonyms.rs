@@ -199,7 +199,7 @@ pub struct PairChange {
     pub now: Option<f32>,
 }
 
-/// What changed from one export to another, in the order of the words. Weights are compared where both have
+/// Changes from one export to another, in word order. Weights are compared where both have
 /// them; without weights, as in files for Solr, pairs of negative weight do not count as present.
 pub fn changes(before: &[WordPair], now: &[WordPair]) -> Vec<PairChange> {
     let weightless = before.iter().chain(now).any(|pair| pair.weight.is_none());

@@ -11,7 +11,7 @@ use crate::ingest::{IngestParams, ingest};
 use crate::model_file::{ModelRef, Provenance, load, save};
 use crate::models::find_part;
 use crate::models::training_tests::groups;
-use crate::preferences::{Lessons, Preferences, SampledTuples, TupleFile};
+use crate::preferences::{Preferences, SampledTuples, TupleFile, TupleLessons};
 
 /// Queries of even number like documents of even number, odd ones odd ones; documents use other words than
 /// queries. Queries 30 and 31 are judged for validation, and for test by grades that say the opposite.
@@ -55,23 +55,30 @@ fn checkerboard(judged: bool) -> (tempfile::TempDir, Dataset) {
     (folder, dataset)
 }
 
-fn course() -> Course<'static> {
-    Course { density: None, trial_tuples: TRIAL_TUPLES, seed: 1, stop: &|| false, checkpoint: None }
+fn course() -> TupleCourse<'static> {
+    TupleCourse {
+        density: None,
+        trial_tuples: TRIAL_TUPLES,
+        seed: 1,
+        stop: &|| false,
+        checkpoint: None,
+        progress: &Silent,
+    }
 }
 
 fn given(variant: Variant) -> PreferenceSettings {
     PreferenceSettings {
         variant,
         tuples: 3000,
-        margin: Choice::Given(0.5),
-        c: Choice::Given(1.0),
-        lambda: Choice::Given(1e-4),
+        margin: AutoNumber::Given(0.5),
+        c: AutoNumber::Given(1.0),
+        lambda: AutoNumber::Given(1e-4),
         ..Default::default()
     }
 }
 
-fn train(settings: &PreferenceSettings, dataset: &Dataset, course: &Course<'_>) -> PreferenceModel {
-    train_preference(settings, &WordParams::default(), dataset, None, course, &Silent).unwrap().model
+fn train(settings: &PreferenceSettings, dataset: &Dataset, course: &TupleCourse<'_>) -> PreferenceModel {
+    super::train(settings, &WordParams::default(), (dataset, None), course).unwrap().model
 }
 
 #[test]
@@ -107,7 +114,7 @@ fn every_variant_learns_what_it_can() {
         assert_eq!(phases.count(), expected, "{variant:?}");
     }
     let [dense, sparse] = [Variant::Dense, Variant::Sparse].map(|variant| {
-        train(&PreferenceSettings { lambda: Choice::Given(3e-3), ..given(variant) }, &dataset, &course())
+        train(&PreferenceSettings { lambda: AutoNumber::Given(3e-3), ..given(variant) }, &dataset, &course())
     });
     assert!(sparse.w.nnz() < dense.w.nnz(), "{} {}", sparse.w.nnz(), dense.w.nnz());
 }
@@ -119,7 +126,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let model = pool.install(|| {
             let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
-            train(&settings, &dataset, &Course { seed, ..course() })
+            train(&settings, &dataset, &TupleCourse { seed, ..course() })
         });
         let path = folder.path().join("model");
         save(&path, ModelRef::Matching(&model), &Provenance::default()).unwrap();
@@ -140,17 +147,18 @@ fn parameters_are_those_of_the_best_trial() {
     assert!(trials.iter().any(|trial| (trial.margin, trial.c) == (params.margin, params.c)));
     assert!(params.lambda > 0.0);
     // What is given is not tried otherwise.
-    let some = PreferenceSettings { margin: Choice::Given(0.7), lambda: Choice::Given(0.0), ..settings };
+    let some =
+        PreferenceSettings { margin: AutoNumber::Given(0.7), lambda: AutoNumber::Given(0.0), ..settings };
     let model = train(&some, &dataset, &course());
     assert!(model.report.trials.iter().all(|trial| (trial.margin, trial.lambda) == (0.7, 0.0)));
     assert_eq!((model.state.params.margin, model.state.params.lambda), (0.7, 0.0));
     // Without tuples for trials nothing is tried, without judgments nothing can be.
-    let model = train(&settings, &dataset, &Course { trial_tuples: 0, ..course() });
+    let model = train(&settings, &dataset, &TupleCourse { trial_tuples: 0, ..course() });
     assert!(model.report.trials.is_empty());
     let (_other, silent) = checkerboard(false);
     let model = train(&settings, &silent, &course());
     assert!(model.report.trials.is_empty() && model.report.validation.is_none());
-    assert_eq!(model.state.params.margin, Chosen::default().margin);
+    assert_eq!(model.state.params.margin, ChosenSettings::default().margin);
 }
 
 /// The trials of `auto` follow from the number of tuples and from nothing else: not from time, nor from load.
@@ -159,7 +167,7 @@ fn trials_are_counted_not_timed() {
     let (_folder, dataset) = checkerboard(true);
     let sizes = |tuples: u64, trial_tuples: u64| -> Vec<(u64, usize)> {
         let settings = PreferenceSettings { tuples, ..Default::default() };
-        let trials = train(&settings, &dataset, &Course { trial_tuples, ..course() }).report.trials;
+        let trials = train(&settings, &dataset, &TupleCourse { trial_tuples, ..course() }).report.trials;
         trials.chunk_by(|a, b| a.tuples == b.tuples).map(|rung| (rung[0].tuples, rung.len())).collect()
     };
     // A 32nd of 320,000 would be fewer than 20,000.
@@ -241,40 +249,32 @@ fn an_update_goes_on_bit_for_bit() {
     {
         let settings = PreferenceSettings { shrink_every: 7, max_mib, ..given(variant) };
         let train = |file: &TupleFile| {
-            train_preference(&settings, &WordParams::default(), &dataset, Some(file), &course(), &Silent)
-                .unwrap()
-                .model
+            super::train(&settings, &WordParams::default(), (&dataset, Some(file)), &course()).unwrap().model
         };
         let whole = train(&all);
         let path = folder.path().join("model");
         save(&path, ModelRef::Matching(&train(&first)), &Provenance::default()).unwrap();
         let (half, _) = load(&path).unwrap();
         let half = find_part::<PreferenceModel>(&*half).unwrap();
-        let updated = update_preference(half, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+        let updated = super::update(half, Some(&dataset), &second, &course()).unwrap().model;
         assert_eq!(updated.state.clock.steps, 900);
         assert_eq!(updated.state, whole.state, "{variant:?}");
         assert_eq!(updated.w, whole.w, "{variant:?}");
     }
     // A refitted model goes on refitting: no pair of words comes.
-    let refitted = train_preference(
-        &given(Variant::Refit),
-        &WordParams::default(),
-        &dataset,
-        Some(&first),
-        &course(),
-        &Silent,
-    );
+    let refitted =
+        super::train(&given(Variant::Refit), &WordParams::default(), (&dataset, Some(&first)), &course());
     let refitted = refitted.unwrap().model;
     let opposite = file("opposite", "queryodd1\td0\td1\n".repeat(50));
-    let updated = update_preference(&refitted, Some(&dataset), &opposite, &course(), &Silent).unwrap().model;
+    let updated = super::update(&refitted, Some(&dataset), &opposite, &course()).unwrap().model;
     assert_eq!(updated.state.columns, refitted.state.columns);
     assert_ne!(updated.w, refitted.w);
     // A density that was asked for stays.
-    let dense = Course { density: Some(0.05), ..course() };
-    let settings = PreferenceSettings { lambda: Choice::Auto, ..given(Variant::Sparse) };
+    let dense = TupleCourse { density: Some(0.05), ..course() };
+    let settings = PreferenceSettings { lambda: AutoNumber::Auto, ..given(Variant::Sparse) };
     let words = WordParams::default();
-    let model = train_preference(&settings, &words, &dataset, Some(&first), &dense, &Silent).unwrap().model;
-    let updated = update_preference(&model, Some(&dataset), &second, &course(), &Silent).unwrap().model;
+    let model = super::train(&settings, &words, (&dataset, Some(&first)), &dense).unwrap().model;
+    let updated = super::update(&model, Some(&dataset), &second, &course()).unwrap().model;
     assert!(updated.density() <= 0.05 && updated.density() > 0.0, "{}", updated.density());
 }
 
@@ -284,7 +284,7 @@ fn training_that_is_stopped_keeps_what_it_learned() {
     let asked = std::sync::atomic::AtomicU32::new(0);
     let stop = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 2;
     let settings = PreferenceSettings { tuples: 100_000, ..given(Variant::Refit) };
-    let model = train(&settings, &dataset, &Course { stop: &stop, ..course() });
+    let model = train(&settings, &dataset, &TupleCourse { stop: &stop, ..course() });
     assert!(model.report.interrupted);
     assert!((1..100_000).contains(&model.state.clock.steps), "{:?}", model.state.clock);
     let saved = std::sync::atomic::AtomicU32::new(0);
@@ -293,7 +293,8 @@ fn training_that_is_stopped_keeps_what_it_learned() {
         saved.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Ok(())
     };
-    let model = train(&settings, &dataset, &Course { checkpoint: Some((Duration::ZERO, &save)), ..course() });
+    let model =
+        train(&settings, &dataset, &TupleCourse { checkpoint: Some((Duration::ZERO, &save)), ..course() });
     assert!(!model.report.interrupted && saved.into_inner() > 5);
 }
 
@@ -312,10 +313,11 @@ impl Progress for Notes {
 #[test]
 fn training_that_is_stopped_while_choosing_says_so() {
     let (_folder, dataset) = checkerboard(true);
-    let settings = PreferenceSettings { margin: Choice::Auto, c: Choice::Auto, ..given(Variant::Sparse) };
-    let (words, stopped) = (WordParams::default(), Course { stop: &|| true, ..course() });
-    let notes = Notes::default();
-    let trained = train_preference(&settings, &words, &dataset, None, &stopped, &notes).unwrap();
+    let settings =
+        PreferenceSettings { margin: AutoNumber::Auto, c: AutoNumber::Auto, ..given(Variant::Sparse) };
+    let (words, notes) = (WordParams::default(), Notes::default());
+    let stopped = TupleCourse { stop: &|| true, progress: &notes, ..course() };
+    let trained = super::train(&settings, &words, (&dataset, None), &stopped).unwrap();
     let notes = notes.0.into_inner().unwrap();
     assert!(trained.model.report.interrupted && notes.contains("interrupted while choosing"), "{notes}");
     assert!(!notes.contains("there was no tuple"), "{notes}");
@@ -324,19 +326,17 @@ fn training_that_is_stopped_while_choosing_says_so() {
 #[test]
 fn a_density_that_is_asked_for_is_kept() {
     let (_folder, dataset) = checkerboard(true);
-    let settings = PreferenceSettings { lambda: Choice::Auto, ..given(Variant::Refit) };
-    let model = train(&settings, &dataset, &Course { density: Some(0.1), ..course() });
+    let settings = PreferenceSettings { lambda: AutoNumber::Auto, ..given(Variant::Refit) };
+    let model = train(&settings, &dataset, &TupleCourse { density: Some(0.1), ..course() });
     let n = model.features.n_words() as f64;
     assert!(model.density() <= 0.1 && model.density() > 0.1 - 2.0 / (n * n), "{}", model.density());
     assert_eq!(model.state.params.lambda, 0.0);
     assert!(
-        train_preference(
+        super::train(
             &settings,
             &WordParams::default(),
-            &dataset,
-            None,
-            &Course { density: Some(1.5), ..course() },
-            &Silent
+            (&dataset, None),
+            &TupleCourse { density: Some(1.5), ..course() }
         )
         .is_err()
     );

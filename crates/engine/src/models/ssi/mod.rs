@@ -10,14 +10,14 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::MatchingKind;
 use super::latent::{
     self, Inputs, Judge, LatentKind, LatentModel, LatentReport, Learned, Learns, keep_best, plain,
 };
 use super::recipe::trainer;
-use crate::dataset::{Clicks, Dataset, Holdout};
+use super::{MatchingKind, Training};
+use crate::dataset::{Clicks, Holdout};
 use crate::features::{FeatureParams, Features};
-use crate::preferences::{Lessons, Preferences, RuleCheck, SampledTuples};
+use crate::preferences::{Preferences, RuleCheck, SampledTuples, TupleLessons};
 use crate::settings::Parameter;
 
 /// SSI in the table of models.
@@ -61,10 +61,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<SsiSettings, FeatureParams>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
-            |params, features, training| {
-                let model = train_ssi(params, features, training.dataset, training.seed, training.progress)?;
-                Ok(Arc::new(model))
-            },
+            |params, features, training| Ok(Arc::new(train(params, features, training)?)),
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.descent(SsiParams::default().d)),
@@ -139,13 +136,12 @@ const PATIENCE: usize = 4;
 
 /// Trains SSI on preferences drawn from the responses: a higher grade over a lower one or none, a click over
 /// what was skipped by Joachims' rules or never clicked.
-pub fn train_ssi(
+pub fn train(
     settings: &SsiSettings,
     features: &FeatureParams,
-    dataset: &Dataset,
-    seed: u64,
-    progress: &dyn Progress,
+    training: &Training<'_>,
 ) -> Result<LatentModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     settings.validate()?;
     let features = Features::of_dataset(features, dataset)?;
     let inputs = Inputs::Features(Box::new(features.clone()));
@@ -156,8 +152,9 @@ pub fn train_ssi(
     drop(clicks);
     let preferences = Preferences::of(dataset, &features, settings.judged, progress)?;
     let (queries, documents) = (&preferences.queries, &preferences.documents);
-    let ssi = Ssi::new(&settings.params(), queries, documents, features.n_words(), seed)?;
-    let course = Course { ssi, preferences: &preferences, seed, tuples: settings.tuples, done: 0, progress };
+    let ssi = Ssi::new(&settings.params(), [queries, documents], features.n_words(), seed)?;
+    let course =
+        SsiCourse { ssi, preferences: &preferences, seed, tuples: settings.tuples, done: 0, progress };
     progress.begin("learning", Some(settings.iterations as u64 * settings.tuples), "tuples");
     let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, documents, progress)?;
     let report = LatentReport { rules, ..report };
@@ -165,7 +162,7 @@ pub fn train_ssi(
 }
 
 /// SSI and the tuples that it has not yet learned from.
-struct Course<'a> {
+struct SsiCourse<'a> {
     ssi: Ssi,
     preferences: &'a Preferences,
     seed: u64,
@@ -174,7 +171,7 @@ struct Course<'a> {
     progress: &'a dyn Progress,
 }
 
-impl Learns for Course<'_> {
+impl Learns for SsiCourse<'_> {
     fn learn(&mut self) -> Result<Learned> {
         let mut lessons =
             SampledTuples::between(self.preferences, self.seed, self.done, self.done + self.tuples);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use matchrank_core::Result;
 
 use crate::dataset::{Clicks, Dataset};
-use crate::models::Documents;
+use crate::models::BoundDocuments;
 
 /// Names of the counts, in the order of their columns.
 pub(super) const COUNTS: [&str; 3] =
@@ -18,7 +18,7 @@ pub(super) const COUNTS: [&str; 3] =
 /// The training clicks of a dataset, by the documents of a matcher.
 pub(super) struct ClickCounts<'a> {
     clicks: Arc<Clicks>,
-    documents: Documents<'a>,
+    documents: BoundDocuments<'a>,
     on_document: Vec<f32>,
 }
 
@@ -27,7 +27,7 @@ fn scaled(clicks: f64) -> f32 {
 }
 
 impl<'a> ClickCounts<'a> {
-    pub(super) fn new(clicks: Arc<Clicks>, documents: Documents<'a>) -> Self {
+    pub(super) fn new(clicks: Arc<Clicks>, documents: BoundDocuments<'a>) -> Self {
         let sum = |row| clicks.of_document(row).values().iter().map(|&n| f64::from(n)).sum();
         let on_document = (0..documents.len()).map(|document| scaled(sum(documents.row(document)))).collect();
         Self { clicks, documents, on_document }
@@ -35,7 +35,7 @@ impl<'a> ClickCounts<'a> {
 
     /// Of all documents of a dataset.
     pub(super) fn of_dataset(dataset: &'a Dataset) -> Result<Self> {
-        Ok(Self::new(Arc::new(Clicks::of(dataset)?), Documents { dataset, wanted: None }))
+        Ok(Self::new(Arc::new(Clicks::of(dataset)?), BoundDocuments { dataset, wanted: None }))
     }
 
     /// The counts of a query and some documents, in the order of [`COUNTS`].

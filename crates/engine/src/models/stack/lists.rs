@@ -13,16 +13,27 @@ use super::Columns;
 use crate::dataset::{Dataset, HeldOut};
 use crate::validation::Ranked;
 
+/// Judged queries that become lists, and the documents of their lists.
+#[derive(Clone, Copy)]
+pub struct JudgedQueries<'a> {
+    /// The queries and judgments.
+    pub held_out: &'a HeldOut,
+    /// Takes the judged documents, or the best of the collection.
+    pub ranked: Ranked,
+    /// Number of documents that each model adds, of the best of the collection.
+    pub depth: usize,
+}
+
 /// A list for every judged query, with the grades of its judgments (0 for those below 0): its judged documents, or those
 /// that a model has among its best `depth`, where documents nobody judged have the grade 0. A note counts the queries
 /// that have no document and are left out, another one relevant documents that are in no list.
 pub fn list_columns(
     columns: &Columns<'_>,
     dataset: &Dataset,
-    held_out: &HeldOut,
-    (ranked, depth): (Ranked, usize),
+    judged: &JudgedQueries<'_>,
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
+    let JudgedQueries { held_out, ranked, depth } = *judged;
     let ids = dataset.document_ids()?;
     let numbers: HashMap<&str, u32> = ids.iter().map(String::as_str).zip(0..).collect();
     let texts: Vec<&str> = held_out.queries.iter().map(|query| query.text.as_str()).collect();
@@ -70,8 +81,7 @@ pub fn list_columns(
 pub fn join_columns(
     columns: &Columns<'_>,
     dataset: &Dataset,
-    lists: &FeatureLists,
-    texts: &HashMap<String, String>,
+    (lists, texts): (&FeatureLists, &HashMap<String, String>),
     progress: &dyn Progress,
 ) -> Result<FeatureLists> {
     if !lists.documents_are_named() {
@@ -84,7 +94,7 @@ pub fn join_columns(
     let text = |query: &str| {
         texts.get(query).map(String::as_str).ok_or_else(|| {
             Error::Params(format!(
-                "query {query} of the lists has no text: it is not a query of {}; name a file with ids and texts (--queries)",
+                "query {query} of the lists has no text: it is not a query of {}; name a file with ids and texts (option `queries`)",
                 dataset.folder().display()
             ))
         })

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use clicks::ClickCounts;
 use columns::FEATURES;
 pub use columns::{ColumnScorer, Columns};
-pub use lists::{join_columns, list_columns};
+pub use lists::{JudgedQueries, join_columns, list_columns};
 pub use params::{StackCandidates, StackParams};
 pub use training::StackTrial;
 

@@ -43,7 +43,7 @@ pub struct StackParams {
     pub depth: usize,
     /// Documents of a validation query to learn from. Default: auto.
     pub candidates: StackCandidates,
-    /// Whether training clicks (on the document, of the query, and of the query on the document) are features too, as
+    /// True if training clicks (on the document, of the query, and of the query on the document) are features too, as
     /// log(1 + n). With models trained again on more clicks they are larger than what the ranker learned from. That of
     /// the query is the same for a whole list, so it is nothing when standardised, and tells trees alone something.
     /// Default: true.

@@ -20,9 +20,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
-use super::{Columns, Stack, StackCandidates, StackKind, StackParams, list_columns, takes};
-use crate::dataset::{Dataset, HeldOut, Holdout};
+use super::{Columns, JudgedQueries, Stack, StackCandidates, StackKind, StackParams, list_columns, takes};
+use crate::dataset::{HeldOut, Holdout};
 use crate::models::MatchingModel;
+use crate::models::Training;
 use crate::rankers::boosted::{Boosting, Objective};
 use crate::rankers::linear::{LinearModel, train_linear};
 use crate::rankers::{Lessons, RankerKind, RankingModel, listnet};
@@ -72,12 +73,11 @@ impl Stack {
     /// Trains a ranker over the scores of models, which have names of their own, and chooses it by a measure.
     pub fn train(
         parts: Vec<(String, Arc<dyn MatchingModel>)>,
-        dataset: &Dataset,
         params: &StackParams,
         measure: Measure,
-        seed: u64,
-        progress: &dyn Progress,
+        training: &Training<'_>,
     ) -> Result<Self> {
+        let Training { dataset, seed, progress, .. } = *training;
         params.validate()?;
         if !measure.higher_is_better() {
             return Err(Error::Params(format!(
@@ -97,7 +97,7 @@ impl Stack {
         if held_out.queries.len() < params.folds {
             return Err(Error::Params(format!(
                 "{}: there {} {}, and a ranker over models needs at least {} to learn \
-                 from; ingest with --judgments validation=QRELS or --split",
+                 from; ingest with option `judgments validation=QRELS` or option `split`",
                 dataset.folder().display(),
                 if held_out.queries.len() == 1 { "is" } else { "are" },
                 counted(held_out.queries.len(), "judged validation query"),
@@ -118,7 +118,8 @@ impl Stack {
         let lists = {
             let models: Vec<&dyn MatchingModel> = parts.iter().map(|(_, model)| &**model).collect();
             let columns = Columns::bind(&models, dataset, params.clicks, progress)?;
-            list_columns(&columns, dataset, &held_out, (ranked, params.depth), progress)?
+            let judged = JudgedQueries { held_out: &held_out, ranked, depth: params.depth };
+            list_columns(&columns, dataset, &judged, progress)?
         };
         if lists.n_queries() < params.folds {
             return Err(Error::Params(format!(

@@ -4,18 +4,18 @@
 
 use std::sync::Arc;
 
-use matchrank_core::matching::svd_feature::{SvdFeature, SvdFeatureParams, Target};
+use matchrank_core::matching::svd_feature::{ResponseScale, SvdFeature, SvdFeatureParams};
 use matchrank_core::matching::{Bilinear, Mapping};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::MatchingKind;
 use super::latent::{
     self, Inputs, Judge, LatentKind, LatentModel, LatentReport, Learned, Learns, keep_best, plain,
 };
 use super::recipe::trainer;
-use crate::dataset::{Clicks, Dataset};
+use super::{MatchingKind, Training};
+use crate::dataset::Clicks;
 use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
 
@@ -61,11 +61,7 @@ pub const KIND: MatchingKind = MatchingKind {
         trainer::<SvdFeatureSettings, FeatureParams>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
-            |params, features, training| {
-                let model =
-                    train_svd_feature(params, features, training.dataset, training.seed, training.progress)?;
-                Ok(Arc::new(model))
-            },
+            |params, features, training| Ok(Arc::new(train(params, features, training)?)),
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.descent(SvdFeatureParams::default().d)),
@@ -101,7 +97,7 @@ pub struct SvdFeatureSettings {
     /// See [`SvdFeatureParams::negatives`]. Default: 3.
     pub negatives: usize,
     /// See [`SvdFeatureParams::target`]. Default: `log`.
-    pub target: Target,
+    pub target: ResponseScale,
 }
 
 impl Default for SvdFeatureSettings {
@@ -131,13 +127,12 @@ impl SvdFeatureSettings {
 const PATIENCE: usize = 4;
 
 /// Trains SVDFeature on words and clicks.
-pub fn train_svd_feature(
+pub fn train(
     settings: &SvdFeatureSettings,
     features: &FeatureParams,
-    dataset: &Dataset,
-    seed: u64,
-    progress: &dyn Progress,
+    training: &Training<'_>,
 ) -> Result<LatentModel> {
+    let Training { dataset, seed, progress, .. } = *training;
     settings.validate()?;
     let features = Features::of_dataset(features, dataset)?;
     let inputs = Inputs::Features(Box::new(features.clone()));
@@ -148,20 +143,20 @@ pub fn train_svd_feature(
     let n_pairs = model.n_pairs();
     let pairs = n_pairs.div_ceil((n_pairs as u64).div_ceil(settings.pairs) as usize);
     progress.begin("learning", Some(settings.iterations as u64 * pairs as u64), "pairs");
-    let course = Course { model, pairs, progress };
+    let course = Descent { model, pairs, progress };
     let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, graph.y(), progress)?;
     let report = LatentReport { features: Some(statistics), ..report };
     Ok(LatentModel { kind: LATENT, params: plain(settings), inputs, model, report })
 }
 
-struct Course<'a> {
+struct Descent<'a> {
     model: SvdFeature<'a>,
     /// Pairs of an iteration.
     pairs: usize,
     progress: &'a dyn Progress,
 }
 
-impl Learns for Course<'_> {
+impl Learns for Descent<'_> {
     fn learn(&mut self) -> Result<Learned> {
         Ok((self.model.learn(self.pairs, self.progress), None))
     }

@@ -87,8 +87,16 @@ fn parts_whose_scores_overflow_are_errors() {
     for model in [stacked(stack.ranker.clone()), stacked(trees), combined] {
         let kind = model.kind();
         let rankings = [
-            rank_collection(&*model, &dataset, &queries, 5, &Silent),
-            rank_candidates(&*model, &dataset, &queries, &candidates, &Silent),
+            rank_collection(
+                &RankRequest { model: &*model, dataset: &dataset, queries: &queries },
+                5,
+                &Silent,
+            ),
+            rank_candidates(
+                &RankRequest { model: &*model, dataset: &dataset, queries: &queries },
+                &candidates,
+                &Silent,
+            ),
         ];
         for ranking in rankings {
             let error = ranking.unwrap_err().to_string();

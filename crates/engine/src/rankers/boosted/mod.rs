@@ -58,7 +58,7 @@ const HELP: &str = "Trees are grown by LightGBM (`pip install lightgbm`, or its 
 
 /// Parameters that both kinds have.
 const PARAMETERS: [Parameter; 13] = [
-    Parameter::new("trees", "300", "trees at most; with --validation as many as are best there"),
+    Parameter::new("trees", "300", "trees at most; with validation lists as many as are best there"),
     Parameter::new("learning_rate", "0.05", "what the values of each tree are multiplied by"),
     Parameter::new("leaves", "7", "leaves of a tree"),
     Parameter::new("min_rows", "50", "rows of a leaf at least"),

@@ -4,7 +4,7 @@ use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::message::counted;
 use matchrank_core::ranking::trees::Trees;
-use matchrank_core::ranking::{Contribution, Ranker, Shapley};
+use matchrank_core::ranking::{FeatureContribution, Ranker, Shapley};
 use serde::{Deserialize, Serialize};
 
 use super::{BoostedParams, Boosting, Objective, codec};
@@ -129,7 +129,7 @@ impl RankingModel for BoostedModel {
         Some(Importance::Gains(self.shares()))
     }
 
-    fn contributions(&self, _: &List<'_>, _: usize) -> Result<Option<Vec<Contribution>>> {
+    fn contributions(&self, _: &List<'_>, _: usize) -> Result<Option<Vec<FeatureContribution>>> {
         Ok(None)
     }
 

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::rankers::{FeatureImportance, permutation_importance};
+use crate::rankers::{FeatureImportance, Permutations, permutation_importance};
 use matchrank_core::data::List;
 use matchrank_core::ranking::evaluate_ranker;
 
@@ -71,7 +71,13 @@ fn trees_learn_what_no_single_feature_tells() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         assert_eq!(pool.install(grow), model, "the same for any number of threads");
         let gains = model.trees.gains();
-        let falls = permutation_importance(&model, &test, &[0, 1, 2], ndcg(), 2, 7, &Silent).unwrap();
+        let falls = permutation_importance(
+            &model,
+            &test,
+            Permutations { features: &[0, 1, 2], measure: ndcg(), repeats: 2, seed: 7 },
+            &Silent,
+        )
+        .unwrap();
         let falls = falls.features.iter().map(FeatureImportance::mean).collect();
         for importance in [gains, falls] {
             assert!(importance[0] > 3.0 * importance[2].abs() && importance[1] > 3.0 * importance[2].abs());

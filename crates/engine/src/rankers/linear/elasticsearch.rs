@@ -18,7 +18,7 @@ pub fn linear_model(ranker: &LinearRanker, name: &str, features: &[String]) -> R
     let scaling = &ranker.scaling;
     if scaling.kind().is_within_lists() {
         return Err(Error::Params(
-            "the features of this model are scaled within each list, which the plugin cannot do; train with --scaling \
+            "the features of this model are scaled within each list, which the plugin cannot do; train with option `scaling` \
              z_score, min_max or none"
                 .into(),
         ));

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::{Contribution, LinearRanker, Ranker, Sample, ScalingKind, Shapley, Validation};
+use matchrank_core::ranking::{
+    FeatureContribution, Fitting, LinearRanker, Ranker, Sample, ScalingKind, Shapley,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -43,7 +45,7 @@ pub(super) const TAKES: Takes = Takes {
 
 /// Help on a path of lambdas.
 pub(super) const LAMBDA_HELP: &str = "weight of ||w||^2 / 2, or several, as in [1,0.1], of which validation chooses, beyond an end too if that is best; \
-     without --validation 0.01";
+     0.01 without validation lists";
 
 /// A linear ranker whose lambda is chosen by validation, for descriptors to start from.
 pub(super) const fn kind<P: LinearParams>(name: &'static str, summary: &'static str) -> RankerKind {
@@ -84,9 +86,7 @@ pub trait LinearParams:
     fn fit(
         &self,
         sample: &Sample<'_>,
-        validation: Option<&Validation<'_>>,
-        seed: u64,
-        progress: &dyn Progress,
+        fitting: &Fitting<'_>,
     ) -> Result<(Vec<f64>, Self::Report, Self::State)>;
 
     /// The parameters with what validation chose.
@@ -249,7 +249,7 @@ impl<P: LinearParams> RankingModel for LinearModel<P> {
         Some(&self.ranker)
     }
 
-    fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<Contribution>>> {
+    fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<FeatureContribution>>> {
         Ok(Some(self.ranker.explain(list, i)))
     }
 

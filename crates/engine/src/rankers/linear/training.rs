@@ -1,7 +1,7 @@
 //! From feature lists to a linear ranker.
 
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::{LinearRanker, Sample, Scaling, ScalingKind, Validation};
+use matchrank_core::ranking::{Fitting, LinearRanker, Sample, Scaling, ScalingKind, Validation};
 use matchrank_core::{Error, Result};
 
 use super::{LinearModel, LinearParams, LinearReport, ScalingTrial};
@@ -68,7 +68,8 @@ fn train_scaled<P: LinearParams>(
     };
     let validation =
         validation.as_ref().map(|(lists, measure)| Validation::new(lists, *measure)).transpose()?;
-    let (weights, report, state) = params.fit(&sample, validation.as_ref(), seed, progress)?;
+    let fitting = Fitting { validation: validation.as_ref(), seed, progress };
+    let (weights, report, state) = params.fit(&sample, &fitting)?;
     let ranker = LinearRanker { weights, scaling };
     Ok(LinearModel { params: params.clone(), ranker, report, state, scalings: Vec::new() })
 }

@@ -1,10 +1,9 @@
 //! ListNet as a ranker of feature lists; the mathematics is in [`matchrank_core::ranking::listnet`].
 
 use matchrank_core::Result;
-use matchrank_core::progress::Progress;
-use matchrank_core::ranking::listnet::{ListNetParams, fit_listnet};
+use matchrank_core::ranking::listnet::{self, ListNetParams};
 use matchrank_core::ranking::ranksvm::PathReport;
-use matchrank_core::ranking::{LambdaPath, Sample, Validation};
+use matchrank_core::ranking::{Fitting, LambdaPath, Sample};
 
 use super::RankerKind;
 use super::kind::Takes;
@@ -39,14 +38,8 @@ impl LinearParams for ListNetParams {
         self.validate()
     }
 
-    fn fit(
-        &self,
-        sample: &Sample<'_>,
-        validation: Option<&Validation<'_>>,
-        _seed: u64,
-        progress: &dyn Progress,
-    ) -> Result<(Vec<f64>, PathReport, ())> {
-        let (weights, report) = fit_listnet(self, sample, validation, progress)?;
+    fn fit(&self, sample: &Sample<'_>, fitting: &Fitting<'_>) -> Result<(Vec<f64>, PathReport, ())> {
+        let (weights, report) = listnet::fit(self, sample, fitting.validation, fitting.progress)?;
         Ok((weights, report, ()))
     }
 

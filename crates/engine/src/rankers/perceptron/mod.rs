@@ -6,11 +6,8 @@
 pub mod online;
 
 use matchrank_core::message::counted;
-use matchrank_core::progress::Progress;
-use matchrank_core::ranking::perceptron::{
-    PerceptronParams, PerceptronReport, PerceptronState, fit_perceptron,
-};
-use matchrank_core::ranking::{Sample, Validation};
+use matchrank_core::ranking::perceptron::{self, PerceptronParams, PerceptronReport, PerceptronState};
+use matchrank_core::ranking::{Fitting, Sample};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -77,11 +74,9 @@ impl LinearParams for PerceptronParams {
     fn fit(
         &self,
         sample: &Sample<'_>,
-        validation: Option<&Validation<'_>>,
-        seed: u64,
-        progress: &dyn Progress,
+        fitting: &Fitting<'_>,
     ) -> Result<(Vec<f64>, PerceptronReport, Memory)> {
-        let (state, report) = fit_perceptron(self, sample, validation, seed, progress)?;
+        let (state, report) = perceptron::fit(self, sample, fitting)?;
         let weights = if self.averaged { state.averaged() } else { state.w.clone() };
         Ok((weights, report, Memory { state, stream: None }))
     }

@@ -24,7 +24,7 @@ impl QueryColumns {
                 if found.is_empty() {
                     return Err(Error::Params(
                         "no feature is the same for all documents of each query and differs between queries; name query \
-                         features (--query-columns), give them in a file (--query-features), or use weights that need none: \
+                         features (option `query-columns`), give them in a file (option `query-features`), or use weights that need none: \
                          uniform, individual"
                             .into(),
                     ));
@@ -152,6 +152,8 @@ mod tests {
             (&[10.0, 0.0][..], &[12.0, 0.0][..])
         );
         let none = letor::parse("x", b"1 qid:a 1:1\n0 qid:a 1:2\n", &Silent).unwrap();
-        assert!(QueryColumns::Automatic.find(&none).unwrap_err().to_string().contains("--query-features"));
+        assert!(
+            QueryColumns::Automatic.find(&none).unwrap_err().to_string().contains("option `query-features`")
+        );
     }
 }

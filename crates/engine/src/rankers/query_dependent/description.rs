@@ -6,7 +6,7 @@ use matchrank_core::Result;
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::message::{counted, shortest};
 use matchrank_core::ranking::query_dependent::{Fallback, Neighbourhood};
-use matchrank_core::ranking::{Contribution, LambdaPath, Shapley};
+use matchrank_core::ranking::{FeatureContribution, LambdaPath, Shapley};
 use serde_json::{Value, json};
 
 use super::model::{QueryDependentModel, QuerySource};
@@ -67,7 +67,7 @@ impl RankingModel for QueryDependentModel {
         let sizes = [lists.n_queries(), lists.n_rows(), lists.n_features()].map(|n| human(n as u64));
         description.fact("training queries, documents, features", sizes.join(", "));
         description.validated(self.validated());
-        description.text("The function of a query is learned when it is ranked; explain --letor shows it.");
+        description.text("The function of a query is learned when it is ranked; `explain` shows it.");
         let details = &mut description.details;
         details.set("params", self.learner().params());
         details.set("scaling", &self.scaling().kind());
@@ -86,7 +86,7 @@ impl RankingModel for QueryDependentModel {
     }
 
     /// With a Gaussian kernel scores are sums over training documents, which have no parts by feature: nothing adds.
-    fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<Contribution>>> {
+    fn contributions(&self, list: &List<'_>, i: usize) -> Result<Option<Vec<FeatureContribution>>> {
         let served = self.served(list)?;
         Ok(Some(self.weights_of(&served.function).map_or(Vec::new(), |ranker| ranker.explain(list, i))))
     }
@@ -183,7 +183,7 @@ fn source(model: &QueryDependentModel) -> String {
             let numbers: Vec<String> = columns.iter().map(|column| (column + 1).to_string()).collect();
             format!("features {} of the lists", numbers.join(", "))
         }
-        QuerySource::Table => "a file of their own (--query-features)".into(),
+        QuerySource::Table => "a file of their own".into(),
     }
 }
 

@@ -80,7 +80,7 @@ pub static KIND: RankerKind = RankerKind {
         Parameter::new(
             "lambda",
             "[10,...,1e-6]",
-            "weight of ||f||^2 / 2, or several, as in [1,0.1], of which validation chooses; without --validation 0.01",
+            "weight of ||f||^2 / 2, or several, as in [1,0.1], of which validation chooses; 0.01 without validation lists",
         ),
         Parameter::new(
             "solver",

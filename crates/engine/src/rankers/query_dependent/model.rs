@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::ranking::query_dependent::{
-    Function, Learned, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target,
+    Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, QueryFunction, QueryTarget,
 };
 use matchrank_core::ranking::{LinearRanker, Ranker, Scaling};
 use matchrank_core::{Error, Result};
@@ -63,12 +63,12 @@ pub struct Parts {
     pub trials: Vec<LambdaTrial>,
 }
 
-/// The function of a query, and whom it was learned from.
+/// The function of a query, and the queries that it was learned from.
 #[derive(Debug)]
 pub struct Served {
-    /// Whom it was learned from.
+    /// Training queries that it was learned from.
     pub near: Neighbourhood,
-    /// What it is.
+    /// The function.
     pub function: Function,
     /// Milliseconds that learning it took.
     pub milliseconds: f64,
@@ -186,7 +186,7 @@ impl QueryDependentModel {
     pub fn served(&self, list: &List<'_>) -> Result<Arc<Served>> {
         let features = self.features(list);
         let observed = self.trained.observed.get(list.query()).copied();
-        let near = self.learner().neighbourhood(Target { observed, features: features.as_ref() })?;
+        let near = self.learner().neighbourhood(QueryTarget { observed, features: features.as_ref() })?;
         let key = match &near {
             Neighbourhood::Uniform(_) => String::new(),
             Neighbourhood::Near(near) => {
@@ -238,7 +238,7 @@ impl QueryDependentModel {
 
     /// A function as weights of the features; none with a Gaussian kernel, which has no such weights.
     pub fn weights_of(&self, function: &Function) -> Option<LinearRanker> {
-        let Learned::Linear(weights) = &function.learned else { return None };
+        let QueryFunction::Linear(weights) = &function.learned else { return None };
         Some(LinearRanker { weights: weights.clone(), scaling: self.scaling().clone() })
     }
 }

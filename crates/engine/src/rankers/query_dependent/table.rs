@@ -22,7 +22,7 @@ pub struct QueryTable {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum ColumnKind {
     Number,
     Category,
     Ranking,
@@ -62,16 +62,16 @@ impl QueryTable {
         };
         let kinds =
             header.split('\t').skip(1).map(|column| match column.rsplit_once(':').map(|(_, kind)| kind) {
-                Some("category") => Ok(Kind::Category),
-                Some("ranking") => Ok(Kind::Ranking),
-                Some("number") | None => Ok(Kind::Number),
+                Some("category") => Ok(ColumnKind::Category),
+                Some("ranking") => Ok(ColumnKind::Ranking),
+                Some("number") | None => Ok(ColumnKind::Number),
                 Some(other) => Err(Error::parse(
                     name,
                     1,
                     format!("column `{column}` holds `{other}`; known are number, category and ranking"),
                 )),
             });
-        let kinds: Vec<Kind> = kinds.collect::<Result<_>>()?;
+        let kinds: Vec<ColumnKind> = kinds.collect::<Result<_>>()?;
         if kinds.is_empty() {
             return Err(Error::parse(name, 1, "the header names no feature; columns are separated by tabs"));
         }
@@ -87,15 +87,15 @@ impl QueryTable {
             let mut features = QueryFeatures::default();
             for (kind, cell) in kinds.iter().zip(cells) {
                 match kind {
-                    Kind::Number => match cell.parse::<f64>() {
+                    ColumnKind::Number => match cell.parse::<f64>() {
                         Ok(number) if number.is_finite() => features.numbers.push(number),
                         _ => {
                             let message = format!("`{cell}` is no finite number (query {query})");
                             return Err(Error::parse(name, line, message));
                         }
                     },
-                    Kind::Category => features.categories.push(cell.to_owned()),
-                    Kind::Ranking => {
+                    ColumnKind::Category => features.categories.push(cell.to_owned()),
+                    ColumnKind::Ranking => {
                         features.rankings.push(cell.split('>').map(|item| item.trim().to_owned()).collect());
                     }
                 }

@@ -1,7 +1,7 @@
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::query_dependent::{
-    DocumentKernel, Fallback, Form, Neighbourhood, QueryDependentParams, Weights,
+    DocumentKernel, Fallback, Neighbourhood, QueryDependentParams, QueryForm, Weights,
 };
 use matchrank_core::ranking::{LambdaPath, Ranker, ScalingKind, evaluate_ranker};
 
@@ -42,9 +42,9 @@ fn ndcg(model: &QueryDependentModel) -> f64 {
 fn novel_queries_are_ranked_through_their_neighbours() {
     for weights in [Weights::Gaussian, Weights::Knn, Weights::Epanechnikov, Weights::Tricube] {
         for (kernel, form) in [
-            (DocumentKernel::Linear, Form::Scoring),
-            (DocumentKernel::Gaussian, Form::Scoring),
-            (DocumentKernel::Gaussian, Form::Ranking),
+            (DocumentKernel::Linear, QueryForm::Scoring),
+            (DocumentKernel::Gaussian, QueryForm::Scoring),
+            (DocumentKernel::Gaussian, QueryForm::Ranking),
         ] {
             let model = trained(&QueryDependentParams { kernel, form, ..params(weights) });
             assert_eq!(model.source(), &QuerySource::Columns(vec![2]));

@@ -5,7 +5,7 @@ use matchrank_core::measure::Measure;
 use matchrank_core::message::{IS, counted_with, shortest};
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::query_dependent::{
-    Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
+    Function, Neighbourhood, QueryDependent, QueryDependentParams, QueryFeatures, QueryTarget, Weights,
 };
 use matchrank_core::ranking::{LambdaPath, Scaling, ScalingKind, Validation, beyond_the_end};
 use matchrank_core::{Error, Result};
@@ -193,7 +193,7 @@ fn measure_all(
         .into_par_iter()
         .map(|query| {
             let observed = observed.get(lists.list(query).query()).copied();
-            learner.neighbourhood(Target { observed, features: targets[query].as_ref() })
+            learner.neighbourhood(QueryTarget { observed, features: targets[query].as_ref() })
         })
         .collect::<Result<_>>()?;
     // Queries that have the function of all share it.

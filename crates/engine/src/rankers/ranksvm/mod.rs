@@ -1,9 +1,8 @@
 //! RankSVM as a ranker of feature lists; the mathematics is in [`matchrank_core::ranking::ranksvm`].
 
 use matchrank_core::Result;
-use matchrank_core::progress::Progress;
-use matchrank_core::ranking::ranksvm::{PathReport, RankSvmParams, fit_ranksvm};
-use matchrank_core::ranking::{LambdaPath, Sample, Validation};
+use matchrank_core::ranking::ranksvm::{self, PathReport, RankSvmParams};
+use matchrank_core::ranking::{Fitting, LambdaPath, Sample};
 
 use super::RankerKind;
 use super::kind::SCALINGS;
@@ -45,14 +44,8 @@ impl LinearParams for RankSvmParams {
         self.validate()
     }
 
-    fn fit(
-        &self,
-        sample: &Sample<'_>,
-        validation: Option<&Validation<'_>>,
-        _seed: u64,
-        progress: &dyn Progress,
-    ) -> Result<(Vec<f64>, PathReport, ())> {
-        let (weights, report) = fit_ranksvm(self, sample, validation, progress)?;
+    fn fit(&self, sample: &Sample<'_>, fitting: &Fitting<'_>) -> Result<(Vec<f64>, PathReport, ())> {
+        let (weights, report) = ranksvm::fit(self, sample, fitting.validation, fitting.progress)?;
         Ok((weights, report, ()))
     }
 

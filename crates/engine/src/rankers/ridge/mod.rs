@@ -17,9 +17,8 @@
 mod tests;
 
 use matchrank_core::data::List;
-use matchrank_core::progress::Progress;
 use matchrank_core::ranking::{
-    LambdaPath, PathParams, PathReport, Sample, Smooth, Validation, fit_smooth, products,
+    Fitting, LambdaPath, PathParams, PathReport, Sample, Smooth, fit_smooth, products,
 };
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -82,16 +81,11 @@ impl LinearParams for RidgeParams {
         Ok(())
     }
 
-    fn fit(
-        &self,
-        sample: &Sample<'_>,
-        validation: Option<&Validation<'_>>,
-        _seed: u64,
-        progress: &dyn Progress,
-    ) -> Result<(Vec<f64>, PathReport, ())> {
+    fn fit(&self, sample: &Sample<'_>, fitting: &Fitting<'_>) -> Result<(Vec<f64>, PathReport, ())> {
         let Self { lambda, tolerance, max_iterations } = self;
         let path = PathParams { lambda, tolerance: *tolerance, max_iterations: *max_iterations };
-        let (weights, report) = fit_smooth(&mut SquaredRisk(sample), path, validation, progress)?;
+        let (weights, report) =
+            fit_smooth(&mut SquaredRisk(sample), path, fitting.validation, fitting.progress)?;
         Ok((weights, report, ()))
     }
 

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Silent;
-use matchrank_core::ranking::{LinearRanker, PathPoint, Ranker, Scaling, ScalingKind};
+use matchrank_core::ranking::{Fitting, LinearRanker, PathPoint, Ranker, Scaling, ScalingKind};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -94,7 +94,8 @@ fn weights_solve_the_normal_equations_of_all_pairs() {
         let query_weights: Vec<f64> = (0..12).map(|query| f64::from(query % 3)).collect();
         let sample = Sample::weighted(&lists, query_weights.clone()).unwrap();
         let params = RidgeParams { lambda: LambdaPath::One(lambda), tolerance: 1e-12, ..Default::default() };
-        let (w, report, ()) = params.fit(&sample, None, 1, &Silent).unwrap();
+        let (w, report, ()) =
+            params.fit(&sample, &Fitting { validation: None, seed: 1, progress: &Silent }).unwrap();
         let expected = by_elimination(&lists, &query_weights, lambda);
         assert!(w.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-8), "{w:?} {expected:?}");
         assert_eq!(report.lambda, lambda);

@@ -2,9 +2,8 @@
 
 use matchrank_core::Result;
 use matchrank_core::message::{counted, shortest};
-use matchrank_core::progress::Progress;
-use matchrank_core::ranking::slam::{GeneralizationBound, SlamParams, SlamReport, Solver, fit_slam};
-use matchrank_core::ranking::{LambdaPath, Sample, Validation};
+use matchrank_core::ranking::slam::{self, GeneralizationBound, SlamParams, SlamReport, SlamSolver};
+use matchrank_core::ranking::{Fitting, LambdaPath, Sample};
 
 use super::RankerKind;
 use super::kind::SCALINGS;
@@ -63,19 +62,13 @@ impl LinearParams for SlamParams {
         self.validate()
     }
 
-    fn fit(
-        &self,
-        sample: &Sample<'_>,
-        validation: Option<&Validation<'_>>,
-        seed: u64,
-        progress: &dyn Progress,
-    ) -> Result<(Vec<f64>, SlamReport, ())> {
-        let (weights, report) = fit_slam(self, sample, validation, seed, progress)?;
+    fn fit(&self, sample: &Sample<'_>, fitting: &Fitting<'_>) -> Result<(Vec<f64>, SlamReport, ())> {
+        let (weights, report) = slam::fit(self, sample, fitting)?;
         Ok((weights, report, ()))
     }
 
     fn settled(&self, report: &SlamReport) -> Self {
-        let solver = if report.by_pegasos { Solver::Pegasos } else { self.solver };
+        let solver = if report.by_pegasos { SlamSolver::Pegasos } else { self.solver };
         Self { lambda: LambdaPath::One(report.lambda), solver, ..self.clone() }
     }
 
@@ -90,7 +83,7 @@ impl LinearParams for SlamParams {
                 "w = 0 minimises the objective, which is proved, so the weights are the mean iterate of Pegasos, which is \
                  not at that minimum",
             ),
-            (false, false) if report.by_pegasos && self.solver == Solver::Auto => Some(
+            (false, false) if report.by_pegasos && self.solver == SlamSolver::Auto => Some(
                 "w = 0 minimises the objective for every lambda that was given, which is proved, so the weights are the \
                  mean iterate of Pegasos; validation chose a smaller lambda, for which nothing is proved",
             ),

@@ -1,4 +1,4 @@
-//! What training and tuning looked like: one small chart for each curve, the model that was kept marked.
+//! Curves of training and tuning: one small chart each, with the kept model marked.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 200.0;
 const MARGIN: f64 = 14.0;
 
-/// Whether any model has a curve.
+/// Returns true if any model has a curve.
 pub(super) fn any(page: &Page) -> bool {
     page.comparison.models.iter().any(|model| model.curves.iter().any(|curve| !curve.points.is_empty()))
 }

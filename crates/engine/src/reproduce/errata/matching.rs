@@ -36,10 +36,15 @@ fn parts(n: u32) -> Result<ClickGraph> {
 /// Trains RMLS and returns the model with the statistics of every iteration.
 fn train(params: &RmlsParams, graph: &ClickGraph) -> Result<(Bilinear, Vec<IterationReport>)> {
     let mut reports = Vec::new();
-    let learned = rmls::fit(params, graph, None, 1, &Silent, &mut |iteration| {
-        reports.push(iteration.report.clone());
-        Ok(Verdict::Continue)
-    })?;
+    let learned = rmls::fit(
+        params,
+        graph,
+        rmls::RmlsRun { start: None, seed: 1, progress: &Silent },
+        &mut |iteration| {
+            reports.push(iteration.report.clone());
+            Ok(Verdict::Continue)
+        },
+    )?;
     Ok((learned.into_model()?, reports))
 }
 

@@ -27,7 +27,7 @@ pub struct Correction {
     /// The statement as it should read.
     pub correct: &'static str,
     /// Results of the computation.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<CorrectionFigure>,
     /// True if the figures contradict the print and agree with the correction.
     pub holds: bool,
 }
@@ -35,7 +35,7 @@ pub struct Correction {
 /// One result of a computation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Figure {
+pub struct CorrectionFigure {
     /// Meaning of the value.
     pub name: &'static str,
     /// The value.
@@ -43,8 +43,8 @@ pub struct Figure {
 }
 
 /// Pairs names with values.
-fn figures<const N: usize>(named: [(&'static str, f64); N]) -> Vec<Figure> {
-    named.into_iter().map(|(name, value)| Figure { name, value }).collect()
+fn figures<const N: usize>(named: [(&'static str, f64); N]) -> Vec<CorrectionFigure> {
+    named.into_iter().map(|(name, value)| CorrectionFigure { name, value }).collect()
 }
 
 /// True if two figures are equal up to rounding.

@@ -3,7 +3,7 @@
 use matchrank_core::data::letor;
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::query_dependent::{
-    Form, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
+    QueryDependent, QueryDependentParams, QueryFeatures, QueryForm, QueryTarget, Weights,
 };
 use matchrank_core::simulate::query_dependent::{Example, ListsParams, Scenario, simulate};
 
@@ -63,10 +63,10 @@ fn two_forms() -> Result<Correction> {
             ..QueryDependentParams::default()
         };
         let learner = QueryDependent::new(&params, lists.clone(), vec![], &[])?;
-        Ok(learner.fit(&learner.neighbourhood(Target::default())?, lambda).objective)
+        Ok(learner.fit(&learner.neighbourhood(QueryTarget::default())?, lambda).objective)
     };
-    let ranking = objective(Form::Ranking, 0.1)?;
-    let (same, twice) = (objective(Form::Scoring, 0.1)?, objective(Form::Scoring, 0.2)?);
+    let ranking = objective(QueryForm::Ranking, 0.1)?;
+    let (same, twice) = (objective(QueryForm::Scoring, 0.1)?, objective(QueryForm::Scoring, 0.2)?);
     Ok(Correction {
         paper: PAPER,
         place: "section 3.2, Table 5",

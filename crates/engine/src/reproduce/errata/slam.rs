@@ -3,7 +3,7 @@
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::perceptron::{Perceptron, UpdateRule};
-use matchrank_core::ranking::slam::{GeneralizationBound, Target, loss, worst_loss};
+use matchrank_core::ranking::slam::{BoundConstants, GeneralizationBound, Target, loss, worst_loss};
 
 use super::{Correction, figures, near};
 use crate::Result;
@@ -211,8 +211,10 @@ fn minimum_at_zero() -> Correction {
 }
 
 fn generalization_bound() -> Correction {
-    let excess = |n: u64| GeneralizationBound::new(n, 0.1, 1.0, 2.0, 1.0).excess;
-    let norm = GeneralizationBound::new(1, 0.1, 1.0, 2.0, 1.0).norm;
+    let bound = |n: u64| {
+        GeneralizationBound::new(0.1, &BoundConstants { n, radius: 1.0, lipschitz: 2.0, delta: 1.0 })
+    };
+    let (excess, norm) = (|n: u64| bound(n).excess, bound(1).norm);
     Correction {
         paper: PAPER,
         place: "Theorem 8, bound (23)",

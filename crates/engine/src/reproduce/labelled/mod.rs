@@ -36,7 +36,7 @@ pub struct Labelled {
 
 /// Training rows, test rows, and the names of the columns.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Split {
+pub struct LabelledSplit {
     /// Rows to learn from.
     pub train: Labelled,
     /// Rows to measure on.
@@ -46,7 +46,7 @@ pub struct Split {
 }
 
 /// Reads data of any of these kinds. SVMlight rows for testing may come from a separate file.
-pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<Split> {
+pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<LabelledSplit> {
     if data.is_dir() {
         let names = names(data)?;
         return if names.iter().any(|name| name.starts_with("train-images")) {
@@ -70,7 +70,7 @@ pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<Spl
         Some(path) => {
             let (test, n_test) = svmlight(path, &files::read_all(path)?)?;
             let n_columns = n_train.max(n_test);
-            let split = Split {
+            let split = LabelledSplit {
                 train: labelled(train, n_columns)?,
                 test: labelled(test, n_columns)?,
                 words: Vec::new(),
@@ -81,7 +81,7 @@ pub fn read(data: &Path, test: Option<&Path>, params: &TextParams) -> Result<Spl
 }
 
 /// Returns an error unless both parts have at least two classes of two rows.
-fn check(split: Split, name: &str) -> Result<Split> {
+fn check(split: LabelledSplit, name: &str) -> Result<LabelledSplit> {
     for (what, part) in [("training", &split.train), ("testing", &split.test)] {
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
         part.labels.iter().for_each(|&label| *counts.entry(label).or_default() += 1);
@@ -116,13 +116,16 @@ fn labelled(rows: Vec<Entries>, n_columns: usize) -> Result<Labelled> {
     Ok(Labelled { rows: builder.finish()?, labels })
 }
 
-fn every_third(rows: Vec<Entries>, n_columns: usize, name: &str) -> Result<Split> {
+fn every_third(rows: Vec<Entries>, n_columns: usize, name: &str) -> Result<LabelledSplit> {
     let (mut train, mut test) = (Vec::new(), Vec::new());
     for (at, row) in rows.into_iter().enumerate() {
         if at % 3 == 2 { test.push(row) } else { train.push(row) }
     }
-    let split =
-        Split { train: labelled(train, n_columns)?, test: labelled(test, n_columns)?, words: Vec::new() };
+    let split = LabelledSplit {
+        train: labelled(train, n_columns)?,
+        test: labelled(test, n_columns)?,
+        words: Vec::new(),
+    };
     check(split, name)
 }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 
-use super::{Entries, Labelled, Split, check, labelled};
+use super::{Entries, Labelled, LabelledSplit, check, labelled};
 use crate::files;
 
-pub(super) fn idx_folder(folder: &Path, names: &[String]) -> Result<Split> {
+pub(super) fn idx_folder(folder: &Path, names: &[String]) -> Result<LabelledSplit> {
     let part = |start: &str| -> Result<Labelled> {
         let file = |kind: &str| {
             let wanted = format!("{start}-{kind}");
@@ -32,7 +32,10 @@ pub(super) fn idx_folder(folder: &Path, names: &[String]) -> Result<Split> {
         });
         labelled(rows.collect(), n_columns)
     };
-    check(Split { train: part("train")?, test: part("t10k")?, words: Vec::new() }, &files::name_of(folder))
+    check(
+        LabelledSplit { train: part("train")?, test: part("t10k")?, words: Vec::new() },
+        &files::name_of(folder),
+    )
 }
 
 /// Reads the sizes and bytes of an idx file of bytes.

@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use matchrank_core::Result;
 use serde::Serialize;
 
-use super::{Split, check, labelled, names};
+use super::{LabelledSplit, check, labelled, names};
 use crate::{files, text};
 
 /// Features of texts. The paper says "the normalized tf-idf of the 10,000 most frequent words" and no more.
@@ -51,7 +51,11 @@ pub(super) fn decode(bytes: &[u8]) -> String {
 }
 
 /// Converts documents, given by path and text, to tf-idf vectors.
-pub(super) fn texts(name: &str, mut documents: Vec<(String, String)>, params: &TextParams) -> Result<Split> {
+pub(super) fn texts(
+    name: &str,
+    mut documents: Vec<(String, String)>,
+    params: &TextParams,
+) -> Result<LabelledSplit> {
     documents.sort_by(|a, b| a.0.cmp(&b.0));
     let part = |path: &str| {
         let mut folders = path.split('/').rev().skip(1);
@@ -103,7 +107,7 @@ pub(super) fn texts(name: &str, mut documents: Vec<(String, String)>, params: &T
         entries.sort_unstable_by_key(|&(column, _)| column);
         if *is_test { test.push((entries, *class)) } else { train.push((entries, *class)) }
     }
-    let split = Split {
+    let split = LabelledSplit {
         train: labelled(train, words.len())?,
         test: labelled(test, words.len())?,
         words: words.into_iter().map(ToOwned::to_owned).collect(),

@@ -7,15 +7,15 @@
 use matchrank_core::data::FeatureLists;
 use matchrank_core::message::{HAS, counted_with};
 use matchrank_core::progress::{Progress, Silent};
-use matchrank_core::ranking::listnet::{ListNetParams, fit_listnet};
-use matchrank_core::ranking::query_dependent::{DocumentKernel, Form, QueryDependentParams};
-use matchrank_core::ranking::ranksvm::{RankSvmParams, fit_ranksvm};
+use matchrank_core::ranking::listnet::{self, ListNetParams};
+use matchrank_core::ranking::query_dependent::{DocumentKernel, QueryDependentParams, QueryForm};
+use matchrank_core::ranking::ranksvm::{self, RankSvmParams};
 use matchrank_core::ranking::{LambdaPath, LinearRanker, Ranker, Sample, Scaling, ScalingKind};
 use matchrank_core::{Error, Result};
 use serde::Serialize;
 
 use super::tables::mean_and_error;
-use super::{METHODS, Outcome, Shares, Split, figures, mis_ranked, outcome, params, run};
+use super::{METHODS, Outcome, Shares, SplitLists, figures, mis_ranked, outcome, params, run};
 use crate::rankers::query_dependent::{QueryColumns, standardised};
 
 /// Fewest documents of a query, of which three fifths are for training.
@@ -34,7 +34,7 @@ pub const GROUPS: [&str; 3] = ["overall", "observed", "novel"];
 
 /// Mean and standard error over replicates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct MethodRow {
     /// One of [`GROUPS`].
     pub group: &'static str,
     /// One of [`super::MEASURES`].
@@ -45,7 +45,7 @@ pub struct Row {
 
 /// Results of a reproduction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Reproduction {
+pub struct QueryDependentReproduction {
     /// Queries that were used.
     pub queries: usize,
     /// Query features, numbered as in the file.
@@ -53,7 +53,7 @@ pub struct Reproduction {
     /// Methods: the four of the paper, and RankSVM (squared hinge) and ListNet as they are trained elsewhere.
     pub methods: Vec<String>,
     /// The rows of the table.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MethodRow>,
     /// Seconds of each method, on average over replicates.
     pub seconds: Vec<f64>,
 }
@@ -62,10 +62,9 @@ pub struct Reproduction {
 pub fn reproduce(
     lists: &FeatureLists,
     columns: &QueryColumns,
-    replicates: usize,
-    seed: u64,
+    (replicates, seed): (usize, u64),
     progress: &dyn Progress,
-) -> Result<Reproduction> {
+) -> Result<QueryDependentReproduction> {
     if replicates < 2 {
         return Err(Error::Params("at least two replicates are needed for a standard error".into()));
     }
@@ -92,7 +91,7 @@ pub fn reproduce(
     for replicate in 0..replicates {
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(replicate as u64);
         let shares = Shares { novel: 0.1, train: 0.6, validation: 0.2 };
-        let mut split = Split::new(&lists, &queries, columns.clone(), shares, seed)?;
+        let mut split = SplitLists::new(&lists, (&queries, columns.clone()), shares, seed)?;
         let scaling = Scaling::fit(ScalingKind::MinMax, &split.train);
         for lists in [&mut split.train, &mut split.validation, &mut split.test] {
             scaling.apply(lists);
@@ -101,7 +100,7 @@ pub fn reproduce(
             let params = QueryDependentParams {
                 neighbours: 3,
                 novel_neighbours: 20,
-                ..params(*weights, DocumentKernel::Linear, Form::Scoring)
+                ..params(*weights, DocumentKernel::Linear, QueryForm::Scoring)
             };
             outcomes.push(run(&params, &split, seed)?);
             progress.advance(1);
@@ -123,7 +122,7 @@ pub fn reproduce(
                 .iter()
                 .map(|outcomes| mean_and_error(&outcomes.iter().map(value).collect::<Vec<_>>()))
                 .collect();
-            rows.push(Row { group, measure, figures });
+            rows.push(MethodRow { group, measure, figures });
         }
     }
     let seconds = outcomes
@@ -131,7 +130,7 @@ pub fn reproduce(
         .map(|outcomes| outcomes.iter().map(|outcome| outcome.seconds).sum::<f64>() / replicates as f64)
         .collect();
     let query_features = columns.iter().map(|column| column + 1).collect();
-    Ok(Reproduction { queries: lists.n_queries(), query_features, methods, rows, seconds })
+    Ok(QueryDependentReproduction { queries: lists.n_queries(), query_features, methods, rows, seconds })
 }
 
 /// Function that fits the weights for one lambda.
@@ -141,16 +140,16 @@ const LINEAR: [(&str, Fit); 2] = [("RankSVM", ranksvm), ("ListNet", listnet)];
 
 fn ranksvm(sample: &Sample<'_>, lambda: f64) -> Result<Vec<f64>> {
     let params = RankSvmParams { lambda: LambdaPath::One(lambda), ..Default::default() };
-    Ok(fit_ranksvm(&params, sample, None, &Silent)?.0)
+    Ok(ranksvm::fit(&params, sample, None, &Silent)?.0)
 }
 
 fn listnet(sample: &Sample<'_>, lambda: f64) -> Result<Vec<f64>> {
     let params = ListNetParams { lambda: LambdaPath::One(lambda), ..Default::default() };
-    Ok(fit_listnet(&params, sample, None, &Silent)?.0)
+    Ok(listnet::fit(&params, sample, None, &Silent)?.0)
 }
 
 /// Tunes and measures one of the other rankers in the same way; lambda is one of 10, 1, ..., 1e-6.
-fn linear(fit: Fit, split: &Split) -> Result<Outcome> {
+fn linear(fit: Fit, split: &SplitLists) -> Result<Outcome> {
     let started = std::time::Instant::now();
     let sample = Sample::new(&split.train);
     let mut best: Option<(f64, f64, LinearRanker)> = None;

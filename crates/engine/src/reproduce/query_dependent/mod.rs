@@ -24,7 +24,8 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate_list};
 use matchrank_core::ranking::LambdaPath;
 use matchrank_core::ranking::query_dependent::{
-    DocumentKernel, Form, Function, QueryDependent, QueryDependentParams, QueryFeatures, Target, Weights,
+    DocumentKernel, Function, QueryDependent, QueryDependentParams, QueryFeatures, QueryForm, QueryTarget,
+    Weights,
 };
 use matchrank_core::{Error, Result};
 use rand::{RngExt, SeedableRng};
@@ -47,7 +48,7 @@ pub fn grid() -> Vec<f64> {
 
 /// Lists split into training, validation and test documents, with the features of their queries.
 #[derive(Debug, Clone)]
-pub struct Split {
+pub struct SplitLists {
     /// Training documents of the observed queries.
     pub train: FeatureLists,
     /// Validation documents of the observed queries, in the same order.
@@ -103,12 +104,11 @@ impl Gathered<'_> {
     }
 }
 
-impl Split {
+impl SplitLists {
     /// Splits lists at random.
     pub fn new(
         lists: &FeatureLists,
-        queries: &[QueryFeatures],
-        query_columns: Vec<u32>,
+        (queries, query_columns): (&[QueryFeatures], Vec<u32>),
         shares: Shares,
         seed: u64,
     ) -> Result<Self> {
@@ -195,7 +195,7 @@ pub struct Outcome {
 }
 
 /// Returns the parameters of a method of the simulations.
-pub fn params(weights: Weights, kernel: DocumentKernel, form: Form) -> QueryDependentParams {
+pub fn params(weights: Weights, kernel: DocumentKernel, form: QueryForm) -> QueryDependentParams {
     QueryDependentParams {
         weights,
         kernel,
@@ -208,7 +208,7 @@ pub fn params(weights: Weights, kernel: DocumentKernel, form: Form) -> QueryDepe
 }
 
 /// Tunes lambda on the validation documents and measures on the test documents.
-pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Outcome> {
+pub fn run(params: &QueryDependentParams, split: &SplitLists, seed: u64) -> Result<Outcome> {
     let started = Instant::now();
     let n = split.n_observed();
     let known = split.queries[..n].to_vec();
@@ -218,8 +218,10 @@ pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Ou
         LambdaPath::Path(lambdas) => lambdas.clone(),
     };
     let uniform = params.weights == Weights::Uniform;
-    let target =
-        |query: usize| Target { observed: (query < n).then_some(query), features: split.queries.get(query) };
+    let target = |query: usize| QueryTarget {
+        observed: (query < n).then_some(query),
+        features: split.queries.get(query),
+    };
     // The functions of a target by lambda, and the MRE of the validation lists that they order.
     let path = |query: usize| -> Result<(Vec<Function>, Vec<f64>)> {
         let near = learner.neighbourhood(target(query))?;
@@ -275,7 +277,7 @@ pub fn run(params: &QueryDependentParams, split: &Split, seed: u64) -> Result<Ou
 }
 
 /// Averages the measures of all test lists, each with the gap of its function.
-fn outcome(split: &Split, tests: &[([f64; 3], f64)], lambda: f64, started: Instant) -> Outcome {
+fn outcome(split: &SplitLists, tests: &[([f64; 3], f64)], lambda: f64, started: Instant) -> Outcome {
     let n = split.n_observed();
     let mean = |of: &[([f64; 3], f64)]| -> [f64; 3] {
         std::array::from_fn(|m| of.iter().map(|(values, _)| values[m]).sum::<f64>() / of.len() as f64)

@@ -1,20 +1,20 @@
 //! Tables 1, 2, 3 and 5 and Figure 1, cell by cell.
 
 use matchrank_core::progress::Progress;
-use matchrank_core::ranking::query_dependent::{DocumentKernel, Form};
+use matchrank_core::ranking::query_dependent::{DocumentKernel, QueryForm};
 use matchrank_core::simulate::query_dependent::{Example, ListsParams, Scenario, simulate};
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{METHODS, Outcome, Shares, Split, params, run};
+use super::{METHODS, Outcome, Shares, SplitLists, params, run};
 
 /// The paper's means and standard errors; its groups are scenarios, kinds of documents, or forms by example.
 const PAPER: &str = include_str!("paper.csv");
 
 /// One setting of the simulations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cell {
+pub struct TableCell {
     /// Number of the table; 0 for Figure 1.
     pub table: u8,
     /// Name in the table.
@@ -25,7 +25,7 @@ pub struct Cell {
     /// Share of novel queries.
     pub gamma: f64,
     /// Scoring or ranking.
-    pub form: Form,
+    pub form: QueryForm,
 }
 
 /// Figure of one method in one cell, by one measure.
@@ -49,7 +49,7 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellFigures {
     /// The setting.
-    pub cell: Cell,
+    pub cell: TableCell,
     /// epsilon.
     pub noise: f64,
     /// Every method by every measure, and MRE pooled over pairs.
@@ -59,9 +59,14 @@ pub struct CellFigures {
 }
 
 /// Returns the cells of Table 1, 2, 3 or 5, or those of Figure 1 for 0.
-pub fn cells(table: u8) -> Vec<Cell> {
-    let cell =
-        |group: String, lists: ListsParams, gamma: f64, form: Form| Cell { table, group, lists, gamma, form };
+pub fn cells(table: u8) -> Vec<TableCell> {
+    let cell = |group: String, lists: ListsParams, gamma: f64, form: QueryForm| TableCell {
+        table,
+        group,
+        lists,
+        gamma,
+        form,
+    };
     let gammas = [0.0, 0.1, 0.2];
     let linear = |scenario| ListsParams::of(Example::Linear, scenario);
     match table {
@@ -72,7 +77,12 @@ pub fn cells(table: u8) -> Vec<Cell> {
                 .into_iter()
                 .flat_map(of)
                 .map(|(scenario, gamma)| {
-                    cell(format!("{scenario:?}"), ListsParams::of(example, scenario), gamma, Form::Scoring)
+                    cell(
+                        format!("{scenario:?}"),
+                        ListsParams::of(example, scenario),
+                        gamma,
+                        QueryForm::Scoring,
+                    )
                 })
                 .collect()
         }
@@ -80,13 +90,18 @@ pub fn cells(table: u8) -> Vec<Cell> {
             .into_iter()
             .flat_map(|(name, dependent)| gammas.map(|gamma| (name, dependent, gamma)))
             .map(|(name, dependent, gamma)| {
-                cell(name.into(), ListsParams { dependent, ..linear(Scenario::III) }, gamma, Form::Scoring)
+                cell(
+                    name.into(),
+                    ListsParams { dependent, ..linear(Scenario::III) },
+                    gamma,
+                    QueryForm::Scoring,
+                )
             })
             .collect(),
         5 => [(1, Example::Linear), (2, Example::Additive)]
             .into_iter()
             .flat_map(|(number, example)| {
-                [("scoring", Form::Scoring), ("ranking", Form::Ranking)].map(|(name, form)| {
+                [("scoring", QueryForm::Scoring), ("ranking", QueryForm::Ranking)].map(|(name, form)| {
                     cell(format!("{name}{number}"), ListsParams::of(example, Scenario::II), 0.0, form)
                 })
             })
@@ -94,7 +109,7 @@ pub fn cells(table: u8) -> Vec<Cell> {
         _ => [0.1, 0.3, 0.5, 0.7, 0.9]
             .map(|noise| {
                 let lists = ListsParams { noise, ..linear(Scenario::III) };
-                cell(format!("epsilon {noise}"), lists, 0.0, Form::Scoring)
+                cell(format!("epsilon {noise}"), lists, 0.0, QueryForm::Scoring)
             })
             .to_vec(),
     }
@@ -102,7 +117,7 @@ pub fn cells(table: u8) -> Vec<Cell> {
 
 /// Runs all methods on replicates of some cells, on all threads.
 pub fn reproduce(
-    cells: &[Cell],
+    cells: &[TableCell],
     replicates: usize,
     seed: u64,
     progress: &dyn Progress,
@@ -127,9 +142,10 @@ pub fn reproduce(
 }
 
 /// Runs all methods on one data set. Cells with the same lists get the same data in each replicate.
-fn one(cell: &Cell, seed: u64) -> Result<Vec<Outcome>> {
+fn one(cell: &TableCell, seed: u64) -> Result<Vec<Outcome>> {
     let made = simulate(&cell.lists, seed)?;
-    let split = Split::new(&made.lists, &made.queries, Vec::new(), Shares::simulated(cell.gamma), seed)?;
+    let split =
+        SplitLists::new(&made.lists, (&made.queries, Vec::new()), Shares::simulated(cell.gamma), seed)?;
     let kernel = match cell.lists.example {
         Example::Linear => DocumentKernel::Linear,
         Example::Additive => DocumentKernel::Gaussian,
@@ -140,7 +156,7 @@ fn one(cell: &Cell, seed: u64) -> Result<Vec<Outcome>> {
 /// Names of the measures in the data; 1 - value for the second and third.
 pub const MEASURES: [&str; 4] = ["mre", "err", "ndcg", "pooled mre"];
 
-fn summary(cell: &Cell, outcomes: &[Vec<Outcome>]) -> CellFigures {
+fn summary(cell: &TableCell, outcomes: &[Vec<Outcome>]) -> CellFigures {
     let mut figures = Vec::new();
     for (number, (method, _)) in METHODS.iter().enumerate() {
         for (m, measure) in MEASURES.into_iter().enumerate() {
@@ -175,7 +191,7 @@ fn quartiles(mut values: Vec<f64>) -> [f64; 5] {
 }
 
 /// Returns the paper's figure.
-fn paper(cell: &Cell, measure: &str, method: usize) -> Option<(f64, f64)> {
+fn paper(cell: &TableCell, measure: &str, method: usize) -> Option<(f64, f64)> {
     PAPER.lines().skip(1).find_map(|line| {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |i: usize| cells[i].parse::<f64>().expect("the paper has numbers");

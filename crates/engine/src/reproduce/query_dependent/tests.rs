@@ -7,13 +7,13 @@ use super::*;
 /// are ordered, by (1, 11). So the first feature counts against a document, or for it. The other lists differ in that
 /// feature alone, and show which lambda was chosen. The argument holds 1 if the first feature is good in validation and
 /// test, and -1 if it is bad.
-fn split([validation, test]: [f32; 2]) -> Split {
+fn split([validation, test]: [f32; 2]) -> SplitLists {
     let lists = |rows: &[[f32; 2]], grades: &[f32]| {
         let (values, labels) = (rows.as_flattened().repeat(6), grades.repeat(6));
         FeatureLists::from_dense(&[rows.len(); 6], labels, 2, values).unwrap()
     };
     let graded = |sign: f32| lists(&[[1.0, 0.0], [-1.0, 0.0]], &[(1.0 + sign) / 2.0, (1.0 - sign) / 2.0]);
-    Split {
+    SplitLists {
         train: lists(&[[1.0, 0.0], [-10.0, 1.0], [0.0, 0.0]], &[1.0, 1.0, 0.0]),
         validation: graded(validation),
         test: graded(test),
@@ -25,7 +25,7 @@ fn split([validation, test]: [f32; 2]) -> Split {
 #[test]
 fn lambda_is_chosen_without_the_test_documents() {
     for (name, weights) in METHODS {
-        let params = params(weights, DocumentKernel::Linear, Form::Scoring);
+        let params = params(weights, DocumentKernel::Linear, QueryForm::Scoring);
         let chosen = |signs: [f32; 2]| run(&params, &split(signs), 1).unwrap();
         let (plain, turned) = (chosen([1.0, 1.0]), chosen([1.0, -1.0]));
         assert_eq!(plain.lambda, turned.lambda, "{name}: lambda follows the grades of the test documents");

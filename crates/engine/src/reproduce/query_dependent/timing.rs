@@ -6,13 +6,13 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::LambdaPath;
 use matchrank_core::ranking::query_dependent::{
-    DocumentKernel, Form, Function, QueryDependent, QueryDependentParams, Target, Weights,
+    DocumentKernel, Function, QueryDependent, QueryDependentParams, QueryForm, QueryTarget, Weights,
 };
 use matchrank_core::simulate::query_dependent::{Example, ListsParams, Scenario, simulate};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{METHODS, Shares, Split, params};
+use super::{METHODS, Shares, SplitLists, params};
 
 /// lambda of the table.
 pub const LAMBDA: f64 = 1e-8;
@@ -55,11 +55,11 @@ pub fn reproduce(most_queries: usize, seed: u64, progress: &dyn Progress) -> Res
     for (n_queries, n_documents, paper) in sizes {
         let lists = ListsParams { n_queries, n_documents, ..ListsParams::of(Example::Linear, Scenario::IV) };
         let made = simulate(&lists, seed)?;
-        let split = Split::new(&made.lists, &made.queries, Vec::new(), Shares::simulated(0.0), seed)?;
+        let split = SplitLists::new(&made.lists, (&made.queries, Vec::new()), Shares::simulated(0.0), seed)?;
         for ((method, weights), paper) in METHODS.into_iter().zip(paper) {
             let params = QueryDependentParams {
                 lambda: LambdaPath::One(LAMBDA),
-                ..params(weights, DocumentKernel::Linear, Form::Scoring)
+                ..params(weights, DocumentKernel::Linear, QueryForm::Scoring)
             };
             let started = Instant::now();
             let functions = all_functions(&params, &split)?;
@@ -76,13 +76,13 @@ fn relative_gap(function: &Function) -> Option<f64> {
     Some((function.objective - function.lower_bound?) / function.objective)
 }
 
-fn all_functions(params: &QueryDependentParams, split: &Split) -> Result<Vec<Function>> {
+fn all_functions(params: &QueryDependentParams, split: &SplitLists) -> Result<Vec<Function>> {
     let learner = QueryDependent::new(params, split.train.clone(), split.queries.clone(), &[])?;
     let targets = if params.weights == Weights::Uniform { 1 } else { split.n_observed() };
     (0..targets)
         .into_par_iter()
         .map(|query| {
-            let target = Target { observed: Some(query), features: Some(&split.queries[query]) };
+            let target = QueryTarget { observed: Some(query), features: Some(&split.queries[query]) };
             Ok(learner.fit(&learner.neighbourhood(target)?, LAMBDA))
         })
         .collect()

@@ -95,11 +95,23 @@ fn rmls() {
             Ok(Verdict::Continue)
         };
         for route in [Route::Factored, Route::Formed] {
-            fit(&case.params(route), &graph(), Some(&start), 0, &Silent, &mut check).unwrap();
+            fit(
+                &case.params(route),
+                &graph(),
+                RmlsRun { start: Some(&start), seed: 0, progress: &Silent },
+                &mut check,
+            )
+            .unwrap();
         }
         let means = case.center.then(|| (golden.x_mean.clone(), golden.y_mean.clone()));
         let params = case.params(Route::Formed);
-        fit_formed(&params, sparse(&w), means, Some(&start), 0, &Silent, &mut check).unwrap();
+        fit_formed(
+            &params,
+            ClickSums { w: sparse(&w), means },
+            RmlsRun { start: Some(&start), seed: 0, progress: &Silent },
+            &mut check,
+        )
+        .unwrap();
         assert_eq!(seen, 12);
     }
 }

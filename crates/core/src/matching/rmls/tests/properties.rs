@@ -81,7 +81,7 @@ proptest! {
         let start: Vec<Vec<f32>> = values.chunks(40).map(<[f32]>::to_vec).collect();
         let factor = Factor::dense(40, values.clone()).unwrap();
         let (lx, ly) = slow(&params, &graph, &start);
-        fit(&params, &graph, Some(&factor), 0, &Silent, &mut |iteration| {
+        fit(&params, &graph, RmlsRun { start: Some(&factor), seed: 0, progress: &Silent }, &mut |iteration| {
             let model = iteration.model().unwrap();
             let operator = Factored::new(&graph, center).unwrap();
             let w = dense(&operator, Side::X);
@@ -163,7 +163,7 @@ proptest! {
             values: rows.values()[..rows.offsets()[n]].to_vec(),
         };
         let amount = if threshold == Threshold::Absolute { 1e-3 } else { 0.2 };
-        let rule = Rule { threshold, amount, theta: 1.0 };
+        let rule = Regulariser { threshold, amount, theta: 1.0 };
         let (found, figures) = sparse::half(&operator.chain(to).unwrap(), &rows, 80, &rule);
         let input = Latent::Sparse(rows.clone().into());
         let (expected, expected_figures) = half(

@@ -24,8 +24,8 @@ mod paper;
 use faer::Mat;
 use faer::linalg::solvers::{Llt, Solve};
 
-pub use self::paper::{KernelAdmm, PaperState, VectorAdmm};
-use super::problem::{Loss, Pair, Problem, Solution, dot, dot_lanes};
+pub use self::paper::{AdmmParams, KernelAdmm, PaperState, VectorAdmm};
+use super::problem::{Loss, PairProblem, PreferencePair, Solution, dot, dot_lanes};
 use crate::linalg::simd::vectorised;
 
 /// Number of iterations between two checks of the gap and of rho.
@@ -35,7 +35,7 @@ const RELAXATION: f64 = 1.6;
 
 /// State of ADMM, which is reused for the next lambda.
 pub struct Admm<'p> {
-    problem: &'p Problem,
+    problem: &'p PairProblem,
     /// Z'Z, without the padding.
     gram: Mat<f64>,
     alpha: Vec<f64>,
@@ -50,7 +50,7 @@ pub struct Admm<'p> {
 
 impl<'p> Admm<'p> {
     /// Starts at w = 0.
-    pub fn new(problem: &'p Problem) -> Self {
+    pub fn new(problem: &'p PairProblem) -> Self {
         let n = problem.pairs().len();
         Self {
             problem,
@@ -145,7 +145,7 @@ impl<'p> Admm<'p> {
     }
 }
 
-fn mean_cost(problem: &Problem) -> f64 {
+fn mean_cost(problem: &PairProblem) -> f64 {
     let total: f64 = problem.pairs().iter().map(|pair| pair.cost).sum();
     (total / problem.pairs().len().max(1) as f64).max(f64::MIN_POSITIVE)
 }
@@ -160,7 +160,7 @@ vectorised! {
 
 vectorised! {
     fn update(
-        pairs: &[Pair],
+        pairs: &[PreferencePair],
         margins: &[f64],
         rho: f64,
         alpha: &mut [f64],
@@ -214,7 +214,7 @@ impl Proof {
 /// Returns nearby multipliers, in their boxes, whose v is smaller by `excess`: if lambda is tiny, even a small
 /// difference between v and lambda w ruins D. Each multiplier may move by about the room r in its box. The change is
 /// -r^2 z . x with (Z' diag(r^2) Z) x = excess, the smallest in units of r.
-fn polish(problem: &Problem, alpha: &[f64], excess: &[f64]) -> Vec<f64> {
+fn polish(problem: &PairProblem, alpha: &[f64], excess: &[f64]) -> Vec<f64> {
     let room: Vec<f64> =
         problem.pairs().iter().zip(alpha).map(|(pair, a)| a.min(pair.cost - a).powi(2)).collect();
     let d = problem.n_columns();
@@ -230,7 +230,7 @@ fn polish(problem: &Problem, alpha: &[f64], excess: &[f64]) -> Vec<f64> {
 }
 
 /// Computes Z' diag(r) Z = X'LX, where L is the Laplacian of the graph of pairs: P d + m d^2 instead of P d^2.
-fn weighted_gram(problem: &Problem, weight: impl Fn(usize) -> f64) -> Mat<f64> {
+fn weighted_gram(problem: &PairProblem, weight: impl Fn(usize) -> f64) -> Mat<f64> {
     let (m, d) = (problem.n_rows(), problem.n_columns());
     let mut laplacian = Mat::<f64>::zeros(d, m);
     let mut z = vec![0.0; problem.stride()];

@@ -89,16 +89,21 @@ pub struct KernelAdmm<'a> {
     pub state: PaperState,
 }
 
+/// Parameters of both forms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdmmParams {
+    /// Strength of the regularisation.
+    pub lambda: f64,
+    /// Weight of the penalty of the augmented Lagrangian.
+    pub rho: f64,
+    /// Adds an intercept to the function.
+    pub with_intercept: bool,
+}
+
 impl<'a> KernelAdmm<'a> {
     /// Starts with all variables at 0.
-    pub fn new(
-        k: &'a [Vec<f64>],
-        y: &'a [f64],
-        c: &'a [f64],
-        lambda: f64,
-        rho: f64,
-        with_intercept: bool,
-    ) -> Self {
+    pub fn new(k: &'a [Vec<f64>], y: &'a [f64], c: &'a [f64], params: AdmmParams) -> Self {
+        let AdmmParams { lambda, rho, with_intercept } = params;
         let n = y.len();
         let zeta = ZETA
             * largest_eigenvalue(n + 1, |vector| {
@@ -169,14 +174,8 @@ pub struct VectorAdmm<'a> {
 
 impl<'a> VectorAdmm<'a> {
     /// Starts with all variables at 0.
-    pub fn new(
-        phi: &'a [Vec<f64>],
-        y: &'a [f64],
-        c: &'a [f64],
-        lambda: f64,
-        rho: f64,
-        with_intercept: bool,
-    ) -> Self {
+    pub fn new(phi: &'a [Vec<f64>], y: &'a [f64], c: &'a [f64], params: AdmmParams) -> Self {
+        let AdmmParams { lambda, rho, with_intercept } = params;
         let (n, d) = (phi.len(), phi.first().map_or(0, Vec::len));
         let mut s = vec![vec![0.0; d]; d];
         let mut sum = vec![0.0; d];

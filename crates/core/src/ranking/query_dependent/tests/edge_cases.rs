@@ -4,7 +4,7 @@ use super::*;
 
 fn near(learner: &QueryDependent, target: &[f64]) -> Neighbourhood {
     let features = QueryFeatures::of_numbers(target.to_vec());
-    learner.neighbourhood(Target { observed: None, features: Some(&features) }).unwrap()
+    learner.neighbourhood(QueryTarget { observed: None, features: Some(&features) }).unwrap()
 }
 
 fn three_lists() -> FeatureLists {
@@ -30,9 +30,9 @@ fn numbers_that_are_none_are_refused() {
     let learner = QueryDependent::new(&Default::default(), three_lists(), of_numbers(&[0.0, 1.0, 2.0]), &[]);
     let target = QueryFeatures::of_numbers(vec![f64::INFINITY]);
     let learner = learner.unwrap();
-    assert!(learner.neighbourhood(Target { observed: None, features: Some(&target) }).is_err());
+    assert!(learner.neighbourhood(QueryTarget { observed: None, features: Some(&target) }).is_err());
     let target = QueryFeatures::of_numbers(vec![1.0, 2.0]);
-    let error = learner.neighbourhood(Target { observed: None, features: Some(&target) }).unwrap_err();
+    let error = learner.neighbourhood(QueryTarget { observed: None, features: Some(&target) }).unwrap_err();
     assert!(error.to_string().contains("the same kinds of features"), "{error}");
     let error = QueryDependent::new(&Default::default(), three_lists(), of_numbers(&[0.0]), &[]).unwrap_err();
     assert!(error.to_string().contains("1 queries have features, but 3 queries have lists"), "{error}");
@@ -47,10 +47,10 @@ fn targets_far_from_everything_have_the_uniform_function() {
     assert!(matches!(far, Neighbourhood::Uniform(Fallback::Far { reach: 6.0, .. })), "{far:?}");
     let uniform = QueryDependentParams { weights: Weights::Uniform, ..Default::default() };
     let uniform = QueryDependent::new(&uniform, three_lists(), vec![], &[]).unwrap();
-    let asked = uniform.neighbourhood(Target::default()).unwrap();
+    let asked = uniform.neighbourhood(QueryTarget::default()).unwrap();
     assert_eq!(asked, Neighbourhood::Uniform(Fallback::Asked));
     assert_eq!(learner.fit(&far, 0.1), uniform.fit(&asked, 0.1));
-    let unknown = learner.neighbourhood(Target::default()).unwrap();
+    let unknown = learner.neighbourhood(QueryTarget::default()).unwrap();
     assert_eq!(unknown, Neighbourhood::Uniform(Fallback::NoFeatures));
     let narrow =
         QueryDependentParams { weights: Weights::Epanechnikov, bandwidth: Some(0.25), ..Default::default() };
@@ -58,7 +58,7 @@ fn targets_far_from_everything_have_the_uniform_function() {
     assert_eq!(near(&narrow, &[0.5]), Neighbourhood::Uniform(Fallback::NoWeight));
     let individual = QueryDependentParams { weights: Weights::Individual, ..Default::default() };
     let individual = QueryDependent::new(&individual, three_lists(), vec![], &[]).unwrap();
-    let novel = individual.neighbourhood(Target::default()).unwrap();
+    let novel = individual.neighbourhood(QueryTarget::default()).unwrap();
     assert_eq!(novel, Neighbourhood::Uniform(Fallback::Novel));
 }
 
@@ -66,17 +66,20 @@ fn targets_far_from_everything_have_the_uniform_function() {
 fn one_document_and_equal_grades_teach_nothing() {
     let individual = QueryDependentParams { weights: Weights::Individual, ..Default::default() };
     let learner = QueryDependent::new(&individual, three_lists(), vec![], &[]).unwrap();
-    let of = |observed| learner.neighbourhood(Target { observed: Some(observed), features: None }).unwrap();
+    let of =
+        |observed| learner.neighbourhood(QueryTarget { observed: Some(observed), features: None }).unwrap();
     assert_eq!(of(2), Neighbourhood::Uniform(Fallback::NothingToOrder));
     assert!(matches!(of(1), Neighbourhood::Near(_)));
     // Nothing to learn from: every document gets the same score.
     let level = lists(&[(vec![vec![1.0], vec![2.0]], vec![1.0, 1.0])]);
     for (kernel, form) in [
-        (DocumentKernel::Linear, Form::Scoring),
-        (DocumentKernel::Gaussian, Form::Scoring),
-        (DocumentKernel::Gaussian, Form::Ranking),
+        (DocumentKernel::Linear, QueryForm::Scoring),
+        (DocumentKernel::Gaussian, QueryForm::Scoring),
+        (DocumentKernel::Gaussian, QueryForm::Ranking),
     ] {
-        for solver in [Solver::Auto, Solver::Admm, Solver::CoordinateDescent, Solver::InexactAdmm] {
+        for solver in
+            [PairSolver::Auto, PairSolver::Admm, PairSolver::CoordinateDescent, PairSolver::InexactAdmm]
+        {
             let params = QueryDependentParams { kernel, form, solver, ..Default::default() };
             let learner = QueryDependent::new(&params, level.clone(), of_numbers(&[1.0]), &[]).unwrap();
             let function = learner.fit(&near(&learner, &[1.0]), 0.1);
@@ -92,8 +95,8 @@ fn documents_that_are_all_the_same_are_level() {
     let same = lists(&[(vec![vec![0.5; 30]; 50], (0..50).map(|i| (i % 3) as f32).collect())]);
     for kernel in [DocumentKernel::Linear, DocumentKernel::Gaussian] {
         for loss in [Loss::Hinge, Loss::Logistic, Loss::Psi] {
-            for solver in [Solver::Auto, Solver::Admm, Solver::InexactAdmm] {
-                if loss != Loss::Hinge && solver != Solver::Auto {
+            for solver in [PairSolver::Auto, PairSolver::Admm, PairSolver::InexactAdmm] {
+                if loss != Loss::Hinge && solver != PairSolver::Auto {
                     continue;
                 }
                 let params =
@@ -132,8 +135,8 @@ fn parameters_that_mean_nothing_are_refused() {
         QueryDependentParams { reach: -1.0, ..base.clone() },
         QueryDependentParams { tolerance: 0.0, ..base.clone() },
         QueryDependentParams { lambda: LambdaPath::One(0.0), ..base.clone() },
-        QueryDependentParams { loss: Loss::Psi, solver: Solver::Admm, ..base.clone() },
-        QueryDependentParams { kernel: DocumentKernel::Gaussian, solver: Solver::Newton, ..base.clone() },
+        QueryDependentParams { loss: Loss::Psi, solver: PairSolver::Admm, ..base.clone() },
+        QueryDependentParams { kernel: DocumentKernel::Gaussian, solver: PairSolver::Newton, ..base.clone() },
     ] {
         assert!(params.validate().is_err(), "{params:?}");
     }

@@ -77,7 +77,7 @@ fn psi_is_what_brute_force_finds_in_one_dimension() {
             ..Default::default()
         };
         let learner = QueryDependent::new(&params, lists.clone(), vec![], &[]).unwrap();
-        let function = learner.fit(&learner.neighbourhood(Target::default()).unwrap(), lambda);
+        let function = learner.fit(&learner.neighbourhood(QueryTarget::default()).unwrap(), lambda);
         let (least, at, moved) = brute_force(&pairs(&lists), lambda);
         assert!(
             (function.objective - least).abs() < 1e-5,

@@ -5,7 +5,7 @@
 //! the largest wins, since it leaves the fewest weights.
 //!
 //! **The rule counts tuples and never looks at a clock**, so the same seed chooses the same parameters on any
-//! machine under any load. Let m be the number of tuples, at most [`Course::trial_tuples`](super::Course::trial_tuples):
+//! machine under any load. Let m be the number of tuples, at most [`TupleCourse::trial_tuples`](super::Course::trial_tuples):
 //!
 //! | stage | candidates | tuples each |
 //! |---|---|---|
@@ -22,11 +22,11 @@ use matchrank_core::message::{counted, shortest};
 use matchrank_core::progress::Silent;
 use matchrank_core::{Error, Result};
 
-use super::judge::Judge;
+use super::judge::PreferenceJudge;
 use super::learn::{NEVER, Watch, learn};
-use super::{PreferenceTraining, Source};
-use crate::models::sparse_preference::{Chosen, PreferenceReport, Trial, Variant};
-use crate::preferences::{First, Lessons};
+use super::{PreferenceTraining, TupleSource};
+use crate::models::sparse_preference::{ChosenSettings, ParameterTrial, PreferenceReport, Variant};
+use crate::preferences::{First, TupleLessons};
 
 const MARGINS: [f64; 3] = [0.1, 0.3, 1.0];
 const CS: [f64; 4] = [0.5, 2.0, 8.0, 32.0];
@@ -47,12 +47,12 @@ impl PreferenceTraining<'_> {
     /// Parameters of the learner: as given, as chosen, or the defaults where nothing can be chosen.
     pub(super) fn choose(
         &self,
-        source: &Source<'_>,
+        source: &TupleSource<'_>,
         refit: bool,
         report: &mut PreferenceReport,
     ) -> Result<PreferenceParams> {
         let settings = &self.settings;
-        let mut params = settings.params(&Chosen::default());
+        let mut params = settings.params(&ChosenSettings::default());
         let shrinks = matches!(settings.variant, Variant::Sparse | Variant::Refit);
         let choose_lambda = shrinks && settings.lambda.given().is_none() && self.course.density.is_none();
         if self.course.density.is_some() && settings.lambda.given().is_none() {
@@ -71,25 +71,25 @@ impl PreferenceTraining<'_> {
         let Some(judge) = self.judge.filter(|_| why_not.is_empty()) else {
             let PreferenceParams { margin, c, lambda, .. } = params;
             self.progress.note(&format!(
-                "{why_not}: margin={margin}, c={c}, lambda={} (--set for others)",
+                "{why_not}: margin={margin}, c={c}, lambda={} (other values can be set)",
                 shortest(lambda)
             ));
             return Ok(params);
         };
-        let mut search = Search { training: self, source, judge, refit, report };
+        let mut search = SettingSearch { training: self, source, judge, refit, report };
         search.run(params, given, choose_lambda)
     }
 }
 
-struct Search<'a, 's> {
+struct SettingSearch<'a, 's> {
     training: &'a PreferenceTraining<'a>,
-    source: &'a Source<'s>,
-    judge: &'a Judge,
+    source: &'a TupleSource<'s>,
+    judge: &'a PreferenceJudge,
     refit: bool,
     report: &'a mut PreferenceReport,
 }
 
-impl Search<'_, '_> {
+impl SettingSearch<'_, '_> {
     fn run(
         &mut self,
         mut params: PreferenceParams,
@@ -177,12 +177,16 @@ impl Search<'_, '_> {
     }
 
     /// Learns with every candidate; `None` for those that an interruption ended.
-    fn trials(&mut self, candidates: &[PreferenceParams], tuples: u64) -> Result<Vec<Option<Trial>>> {
+    fn trials(
+        &mut self,
+        candidates: &[PreferenceParams],
+        tuples: u64,
+    ) -> Result<Vec<Option<ParameterTrial>>> {
         let at_a_time = rayon::current_num_threads().min(AT_A_TIME);
-        let mut trials: Vec<Option<Trial>> = Vec::with_capacity(candidates.len());
+        let mut trials: Vec<Option<ParameterTrial>> = Vec::with_capacity(candidates.len());
         for chunk in candidates.chunks(at_a_time) {
             let this = &*self;
-            let done: Vec<Result<Option<Trial>>> = std::thread::scope(|scope| {
+            let done: Vec<Result<Option<ParameterTrial>>> = std::thread::scope(|scope| {
                 let running: Vec<_> = chunk
                     .iter()
                     .map(|params| {
@@ -208,8 +212,8 @@ impl Search<'_, '_> {
         Ok(trials)
     }
 
-    fn trial(&self, params: &PreferenceParams, tuples: u64) -> Result<Option<Trial>> {
-        let mut trial = Trial::of(params, tuples);
+    fn trial(&self, params: &PreferenceParams, tuples: u64) -> Result<Option<ParameterTrial>> {
+        let mut trial = ParameterTrial::of(params, tuples);
         let complete = match self.learned(params, tuples) {
             Ok(Some(learner)) => {
                 trial.validation = Some(self.judge.ndcg(&learner.matrix())?);
@@ -262,15 +266,15 @@ fn etas(params: &PreferenceParams, steps: u64) -> f64 {
 }
 
 /// Candidates that came to an end, the best first; ties in the order of trying.
-fn ranked(trials: &[Option<Trial>]) -> Vec<usize> {
+fn ranked(trials: &[Option<ParameterTrial>]) -> Vec<usize> {
     let figure = |at: usize| trials[at].as_ref().and_then(|trial| trial.validation);
     let mut ranked: Vec<usize> = (0..trials.len()).filter(|&at| figure(at).is_some()).collect();
     ranked.sort_by(|&a, &b| figure(b).unwrap_or(0.0).total_cmp(&figure(a).unwrap_or(0.0)));
     ranked
 }
 
-fn line(trial: &Trial) -> String {
-    let Trial { margin, c, lambda, tuples, validation, density } = trial;
+fn line(trial: &ParameterTrial) -> String {
+    let ParameterTrial { margin, c, lambda, tuples, validation, density } = trial;
     let ndcg = validation.map_or("diverged".into(), |ndcg| format!("validation NDCG@10 {ndcg:.4}"));
     format!(
         "tried margin={margin}, c={c}, lambda={} on {}: {ndcg}, density {:.4} %",

@@ -8,13 +8,13 @@ use crate::models::sparse_preference::PreferenceScorer;
 use crate::validation::Validation;
 
 /// Measures W on the validation judgments; rows of queries and documents are made once.
-pub(super) struct Judge {
+pub(super) struct PreferenceJudge {
     validation: Validation,
     queries: Vec<FeatureRow>,
     documents: Csr,
 }
 
-impl Judge {
+impl PreferenceJudge {
     /// `None` where there are no validation judgments.
     pub(super) fn of(
         features: &Features,
@@ -24,7 +24,7 @@ impl Judge {
     ) -> Result<Option<Self>> {
         let Some(validation) = Validation::of(dataset, seed, progress)? else { return Ok(None) };
         let queries = validation.queries().iter().map(|query| features.query(query, None)).collect();
-        let documents = document_rows(features, dataset, None, validation.wanted(), progress)?;
+        let documents = document_rows(features, (dataset, validation.wanted()), None, progress)?;
         Ok(Some(Self { validation, queries, documents }))
     }
 

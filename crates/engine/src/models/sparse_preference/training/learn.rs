@@ -7,9 +7,9 @@ use matchrank_core::matching::sparse_preference::{Clock, Learner, Phase};
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
 
-use super::judge::Judge;
+use super::judge::PreferenceJudge;
 use crate::models::sparse_preference::CurvePoint;
-use crate::preferences::Lessons;
+use crate::preferences::TupleLessons;
 
 /// Tuples that are learned from at a time.
 const LESSON: u64 = 1 << 14;
@@ -24,7 +24,7 @@ pub(super) struct Watch<'a> {
     /// Steps from one point of the curve to the next.
     pub(super) every: u64,
     /// Measures W for the curve.
-    pub(super) judge: Option<&'a Judge>,
+    pub(super) judge: Option<&'a PreferenceJudge>,
     /// Entries to leave in W at every point of the curve, the largest.
     pub(super) entries: Option<usize>,
     /// Interval of checkpoints, and the function that writes them.
@@ -37,7 +37,7 @@ pub(super) type Save<'a> = dyn FnMut(&Learner, &[CurvePoint]) -> Result<()> + 'a
 /// Learns from all lessons; whether it came to their end.
 pub(super) fn learn(
     learner: &mut Learner,
-    lessons: &mut dyn Lessons,
+    lessons: &mut dyn TupleLessons,
     watch: &mut Watch<'_>,
     curve: &mut Vec<CurvePoint>,
     progress: &dyn Progress,

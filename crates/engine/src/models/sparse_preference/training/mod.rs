@@ -7,7 +7,7 @@
 //!                         choose: margin, C, lambda on the validation judgments
 //! ```
 //!
-//! A model keeps the state of its learner, so [`update_preference`] goes on exactly as if training had not
+//! A model keeps the state of its learner, so [`update`] goes on exactly as if training had not
 //! stopped. A model that was refitted goes on refitting: its weights change and no new ones come. Refitting
 //! goes over the tuples once more, so a stream that cannot be read twice is learned from without it.
 
@@ -21,23 +21,23 @@ use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-use self::judge::Judge;
+use self::judge::PreferenceJudge;
 use self::learn::{Watch, learn};
 use super::{CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant};
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams};
-use crate::preferences::{Lessons, NamedDocuments, Preferences, SampledTuples, TupleFile, TupleStream};
+use crate::preferences::{NamedDocuments, Preferences, SampledTuples, TupleFile, TupleLessons, TupleStream};
 
 /// Points of the learning curve of a phase.
 const POINTS: u64 = 10;
 /// Steps from one point to the next where nobody knows how many there will be.
 const STREAM_POINTS: u64 = 100_000;
 
-/// Usual value of [`Course::trial_tuples`].
+/// Usual value of [`TupleCourse::trial_tuples`].
 pub const TRIAL_TUPLES: u64 = 1_000_000;
 
 /// Circumstances of a training.
-pub struct Course<'a> {
+pub struct TupleCourse<'a> {
     /// Share of the entries of W to leave; takes the place of lambda.
     pub density: Option<f64>,
     /// Tuples at most whose shares the trials of `auto` learn from, 2.4 times as many in all; 0: nothing is tried.
@@ -49,12 +49,14 @@ pub struct Course<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Checkpoints, if any.
     pub checkpoint: Option<Checkpoint<'a>>,
+    /// Receives notes and progress.
+    pub progress: &'a dyn Progress,
 }
 
-impl Course<'_> {
+impl<'a> TupleCourse<'a> {
     /// A training from start to end, with the usual number of trial tuples.
-    pub fn new(seed: u64) -> Self {
-        Self { density: None, trial_tuples: TRIAL_TUPLES, seed, stop: &|| false, checkpoint: None }
+    pub fn new(seed: u64, progress: &'a dyn Progress) -> Self {
+        Self { density: None, trial_tuples: TRIAL_TUPLES, seed, stop: &|| false, checkpoint: None, progress }
     }
 }
 
@@ -62,7 +64,7 @@ impl Course<'_> {
 pub type Checkpoint<'a> = (Duration, &'a (dyn Fn(&PreferenceModel) -> Result<()> + Sync));
 
 /// A model, and what became of the lines it learned from.
-pub struct Trained {
+pub struct TrainedPreference {
     /// The model.
     pub model: PreferenceModel,
     /// Lines that do not say what they should.
@@ -70,25 +72,24 @@ pub struct Trained {
 }
 
 /// Trains q' W d on a dataset: from its responses, or from a file of tuples.
-pub fn train_preference(
+pub fn train(
     settings: &PreferenceSettings,
     words: &WordParams,
-    dataset: &Dataset,
-    file: Option<&TupleFile>,
-    course: &Course<'_>,
-    progress: &dyn Progress,
-) -> Result<Trained> {
+    (dataset, file): (&Dataset, Option<&TupleFile>),
+    course: &TupleCourse<'_>,
+) -> Result<TrainedPreference> {
+    let progress = course.progress;
     settings.validate()?;
     if course.density.is_some_and(|density| !(density > 0.0 && density <= 1.0)) {
         return Err(Error::Params("the density to leave must be above 0 and at most 1".into()));
     }
     let features = Features::of_dataset(&FeatureParams::words_only(words), dataset)?;
-    let judge = Judge::of(&features, dataset, course.seed, progress)?;
+    let judge = PreferenceJudge::of(&features, dataset, course.seed, progress)?;
     let source = match file {
         Some(file) => {
-            Source::File { file, documents: Some(NamedDocuments::of(&features, dataset, progress)?) }
+            TupleSource::File { file, documents: Some(NamedDocuments::of(&features, dataset, progress)?) }
         }
-        None => Source::Dataset {
+        None => TupleSource::Dataset {
             preferences: Preferences::of(dataset, &features, settings.judged, progress)?,
             seed: course.seed,
             tuples: settings.tuples,
@@ -106,15 +107,15 @@ pub fn train_preference(
 
 /// Goes on with a model from a file of tuples, exactly as if its training had not stopped.
 ///
-/// Documents that lines name by id are those of `dataset`. `course` says when to stop and to save; its
+/// BoundDocuments that lines name by id are those of `dataset`. `course` says when to stop and to save; its
 /// density, trial tuples and seed are those of the training, and not asked for.
-pub fn update_preference(
+pub fn update(
     model: &PreferenceModel,
     dataset: Option<&Dataset>,
     file: &TupleFile,
-    course: &Course<'_>,
-    progress: &dyn Progress,
-) -> Result<Trained> {
+    course: &TupleCourse<'_>,
+) -> Result<TrainedPreference> {
+    let progress = course.progress;
     let PreferenceModel { settings, features, state, report, .. } = model;
     if settings.variant == Variant::Identity {
         return Err(Error::Params(
@@ -142,14 +143,14 @@ fn source_of(file: &TupleFile) -> String {
     if name == "-" { "a stream of tuples".into() } else { format!("the tuples of {name}") }
 }
 
-/// Source of the tuples.
-enum Source<'a> {
+/// TupleSource of the tuples.
+enum TupleSource<'a> {
     Dataset { preferences: Preferences, seed: u64, tuples: u64 },
     File { file: &'a TupleFile, documents: Option<NamedDocuments> },
 }
 
-impl Source<'_> {
-    fn lessons<'s>(&'s self, features: &'s Features) -> Result<Box<dyn Lessons + 's>> {
+impl TupleSource<'_> {
+    fn lessons<'s>(&'s self, features: &'s Features) -> Result<Box<dyn TupleLessons + 's>> {
         Ok(match self {
             Self::Dataset { preferences, seed, tuples } => {
                 Box::new(SampledTuples::new(preferences, *seed, *tuples))
@@ -184,13 +185,13 @@ impl Source<'_> {
 struct PreferenceTraining<'a> {
     settings: PreferenceSettings,
     features: &'a Features,
-    judge: Option<&'a Judge>,
-    course: &'a Course<'a>,
+    judge: Option<&'a PreferenceJudge>,
+    course: &'a TupleCourse<'a>,
     progress: &'a dyn Progress,
 }
 
 impl PreferenceTraining<'_> {
-    fn run(&self, source: &Source<'_>) -> Result<Trained> {
+    fn run(&self, source: &TupleSource<'_>) -> Result<TrainedPreference> {
         let mut report = PreferenceReport { source: source.name(), ..Default::default() };
         let mut refit = self.settings.variant == Variant::Refit;
         if refit && !source.is_repeatable() {
@@ -228,7 +229,7 @@ impl PreferenceTraining<'_> {
     fn learn(
         &self,
         learner: &mut Learner,
-        lessons: &mut dyn Lessons,
+        lessons: &mut dyn TupleLessons,
         every: u64,
         entries: Option<usize>,
         report: &mut PreferenceReport,
@@ -275,10 +276,10 @@ impl PreferenceTraining<'_> {
     fn finish(
         &self,
         learner: Learner,
-        lessons: &dyn Lessons,
+        lessons: &dyn TupleLessons,
         complete: bool,
         mut report: PreferenceReport,
-    ) -> Result<Trained> {
+    ) -> Result<TrainedPreference> {
         lessons.report(self.progress);
         // A stream may end because its writer was interrupted, too.
         let is_whole = complete && !(self.course.stop)();
@@ -293,6 +294,6 @@ impl PreferenceTraining<'_> {
             (Some(judge), None) => Some(judge.ndcg(&model.w)?),
             (None, None) => None,
         };
-        Ok(Trained { model, n_malformed: lessons.n_malformed() })
+        Ok(TrainedPreference { model, n_malformed: lessons.n_malformed() })
     }
 }

@@ -12,7 +12,7 @@ const LARGEST_WEIGHT: f64 = 1000.0;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<'a> {
+struct StreamLine<'a> {
     #[serde(default, borrow)]
     query: Option<Cow<'a, str>>,
     #[serde(default = "one")]
@@ -27,7 +27,7 @@ struct Document<'a> {
     #[serde(default, borrow)]
     id: Option<Cow<'a, str>>,
     grade: f32,
-    features: Features,
+    features: LineFeatures,
 }
 
 fn one() -> f64 {
@@ -35,29 +35,29 @@ fn one() -> f64 {
 }
 
 /// (column, value) of the features that are there.
-struct Features(Vec<(u32, f32)>);
+struct LineFeatures(Vec<(u32, f32)>);
 
-impl<'de> Deserialize<'de> for Features {
+impl<'de> Deserialize<'de> for LineFeatures {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reading;
         impl<'de> Visitor<'de> for Reading {
-            type Value = Features;
+            type Value = LineFeatures;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("features: an array of numbers, or an object from their numbers to values")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Features, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<LineFeatures, A::Error> {
                 let mut entries = Vec::new();
                 let mut column = 0;
                 while let Some(value) = values.next_element::<Option<f32>>()? {
                     entries.extend(value.map(|value| (column, value)));
                     column += 1;
                 }
-                Ok(Features(entries))
+                Ok(LineFeatures(entries))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut values: A) -> Result<Features, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut values: A) -> Result<LineFeatures, A::Error> {
                 let mut entries = Vec::new();
                 while let Some((name, value)) = values.next_entry::<Cow<'_, str>, Option<f32>>()? {
                     let Some(number) = name.parse::<u32>().ok().filter(|&number| number > 0) else {
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Features {
                     };
                     entries.extend(value.map(|value| (number - 1, value)));
                 }
-                Ok(Features(entries))
+                Ok(LineFeatures(entries))
             }
         }
         deserializer.deserialize_any(Reading)
@@ -76,7 +76,8 @@ impl<'de> Deserialize<'de> for Features {
 
 /// The list of a line and its weight; what is wrong with a line that is none. Features beyond `n_features` are unknown.
 pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64), String> {
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|e| format!("is no list in JSON: {e}"))?;
+    let line: StreamLine<'_> =
+        serde_json::from_slice(line).map_err(|e| format!("is no list in JSON: {e}"))?;
     if !(0.0..=LARGEST_WEIGHT).contains(&line.weight) {
         return Err(format!(
             "the weight is {}; a number from 0 to {LARGEST_WEIGHT} is expected",
@@ -89,7 +90,7 @@ pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64)
     for (i, document) in documents.iter_mut().enumerate() {
         let id = document.id.as_deref();
         let of = |what: String| format!("document {}: {what}", id.map_or((i + 1).to_string(), str::to_owned));
-        let Features(entries) = &mut document.features;
+        let LineFeatures(entries) = &mut document.features;
         if let Some((column, _)) = entries.iter().find(|(column, _)| *column as usize >= n_features) {
             let number = u64::from(*column) + 1;
             return Err(of(format!("feature {number} is unknown; the model has {n_features}")));

@@ -113,18 +113,28 @@ pub struct Streamed {
     pub interrupted: bool,
 }
 
-/// Learns from the lines of a file, or of standard input (`-`) for as long as it lasts, until `stop` says so. With `resume`
-/// the lines are skipped that the model has learned from already; they must be those at the start of the stream. `save`
-/// is called every `interval` while there is something new. Lines that cannot be used are counted and reported.
+/// Course of learning from a stream.
+#[derive(Clone, Copy)]
+pub struct StreamRun<'a> {
+    /// Skips the lines that the model has already learned from, which must be those at the start of the stream.
+    pub resume: bool,
+    /// Asked often; ends the learning when it returns true.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Time between two saved models.
+    pub interval: Duration,
+    /// Receives notes and progress.
+    pub progress: &'a dyn Progress,
+}
+
+/// Learns from the lines of a file, or of standard input (`-`) for as long as it lasts. `save` is called after each interval
+/// in which something was learned. Lines that cannot be used are counted and reported.
 pub fn learn_stream(
     learner: &mut Learner,
     path: &Path,
-    resume: bool,
-    stop: &dyn Fn() -> bool,
-    interval: Duration,
+    run: StreamRun<'_>,
     save: &mut dyn FnMut(&PerceptronModel) -> Result<()>,
-    progress: &dyn Progress,
 ) -> Result<Streamed> {
+    let StreamRun { resume, stop, interval, progress } = run;
     let (name, lines) = (files::name_of(path), Lines::open(path));
     let known = learner.model.state.stream.take().filter(|_| resume);
     learner.consumed = Some(Consumed::default());

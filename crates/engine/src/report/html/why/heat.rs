@@ -1,4 +1,4 @@
-//! What every pair of a query word and a document word adds to a score, as a table of colours.
+//! Heat map of what every pair of a query word and a document word adds to a score.
 
 use foldhash::HashMap;
 use maud::{Markup, html};
