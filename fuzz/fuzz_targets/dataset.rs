@@ -11,7 +11,7 @@ use matchrank_core::progress::Silent;
 use matchrank_engine::dataset::{Clicks, Dataset, HeldOut, Holdout, Manifest};
 use matchrank_engine::doctor::examine;
 use matchrank_engine::models::bm25::TextBm25;
-use matchrank_engine::ranking::rank_collection;
+use matchrank_engine::ranking::{RankRequest, rank_collection};
 
 static TABLES: [(&str, &[u8]); 6] = [
     ("documents.parquet", include_bytes!("../../tests/golden/datasets/v0.1.0/documents.parquet")),

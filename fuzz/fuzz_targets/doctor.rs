@@ -5,15 +5,15 @@
 use libfuzzer_sys::fuzz_target;
 use matchrank_core::data::{letor, qrels, run};
 use matchrank_core::progress::Silent;
-use matchrank_engine::doctor::{Kind, Severity, examine};
+use matchrank_engine::doctor::{FileKind, Severity, examine};
 use matchrank_engine::files;
 
 fuzz_target!(init: matchrank_fuzz::one_thread(), |bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let kind = match first {
-        b'l' => Some(Kind::Letor),
-        b'q' => Some(Kind::Qrels),
-        b'r' => Some(Kind::Run),
+        b'l' => Some(FileKind::Letor),
+        b'q' => Some(FileKind::Qrels),
+        b'r' => Some(FileKind::Run),
         _ => None,
     };
     let path = matchrank_fuzz::file("examined", rest);
@@ -22,9 +22,9 @@ fuzz_target!(init: matchrank_fuzz::one_thread(), |bytes: &[u8]| {
     if reports[0].findings.iter().all(|f| f.severity == Severity::Info) {
         let bytes = files::read_all(&path).expect("it was read before");
         match reports[0].kind {
-            Some(Kind::Letor) => drop(letor::parse("fuzz", &bytes, &Silent).expect("accepted")),
-            Some(Kind::Qrels) => drop(qrels::parse("fuzz", &bytes).expect("accepted")),
-            Some(Kind::Run) => {
+            Some(FileKind::Letor) => drop(letor::parse("fuzz", &bytes, &Silent).expect("accepted")),
+            Some(FileKind::Qrels) => drop(qrels::parse("fuzz", &bytes).expect("accepted")),
+            Some(FileKind::Run) => {
                 let run = run::parse("fuzz", &bytes).expect("accepted");
                 (0..run.n_queries()).for_each(|i| run.read(i, &mut Vec::new()).expect("accepted"));
             }

@@ -108,6 +108,7 @@ pub struct RmlsFamily {
 
 /// A generalisation bound. Its `Display` shows the value and states whether the bound is vacuous.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Bound {
     /// The largest gap between sample and expectation, with probability at least `confidence`.
     pub value: f64,

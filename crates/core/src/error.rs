@@ -1,5 +1,6 @@
 /// Errors of input, parameters and files. A broken invariant of the program itself panics instead.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A parameter has a value that the model does not support.
     #[error("{0}")]

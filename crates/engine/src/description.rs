@@ -95,6 +95,7 @@ impl Description {
 
 /// Figures that training or tuning reported on the way.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Curve {
     /// Name of the horizontal axis.
     pub x: String,

@@ -13,6 +13,7 @@ use crate::{Error, Result};
 
 /// Evaluation of a run under some conventions: a value per judged query and measure, and the means.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// Measures.
     pub measures: Vec<Measure>,
@@ -28,6 +29,7 @@ pub struct Evaluation {
 
 /// Counts of how often something other than the ranking decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Audit {
     /// Number of queries with at least one judgment.
     pub judged_queries: u64,

@@ -197,6 +197,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
 
 /// The comparison of two systems by one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Position of the better system.
     pub better: usize,

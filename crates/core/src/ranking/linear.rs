@@ -64,6 +64,7 @@ pub struct LinearRanker {
 
 /// Contribution of one feature to the score of a document.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct FeatureContribution {
     /// Column of the feature; its number in files is one higher.
     pub feature: u32,

@@ -20,6 +20,7 @@ pub type Figures = IndexMap<String, f64>;
 
 /// `comparison.json`: what was compared, and how it came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Version of the program.
     pub version: String,
@@ -39,6 +40,7 @@ pub struct Comparison {
 
 /// The dataset of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DataSummary {
     /// Name of its folder.
     pub name: String,
@@ -53,6 +55,7 @@ pub struct DataSummary {
 
 /// Measures and protocol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Protocol {
     /// Judged validation queries, on which everything was chosen.
     pub validation_queries: usize,
@@ -96,6 +99,7 @@ pub enum MeanOver {
 
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Compared {
     /// Its name in the comparison.
     pub name: String,
@@ -136,6 +140,7 @@ pub struct Compared {
 
 /// Means over some of the test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BinFigures {
     /// Name of the bin.
     pub bin: String,
@@ -148,6 +153,7 @@ pub struct BinFigures {
 
 /// Milliseconds to find the ten best documents for a query, one query at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Latency {
     /// Half of the queries took less.
     pub p50_ms: f64,
@@ -168,6 +174,7 @@ impl Latency {
 
 /// `queries.json`: a test query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TestQuery {
     /// Its id.
     pub id: String,
@@ -183,6 +190,7 @@ pub struct TestQuery {
 
 /// `results/NAME.json`: one model, query by query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// Hash of all that the result depends on.
     pub key: String,

@@ -16,6 +16,7 @@ pub const FORMAT_VERSION: u32 = 1;
 
 /// `manifest.json` of a dataset folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Manifest {
     /// Version of the folder's layout.
     pub format_version: u32,
@@ -110,6 +111,7 @@ pub(crate) fn content_hash(tables: &BTreeMap<String, TableInfo>, settings: &impl
 
 /// A file that went into the dataset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SourceFile {
     /// Role: clicks, documents, queries, responses, judgments.
     pub role: String,
@@ -160,6 +162,7 @@ pub enum Split {
 
 /// Table 1 of the papers, over the training clicks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Statistics {
     /// n_x: queries with a training response.
     pub n_x: u64,

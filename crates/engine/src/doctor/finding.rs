@@ -19,6 +19,7 @@ pub enum Severity {
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// Severity.
     pub severity: Severity,
@@ -36,6 +37,7 @@ pub struct Finding {
 
 /// Findings in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The file, or the files that were examined together.
     pub file: String,

@@ -46,6 +46,7 @@ pub struct Related {
 
 /// A word that goes with others, or against them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RelatedWord {
     /// The word, as analysed.
     pub word: String,

@@ -16,6 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Importance of features on some lists.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct PermutationImportance {
     /// The mean of the measure on the lists as they are.
     pub figure: f64,
@@ -25,6 +26,7 @@ pub struct PermutationImportance {
 
 /// Importance of one feature.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FeatureImportance {
     /// Its column.
     pub feature: u32,

@@ -16,6 +16,7 @@ use crate::validation::Ranked;
 
 /// Why a model put a document first.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Explained {
     /// Number of the query among those that can be opened.
     pub opened: usize,

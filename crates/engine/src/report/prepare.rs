@@ -22,6 +22,7 @@ const DOCUMENTS: usize = 4000;
 
 /// Everything that a page shows.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Page {
     /// The comparison. Its models are sorted by the first measure on the test queries, the best first.
     pub comparison: Comparison,

@@ -106,6 +106,7 @@ pub struct RelatedWords {
 
 /// Results of a reproduction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PreferenceReproduction {
     /// Rows for training.
     pub n_train: usize,

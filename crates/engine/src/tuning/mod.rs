@@ -69,6 +69,7 @@ pub struct Search {
 
 /// Result of a search.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Tuned {
     /// Trials in order, including those of earlier runs.
     pub trials: Vec<Trial>,

@@ -15,6 +15,7 @@ use crate::files;
 
 /// One trial of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Trial {
     /// Settings that differ from those that the search started from.
     pub settings: Map<String, Value>,

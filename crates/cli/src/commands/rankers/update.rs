@@ -43,7 +43,7 @@ pub(crate) fn run(
         &mut save,
     )?;
     save(learner.model())?;
-    let Streamed { learned, loss, left_out, skipped, interrupted } = streamed;
+    let Streamed { learned, loss, left_out, skipped, interrupted, .. } = streamed;
     if interrupted {
         terminal.note("interrupted; what was learned is saved");
     }

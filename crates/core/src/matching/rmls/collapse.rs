@@ -10,6 +10,7 @@ use crate::matching::{dot, dots};
 
 /// Statistics of the directions of rows, over a sample of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Collapse {
     /// Norm of the mean of the unit rows: 1 if all rows are equal, near 0 if they spread.
     pub mean_row: f64,

@@ -144,6 +144,7 @@ impl RmlsParams {
 
 /// Statistics of one iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct IterationReport {
     /// Number of the iteration, counted from 1.
     pub number: usize,

@@ -156,6 +156,7 @@ impl PairProblem {
 
 /// Weights that solve a problem, exactly or approximately.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Solution {
     /// lambda.
     pub lambda: f64,

@@ -124,6 +124,7 @@ impl Table1 {
 
 /// Statistics that are known when a simulated log is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ClickStatistics {
     /// Table 1 as generated.
     pub table1: Table1,

@@ -98,6 +98,7 @@ pub struct BltmModel {
 /// Report of the training of a bilingual topic model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct BltmReport {
     /// Transformation of the counts of clicks.
     pub click_tf: ClickTf,

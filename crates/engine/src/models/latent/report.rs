@@ -7,6 +7,7 @@ use crate::preferences::RuleCheck;
 /// Report of the training of a bilinear model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct LatentReport {
     /// Sizes of the click graph it learned from.
     pub features: Option<FeatureStatistics>,
@@ -67,6 +68,7 @@ impl LatentReport {
 
 /// An iteration of RMLS.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct IterationRow {
     /// NDCG@10 on the validation judgments, if there are any.
     pub validation: Option<f64>,

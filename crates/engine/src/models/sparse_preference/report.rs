@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Report of the training of a sparse preference model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct PreferenceReport {
     /// Source of the tuples.
     pub source: String,

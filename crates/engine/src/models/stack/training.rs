@@ -34,6 +34,7 @@ const LAMBDAS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 
 /// A ranker that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StackTrial {
     /// Its kind.
     pub ranker: String,

@@ -65,6 +65,7 @@ pub struct Parts {
 
 /// The function of a query, and the queries that it was learned from.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Served {
     /// Training queries that it was learned from.
     pub near: Neighbourhood,

@@ -45,6 +45,7 @@ pub struct MethodRow {
 
 /// Results of a reproduction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct QueryDependentReproduction {
     /// Queries that were used.
     pub queries: usize,

@@ -64,6 +64,7 @@ impl<'a> TupleCourse<'a> {
 pub type Checkpoint<'a> = (Duration, &'a (dyn Fn(&PreferenceModel) -> Result<()> + Sync));
 
 /// A model, and what became of the lines it learned from.
+#[non_exhaustive]
 pub struct TrainedPreference {
     /// The model.
     pub model: PreferenceModel,

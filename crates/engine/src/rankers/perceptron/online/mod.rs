@@ -100,6 +100,7 @@ impl Learner {
 
 /// Results of learning from a stream of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Streamed {
     /// Lists that were learned from.
     pub learned: u64,
