@@ -75,12 +75,12 @@ pub(super) fn note_known_answers(learned_from: &Dataset, progress: &dyn Progress
 }
 
 /// Number of a test query, which [`TestAnswers`] assigns by text, and row of a document.
-type Pair = (u32, u32);
+type TestPair = (u32, u32);
 
 /// Relevant test pairs. Queries with the same text count as one, as in training.
 struct TestAnswers {
     number_of: HashMap<String, u32>,
-    relevant: HashSet<Pair>,
+    relevant: HashSet<TestPair>,
 }
 
 impl TestAnswers {
@@ -97,7 +97,7 @@ impl TestAnswers {
     }
 
     /// Returns the relevant test pairs among (query row, document row) pairs of a dataset with the same documents.
-    fn among(&self, dataset: &Dataset, pairs: impl Iterator<Item = Pair>) -> Result<HashSet<Pair>> {
+    fn among(&self, dataset: &Dataset, pairs: impl Iterator<Item = TestPair>) -> Result<HashSet<TestPair>> {
         let queries = dataset.queries()?;
         let numbers: Vec<Option<u32>> =
             queries.iter().map(|query| self.number_of.get(&query.text).copied()).collect();
@@ -106,7 +106,7 @@ impl TestAnswers {
     }
 
     /// Returns the relevant test pairs with a training response.
-    fn trained(&self, dataset: &Dataset) -> Result<HashSet<Pair>> {
+    fn trained(&self, dataset: &Dataset) -> Result<HashSet<TestPair>> {
         let responses = dataset.responses()?;
         let answered = responses.iter().filter(|response| response.response > 0.0);
         self.among(dataset, answered.map(|response| (response.query, response.document)))
@@ -114,7 +114,7 @@ impl TestAnswers {
 
     /// Returns the relevant test pairs that may be learned from: those with a training response in the dataset that the
     /// parameters were chosen on and, under a split by time, those clicked between training and test.
-    fn known_before_the_test(&self, dataset: &Dataset) -> Result<HashSet<Pair>> {
+    fn known_before_the_test(&self, dataset: &Dataset) -> Result<HashSet<TestPair>> {
         let mut known = self.trained(dataset)?;
         if matches!(dataset.manifest.split, Split::Time { .. }) {
             let judged = dataset.judgments(Holdout::Validation)?;

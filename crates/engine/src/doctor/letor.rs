@@ -1,7 +1,7 @@
 //! LETOR / SVMlight feature lists.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use matchrank_core::data::{FeatureLists, FeatureRow, FeatureRows, letor};
@@ -10,10 +10,8 @@ use matchrank_core::message::{HAS, IS, counted, counted_with, thousands};
 use super::finding::{Finding, FoundLines, Malformed, Report, Severity, listed, whole};
 use super::grades::{Grades, without_relevant};
 use super::letor_memory::ListSizes;
-use super::{FileKind, columns, leak, lines};
+use super::{FileKind, Map, columns, leak, lines};
 use crate::rankers::registry;
-
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Origin of a row.
 #[derive(Clone, Copy)]

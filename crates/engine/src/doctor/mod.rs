@@ -32,6 +32,7 @@ mod qrels;
 mod run;
 mod together;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 pub use finding::{Finding, Report, Severity};
@@ -40,6 +41,9 @@ pub use kind::FileKind;
 use matchrank_core::progress::Progress;
 
 use crate::{Error, Result, files};
+
+/// Map with a fast hash that is the same in every run.
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Examines files one by one, and then together. Returns one report per file, and a last one on all files together if
 /// there is a finding. The kind is recognised by the content unless given.

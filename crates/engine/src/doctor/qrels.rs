@@ -1,14 +1,12 @@
 //! TREC judgments: `query iteration document grade`.
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
 
 use super::finding::{Finding, FoundLines, Malformed, Report, Severity, whole};
 use super::grades::{Grades, without_relevant};
-use super::{FileKind, lines};
+use super::{FileKind, Map, lines};
 use matchrank_core::message::{counted, counted_with};
-
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 pub(super) fn examine(file: String, bytes: &[u8]) -> (Report, BTreeSet<String>) {
     let mut malformed = Malformed::default();

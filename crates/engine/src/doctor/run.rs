@@ -1,12 +1,10 @@
 //! TREC runs: `query Q0 document rank score tag`.
 
 use matchrank_core::message::{HAS, counted, counted_with};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::finding::{Finding, FoundLines, Malformed, Report, Severity, listed};
-use super::{FileKind, lines};
-
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+use super::{FileKind, Map, lines};
 
 struct RunRow<'a> {
     query: &'a str,

@@ -100,9 +100,9 @@ fn check(split: LabelledSplit, name: &str) -> Result<LabelledSplit> {
 }
 
 /// Entries of a row, features ascending, and its class.
-type Entries = (Vec<(u32, f32)>, u32);
+type LabelledRow = (Vec<(u32, f32)>, u32);
 
-fn labelled(rows: Vec<Entries>, n_columns: usize) -> Result<Labelled> {
+fn labelled(rows: Vec<LabelledRow>, n_columns: usize) -> Result<Labelled> {
     let mut builder = CsrBuilder::new(n_columns);
     let mut labels = Vec::with_capacity(rows.len());
     for (entries, label) in rows {
@@ -116,7 +116,7 @@ fn labelled(rows: Vec<Entries>, n_columns: usize) -> Result<Labelled> {
     Ok(Labelled { rows: builder.finish()?, labels })
 }
 
-fn every_third(rows: Vec<Entries>, n_columns: usize, name: &str) -> Result<LabelledSplit> {
+fn every_third(rows: Vec<LabelledRow>, n_columns: usize, name: &str) -> Result<LabelledSplit> {
     let (mut train, mut test) = (Vec::new(), Vec::new());
     for (at, row) in rows.into_iter().enumerate() {
         if at % 3 == 2 { test.push(row) } else { train.push(row) }

@@ -5,7 +5,7 @@ use std::path::Path;
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 
-use super::{Entries, Labelled, LabelledSplit, check, labelled};
+use super::{Labelled, LabelledRow, LabelledSplit, check, labelled};
 use crate::files;
 
 pub(super) fn idx_folder(folder: &Path, names: &[String]) -> Result<LabelledSplit> {
@@ -59,7 +59,7 @@ fn idx(path: &Path) -> Result<(Vec<usize>, Vec<u8>)> {
 }
 
 /// Parses the rows of an SVMlight file, and returns the number of columns as well.
-pub(super) fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<Entries>, usize)> {
+pub(super) fn svmlight(path: &Path, bytes: &[u8]) -> Result<(Vec<LabelledRow>, usize)> {
     let name = files::name_of(path);
     let mut rows = Vec::new();
     let mut classes: HashMap<String, u32> = HashMap::default();
