@@ -196,7 +196,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let qrels = match (&lists, &held_out, &bytes) {
         (Some(lists), ..) => Qrels::of_lists(lists).with_context(|| judgments_name.clone())?,
-        (_, Some(held_out), _) => held_out.qrels()?,
+        (_, Some(held_out), _) => held_out.qrels().with_context(|| judgments_name.clone())?,
         (.., Some(bytes)) => qrels::parse(&judgments_name, bytes)?,
         _ => unreachable!("judgments come from one of the three"),
     };

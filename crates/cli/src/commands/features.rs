@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use matchrank_core::data::{FeatureLists, letor};
 use matchrank_core::message::counted;
@@ -19,7 +19,7 @@ use matchrank_engine::{Error, files};
 use serde_json::json;
 
 use super::rank::{SplitName, held_out};
-use super::rankers::read_lists;
+use super::rankers::{names_of, read_lists};
 use super::train::named_models;
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
@@ -118,7 +118,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 read_queries(&args.queries, &NamedColumns::new())?
             };
             texts.extend(more.into_iter().map(|query| (query.id, query.text)));
-            (join_columns(&columns, &dataset, (&lists, &texts), &terminal)?, lists.n_features())
+            let joined = join_columns(&columns, &dataset, (&lists, &texts), &terminal);
+            (joined.with_context(|| names_of(&args.letor))?, lists.n_features())
         }
         true => {
             let held_out = held_out(&dataset, args.split.into())?;
