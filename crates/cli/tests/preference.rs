@@ -160,7 +160,7 @@ fn bad_lines_are_left_out_and_said() {
     assert_eq!(code, 1, "{out}\n{err}");
     assert!(out.contains("tuples learned from") && out.contains(" 2 "), "{out}");
     for expected in [
-        "left out lines that are no tuple: 3 (first: bad.tsv:1: 2 columns separated by tabs, where 3 are expected",
+        "left out lines that are not tuples: 3 (first: bad.tsv:1: 2 columns separated by tabs, where 3 are expected",
         "left out tuples whose query has no known word: 1 (first: bad.tsv:3)",
         "left out tuples of a document with itself: 1 (first: bad.tsv:5)",
         "left out tuples with a document that is not in the dataset: 1 (first: bad.tsv:6)",
@@ -174,7 +174,7 @@ fn bad_lines_are_left_out_and_said() {
     folder.write("cut.tsv", &tuples(0, 50)[..tuples(0, 50).len() - 3]);
     let (code, _, err) = folder.run("update words.model --tuples cut.tsv --data shop --out next.model");
     assert_eq!(code, 1);
-    assert!(err.contains("left out lines that are no tuple: 1 (first: cut.tsv:50: has no line end"), "{err}");
+    assert!(err.contains("left out lines that are not tuples: 1 (first: cut.tsv:50: has no line end"), "{err}");
     folder.write("whole.tsv", tuples(0, 49));
     folder.text("update words.model --tuples whole.tsv --data shop --out whole.model");
     let bytes = |name: &str| {

@@ -140,7 +140,7 @@ fn what_makes_no_sense_is_refused_or_said() {
     }
     folder.write("nan.tsv", "query\tlength\n0\t3\n1\tNaN\n");
     let error = folder.refused(&format!("{TRAIN} --query-features nan.tsv --out x.model"));
-    assert!(error.contains("nan.tsv:3: `NaN` is no finite number"), "{error}");
+    assert!(error.contains("nan.tsv:3: `NaN` is not a finite number"), "{error}");
     folder.write("nan.txt", "1 qid:1 1:NaN 2:1\n0 qid:1 1:1 2:1\n");
     assert!(folder.refused("train query-dependent --letor nan.txt --out x.model").contains("nan.txt:1"));
     folder.write("plain.txt", "1 qid:1 1:3\n0 qid:1 1:4\n1 qid:2 1:5\n0 qid:2 1:1\n");

@@ -448,7 +448,7 @@ fn a_perceptron_goes_on_learning_list_by_list() {
     let (code, out, err) = folder.run("update p.model --lists bad.jsonl --out bad.model");
     assert_eq!(code, 1, "{out}{err}");
     assert!(
-        err.contains("left out lines that are no list: 3 (first: bad.jsonl:3: is no list in JSON"),
+        err.contains("left out lines that are not lists: 3 (first: bad.jsonl:3: is not a list in JSON"),
         "{err}"
     );
     assert!(folder.refused("update r.model --lists all.jsonl --out x.model").contains("a perceptron can"));

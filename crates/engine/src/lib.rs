@@ -19,7 +19,7 @@
 //! | [`rankers`] | rankers over feature lists: training, folds, online learning, export |
 //! | [`ranking`] | rankings of a whole collection, or of given candidates |
 //! | [`report`] | a comparison as one self-contained HTML page |
-//! | [`reproduce`] | tables and figures of the papers, made anew |
+//! | [`reproduce`] | reproduction of the papers' tables and figures |
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 //! | [`scoring`] | scores of queries against documents, and the best documents by them |

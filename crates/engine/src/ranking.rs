@@ -119,7 +119,7 @@ pub fn rank_candidates(
     Ok(rankings)
 }
 
-/// Returns an error if a score of a query is no finite number.
+/// Returns an error if a score of a query is not finite.
 pub fn check_finite(query: &str, mut scores: impl Iterator<Item = f32>) -> Result<()> {
     match scores.find(|score| !score.is_finite()) {
         Some(score) => Err(Error::Diverged(format!(

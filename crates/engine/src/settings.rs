@@ -38,7 +38,7 @@ pub fn params_from<P: DeserializeOwned + Serialize + Default>(settings: &[(Strin
     Ok(typed(params))
 }
 
-/// The same for parameters of a model and of its features, which have different names.
+/// Reads the parameters of a model and of its features, which have different names, from settings.
 pub fn params_of_two<P, Q>(settings: &[(String, Value)]) -> Result<(P, Q)>
 where
     P: DeserializeOwned + Serialize + Default,

@@ -86,7 +86,7 @@ impl Validation {
         Self::ranking(None, dataset, seed, progress)
     }
 
-    /// The same, ranking what is said instead of what suits the judgments.
+    /// Reads the validation judgments, and ranks the given documents rather than those that suit the judgments.
     pub fn ranking(
         ranked: Option<Ranked>,
         dataset: &Dataset,
@@ -143,7 +143,7 @@ impl Validation {
         Ok(Some(Self { ids, texts, judged, wanted, documents, measure: NDCG_10 }))
     }
 
-    /// The same by another measure.
+    /// Replaces the measure.
     pub fn by(self, measure: Measure) -> Self {
         Self { measure, ..self }
     }
@@ -184,7 +184,7 @@ impl Validation {
         Ok(self.values(scorer)?[0])
     }
 
-    /// The same of a scorer that has all the queries several times over, once for each of its variants.
+    /// Measures a scorer that holds all queries several times, once for each of its variants.
     pub(crate) fn values(&self, scorer: &mut dyn Scorer) -> Result<Vec<f64>> {
         let rankings: Vec<Vec<(u32, f32)>> = if self.wanted.is_some() {
             let list = |query: usize| {

@@ -130,7 +130,7 @@ pub(crate) enum StrategyName {
     Grid,
     /// The defaults, then combinations drawn at random
     Random,
-    /// The same, most of them with less effort: the best third, and the defaults, go on with three times as much
+    /// Random combinations, most of them with less effort: the best third, and the defaults, continue with three times as much
     Halving,
 }
 

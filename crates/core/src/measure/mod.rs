@@ -11,8 +11,8 @@
 //! | significance of the difference between two systems | [`significance`] |
 //! | means by kind of query | [`bins`] |
 //!
-//! The same run scores differently in every known tool, because tools differ in the gain of a grade, the order of tied
-//! documents and the value of a query without a relevant document. Here these are [`Conventions`], a value that can be
+//! Known tools give different scores for one run: they differ in the gain of a grade, the order of tied documents and
+//! the value of a query without a relevant document. Here these are [`Conventions`], a value that can be
 //! inspected and printed. Every result carries an [`Audit`] that counts how often a convention, rather than the
 //! ranking, decided.
 //!

@@ -131,7 +131,7 @@ pub struct Compared {
     pub curves: Vec<Curve>,
     /// Names of the models that it is better than by the first measure, significantly.
     pub beats: Vec<String>,
-    /// The same by every measure.
+    /// Names of the models that it is significantly better than, by measure.
     pub beats_by: IndexMap<String, Vec<String>>,
     /// Notes for the reader, such as that every document gets the same score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -222,7 +222,7 @@ fn a_comparison_over_folds_is_interrupted_between_folds_and_goes_on() {
     assert_eq!(whole.models[0].seconds, half.models[0].seconds, "kept");
     assert_eq!(run(&|| false, 1).models, whole.models, "all are kept");
     assert_eq!(run(&|| true, 1), whole, "also by a comparison that is stopped at once");
-    // A result without all its values is made anew.
+    // An incomplete result is computed again.
     let path = Comparison::entry_path(folder.path(), "listnet");
     let mut entry = Comparison::entry(folder.path(), "listnet").unwrap();
     entry.per_query.values_mut().for_each(|values| values.truncate(1));

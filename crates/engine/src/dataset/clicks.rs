@@ -55,7 +55,7 @@ impl Clicks {
         Ok(Self { texts, rows, by_document: by_query.transpose(), by_query })
     }
 
-    /// The same, for models that learn from nothing else; no response at all is an error.
+    /// Reads the training clicks for models that learn from nothing else. Returns an error if there is no response.
     pub fn to_learn_from(dataset: &Dataset) -> Result<Self> {
         let clicks = Self::of(dataset)?;
         if clicks.rows.is_empty() {
@@ -93,7 +93,7 @@ impl Clicks {
         &self.by_query
     }
 
-    /// The same, without the rest.
+    /// Consumes `self` and returns the clicks by query.
     pub fn into_by_query(self) -> Csr {
         self.by_query
     }

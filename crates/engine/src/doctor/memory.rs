@@ -31,7 +31,7 @@ mod tests {
     /// SVDFeature were stopped after two iterations. On `small` a second thread takes 8 to 22 MB more. The constants above
     /// were set by these same peaks. Then real data with two threads, NFCorpus, Best Buy and 20 Newsgroups
     /// (`bench/matching/README.md`), which the constant of sparse preferences and the texts of lsi-dt were set by, and no
-    /// other. None where no training came to its end.
+    /// other. `None` marks a training that did not finish.
     const MEASURED: [(&str, [Option<f64>; 5]); 10] = [
         ("bm25", [Some(29.4), Some(50.8), Some(36.1), Some(31.6), Some(48.4)]),
         ("random-walk", [Some(22.4), Some(24.4), Some(24.9), Some(24.6), Some(24.8)]),

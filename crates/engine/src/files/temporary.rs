@@ -158,7 +158,7 @@ fn remove(path: &Path) -> bool {
     }
 }
 
-/// Removes what processes that are no more left in a folder. Each folder is searched once.
+/// Removes what ended processes left in a folder. Each folder is searched once.
 fn sweep(folder: &Path) {
     let Ok(folder) = folder.canonicalize() else { return };
     let mut swept = list(&SWEPT);

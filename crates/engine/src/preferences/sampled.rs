@@ -33,7 +33,7 @@ const TRIES: usize = 32;
 struct QueryLessons {
     /// Documents with a response, the lowest level first.
     documents: Vec<(u32, f32)>,
-    /// The same, ascending.
+    /// Documents with a response, ascending.
     known: Vec<u32>,
     /// Documents that were shown to the query.
     shown: Option<Shown>,

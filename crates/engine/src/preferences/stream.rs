@@ -96,7 +96,7 @@ impl<'a> TupleStream<'a> {
                 Err(LineSkip::Malformed(message)) => {
                     self.n_malformed += 1;
                     let example = || format!("{name}:{}: {message}", line.number);
-                    self.tally.add("lines that are no tuple", 1, example);
+                    self.tally.add("lines that are not tuples", 1, example);
                 }
                 Err(LineSkip::Useless(reason)) => {
                     self.tally.add(reason, 1, || format!("{name}:{}", line.number));

@@ -235,8 +235,8 @@ fn lines_that_cannot_be_used_say_why_and_change_nothing() {
     let mut learner = Learner::new(&perceptron(ScalingKind::None)).unwrap();
     let before = learner.model().clone();
     for (line, expected) in [
-        ("{", "is no list in JSON"),
-        ("[]", "is no list in JSON"),
+        ("{", "is not a list in JSON"),
+        ("[]", "is not a list in JSON"),
         (r#"{"documents":[]}"#, "the list has no document"),
         (r#"{"documents":[{"grade":-1,"features":[1]}]}"#, "document 1: the label is -1"),
         (r#"{"documents":[{"id":"z","grade":1,"features":{"0":1}}]}"#, "the feature \"0\" is no number"),

@@ -35,7 +35,7 @@ use crate::models::{MatchingKind, MatchingModel, Recipe, Training, bind};
 use crate::settings::Settings;
 use crate::validation::Validation;
 
-/// In successive halving one in so many goes on, with so many times the effort.
+/// Reduction factor eta of successive halving: one in eta trials continues, with eta times the effort.
 const ETA: usize = 3;
 /// The smallest share of the full effort is 1 / ETA^2.
 const MOST_ROUNDS: usize = 3;
@@ -48,7 +48,7 @@ pub enum Strategy {
     Grid,
     /// Combinations drawn at random.
     Random,
-    /// The same, most of them with less effort.
+    /// Random combinations, most of them with less effort.
     Halving,
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn params_from<P: DeserializeOwned + Serialize + Default>(
     settings::params_from(settings).map_err(of_set)
 }
 
-/// The same for parameters of a model and of its features.
+/// Reads the parameters of a model and of its features from settings.
 pub(super) fn params_of_two<P, Q>(settings: &[(String, Value)]) -> anyhow::Result<(P, Q)>
 where
     P: DeserializeOwned + Serialize + Default,

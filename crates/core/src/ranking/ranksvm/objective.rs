@@ -20,7 +20,7 @@ struct Grades {
 }
 
 impl Grades {
-    /// Ranks the grades. Grades beyond the 65,536th of a list would share a rank; no list has so many.
+    /// Ranks the grades. A list has fewer than 65,536 distinct grades, so each grade has a rank of its own.
     fn of(labels: &[f32]) -> Self {
         let mut distinct = labels.to_vec();
         distinct.sort_unstable_by(f32::total_cmp);

@@ -146,7 +146,7 @@ impl TextBm25 {
         Ok(Self { words, bm25 })
     }
 
-    /// The same from the counts a dataset keeps: nothing is read but its vocabulary.
+    /// Fits BM25 from the counts that a dataset keeps; only the vocabulary is read.
     pub fn of_dataset(params: &Bm25Params, dataset: &Dataset) -> Result<Self> {
         let manifest = &dataset.manifest;
         let vocabulary = dataset.document_vocabulary()?;

@@ -176,8 +176,8 @@ fn warning(report: &LatentReport) -> Option<String> {
     }
     let first = report.iterations.iter().find(|row| has_collapsed(row))?;
     Some(format!(
-        "WARNING: training collapsed in iteration {}: the rows came to point in one direction, so documents would \
-         come in nearly the same order, whatever the query. Iteration {} was kept. Centering prevents it (center=true).",
+        "WARNING: training collapsed in iteration {}: all rows point in nearly the same direction, so every query \
+         would rank documents in nearly the same order. Iteration {} was kept. Centering prevents it (center=true).",
         first.report.number,
         report.best.unwrap_or_default()
     ))

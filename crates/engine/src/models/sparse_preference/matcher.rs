@@ -100,7 +100,7 @@ impl<'a> PreferenceScorer<'a> {
         Self::of_images(w.n_columns(), &images, d)
     }
 
-    /// The same for W with 1 where both are the same of the first `n` features, and 0 elsewhere.
+    /// Scores by the identity over the first `n` features: W is 1 where both features are equal, and 0 elsewhere.
     pub(in crate::models) fn shared(n: usize, queries: &[FeatureRow], d: &'a Csr) -> Self {
         let image = |query: &FeatureRow| query.row().iter().filter(|(u, _)| (*u as usize) < n).collect();
         let images: Vec<Vec<(u32, f32)>> = queries.iter().map(image).collect();

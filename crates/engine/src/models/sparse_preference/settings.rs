@@ -14,7 +14,7 @@ pub enum Variant {
     Dense,
     /// All weights, shrunk towards 0, so that few are left.
     Sparse,
-    /// The same; then the weights that are left are learned again without shrinkage.
+    /// All weights, shrunk towards 0; the remaining weights are then learned again without shrinkage.
     #[default]
     Refit,
 }

@@ -157,7 +157,7 @@ fn in_batches(
         let scored: Vec<Vec<f32>> =
             lists.par_iter().enumerate().map(|(query, documents)| scorer.rows(query, documents)).collect();
         if scored.iter().flatten().any(|score| !score.is_finite()) {
-            return Err(Error::Params("a model gives scores that are no finite numbers".into()));
+            return Err(Error::Params("a model gives NaN or infinite scores".into()));
         }
         for (query, (documents, rows)) in lists.iter().zip(&scored).enumerate() {
             let width = (rows.len() / documents.len().max(1)).max(1);

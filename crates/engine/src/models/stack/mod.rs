@@ -107,8 +107,8 @@ impl Stack {
         FEATURES * (self.parts.len() + if self.clicks { clicks::COUNTS.len() } else { 0 })
     }
 
-    /// The same ranker over other models, which must have the names and kinds of those it has learned from: these,
-    /// trained again with more data.
+    /// Replaces the models by others of the same names and kinds, such as those retrained with more data. The ranker
+    /// stays as it is.
     pub fn with_parts(self, parts: Vec<(String, Arc<dyn MatchingModel>)>) -> Result<Self> {
         let described = |parts: &[(String, Arc<dyn MatchingModel>)]| {
             let parts = parts.iter().map(|(name, model)| format!("{name} ({})", model.kind()));

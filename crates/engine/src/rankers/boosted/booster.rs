@@ -219,7 +219,7 @@ impl<'l> Booster<'l> {
             if needed <= length {
                 buffer.truncate((needed.max(1) - 1) as usize);
                 return String::from_utf8(buffer)
-                    .map_err(|_| Error::Params("LightGBM gave a model that is no UTF-8".into()));
+                    .map_err(|_| Error::Params("LightGBM returned a model that is not UTF-8".into()));
             }
             buffer.resize(needed as usize, 0);
         }

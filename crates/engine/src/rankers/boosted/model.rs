@@ -114,7 +114,7 @@ impl RankingModel for BoostedModel {
         let shown = shown.map(|(feature, share)| format!("{feature} ({:.1} %)", 100.0 * share));
         let shown: Vec<String> = shown.collect();
         description.text(if shown.is_empty() {
-            "No tree splits anything: all documents are level.".to_owned()
+            "No tree splits anything: every document gets the same score.".to_owned()
         } else {
             format!("Features of the largest gain: {}.", shown.join(", "))
         });

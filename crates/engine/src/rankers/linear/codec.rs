@@ -82,7 +82,7 @@ pub(super) fn get<P: LinearParams>(file: &Reader<'_>) -> Result<LinearModel<P>> 
         return Err(Error::Shape(format!("has {factors} factors of scaling for {weights} weights")));
     }
     if !weights.iter().chain(&factors).all(|number| number.is_finite()) {
-        return Err(Error::Params("has weights that are no finite numbers".into()));
+        return Err(Error::Params("has NaN or infinite weights".into()));
     }
     // Without factors features are taken as they are, or scaled within each list.
     let factors_or_one = factors.iter().copied().chain(std::iter::repeat(1.0));

@@ -269,7 +269,7 @@ fn largest(weights: &[f64]) -> String {
     let mut features: Vec<(usize, f64)> = (1..).zip(weights.iter().copied()).collect();
     features.retain(|(_, weight)| *weight != 0.0);
     if features.is_empty() {
-        return "All weights are 0: nothing was learned, and all documents are level.".into();
+        return "All weights are 0: nothing was learned, and every document gets the same score.".into();
     }
     features.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
     let shown: Vec<String> =

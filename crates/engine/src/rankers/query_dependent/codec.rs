@@ -50,7 +50,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<QueryDependentModel> {
         && values.len().is_multiple_of(labels.len())
         && !lengths.contains(&0);
     if !values.iter().all(|value| value.is_finite()) {
-        return Err(Error::Params("has training lists with values that are no finite numbers".into()));
+        return Err(Error::Params("has NaN or infinite values in its training lists".into()));
     }
     if !fits {
         return Err(Error::Shape("has training lists whose parts do not fit each other".into()));
@@ -82,7 +82,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<QueryDependentModel> {
     let lambda: f64 = file.number("lambda")?;
     let finite = factors.iter().chain(&query_factors).all(|factor| factor.is_finite());
     if !(finite && lambda > 0.0 && lambda.is_finite()) {
-        return Err(Error::Params("has a lambda or factors that are no finite numbers".into()));
+        return Err(Error::Params("has a NaN or infinite lambda or factor".into()));
     }
     if queries.iter().any(|query| query.numbers.len() != query_factors.len()) {
         return Err(Error::Shape("has query features that do not fit their factors".into()));

@@ -90,7 +90,7 @@ impl QueryTable {
                     ColumnKind::Number => match cell.parse::<f64>() {
                         Ok(number) if number.is_finite() => features.numbers.push(number),
                         _ => {
-                            let message = format!("`{cell}` is no finite number (query {query})");
+                            let message = format!("`{cell}` is not a finite number (query {query})");
                             return Err(Error::parse(name, line, message));
                         }
                     },
@@ -133,8 +133,8 @@ mod tests {
             ("query\ta\n\n", "q.tsv: has a header, and no line"),
             ("query\ta\r1\t2\r3\t4\r", "q.tsv: has a header, and no line"),
             ("query\ta:colour\n", "known are number, category and ranking"),
-            ("query\ta\n1\tNaN\n", "q.tsv:2: `NaN` is no finite number"),
-            ("query\ta\n1\tinf\n", "no finite number"),
+            ("query\ta\n1\tNaN\n", "q.tsv:2: `NaN` is not a finite number"),
+            ("query\ta\n1\tinf\n", "not a finite number"),
             ("query\ta\n1\n", "a query and 1 features are expected"),
             ("query\ta\n1\t2\n1\t3\n", "q.tsv:3: query 1 is here for the second time"),
         ] {

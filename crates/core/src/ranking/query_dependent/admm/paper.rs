@@ -154,7 +154,7 @@ fn times(matrix: &[Vec<f64>], vector: &[f64]) -> Vec<f64> {
     matrix.iter().map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum()).collect()
 }
 
-/// The same iterates computed with vectors phi, the rows of Phi.
+/// The iterates of [`KernelAdmm`], computed with the vectors phi, which are the rows of Phi.
 #[derive(Debug, Clone)]
 pub struct VectorAdmm<'a> {
     phi: &'a [Vec<f64>],

@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for LineFeatures {
 /// The list of a line and its weight; what is wrong with a line that is none. Features beyond `n_features` are unknown.
 pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64), String> {
     let line: StreamLine<'_> =
-        serde_json::from_slice(line).map_err(|e| format!("is no list in JSON: {e}"))?;
+        serde_json::from_slice(line).map_err(|e| format!("is not a list in JSON: {e}"))?;
     if !(0.0..=LARGEST_WEIGHT).contains(&line.weight) {
         return Err(format!(
             "the weight is {}; a number from 0 to {LARGEST_WEIGHT} is expected",

@@ -176,7 +176,7 @@ pub fn learn_stream(
                         Err(message) => {
                             streamed.left_out += 1;
                             let example = || format!("{name}:{}: {message}", line.number);
-                            tally.add("lines that are no list", 1, example);
+                            tally.add("lines that are not lists", 1, example);
                         }
                     }
                 }
