@@ -133,7 +133,7 @@ fn columns_are_joined_with_features_that_are_there() {
     let unnamed = folder.refused(
         "features --data data --of pls.model --letor unnamed.txt --queries new.tsv --out some-joined.txt",
     );
-    assert!(unnamed.contains("rows without a document id"), "{unnamed}");
+    assert!(unnamed.contains("unnamed.txt: lists have rows without a document id"), "{unnamed}");
 }
 
 #[test]

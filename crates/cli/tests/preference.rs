@@ -174,7 +174,10 @@ fn bad_lines_are_left_out_and_said() {
     folder.write("cut.tsv", &tuples(0, 50)[..tuples(0, 50).len() - 3]);
     let (code, _, err) = folder.run("update words.model --tuples cut.tsv --data shop --out next.model");
     assert_eq!(code, 1);
-    assert!(err.contains("left out lines that are not tuples: 1 (first: cut.tsv:50: has no line end"), "{err}");
+    assert!(
+        err.contains("left out lines that are not tuples: 1 (first: cut.tsv:50: has no line end"),
+        "{err}"
+    );
     folder.write("whole.tsv", tuples(0, 49));
     folder.text("update words.model --tuples whole.tsv --data shop --out whole.model");
     let bytes = |name: &str| {

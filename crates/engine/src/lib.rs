@@ -27,6 +27,7 @@
 //! | [`tuning`] | the parameters that are best on the validation judgments, within a budget |
 //! | [`validation`] | how good a model is on the validation judgments |
 
+pub mod by_name;
 pub mod comparison;
 pub mod container;
 pub mod dataset;
@@ -35,6 +36,7 @@ pub mod doctor;
 pub mod features;
 pub mod files;
 pub mod ingest;
+pub mod json;
 mod lines;
 pub mod memory;
 pub mod model_file;

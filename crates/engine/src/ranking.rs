@@ -29,7 +29,7 @@ pub struct RankRequest<'a> {
 }
 
 /// Documents to rank, by query id.
-pub type Candidates = HashMap<String, Vec<String>>;
+pub type Candidates = std::collections::HashMap<String, Vec<String>>;
 
 /// The `top` best documents of the whole collection for every query. Documents that the model says nothing
 /// about are left out; a note says which queries have no other.

@@ -1,12 +1,13 @@
 //! Parameters by the names of their fields: settings over defaults.
 
+use crate::json::Json;
 use matchrank_core::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Names and values that take the place of defaults.
-pub type Settings = Vec<(String, Value)>;
+pub type Settings = Vec<(String, Json)>;
 
 /// Documentation of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Parameter {
 
 /// Parameters with settings over their defaults; an unknown name is an error that lists
 /// the known ones.
-pub fn params_from<P: DeserializeOwned + Serialize + Default>(settings: &[(String, Value)]) -> Result<P> {
+pub fn params_from<P: DeserializeOwned + Serialize + Default>(settings: &[(String, Json)]) -> Result<P> {
     let mut params = defaults::<P>();
     for (name, value) in settings {
         if !has(&params, name) {
@@ -39,7 +40,7 @@ pub fn params_from<P: DeserializeOwned + Serialize + Default>(settings: &[(Strin
 }
 
 /// Reads the parameters of a model and of its features, which have different names, from settings.
-pub fn params_of_two<P, Q>(settings: &[(String, Value)]) -> Result<(P, Q)>
+pub fn params_of_two<P, Q>(settings: &[(String, Json)]) -> Result<(P, Q)>
 where
     P: DeserializeOwned + Serialize + Default,
     Q: DeserializeOwned + Serialize + Default,
@@ -82,16 +83,16 @@ fn unknown(name: &str, params: &[&Value]) -> Error {
 fn set<P: DeserializeOwned + Serialize + Default>(
     params: &mut Value,
     name: &str,
-    value: &Value,
+    value: &Json,
 ) -> Result<()> {
-    params[name] = value.clone();
+    params[name] = value.0.clone();
     if serde_json::from_value::<P>(params.clone()).is_err() {
         let default = &defaults::<P>()[name];
         return Err(Error::Params(format!(
             "{name}={}: {name} is {} (default {})",
-            plain(value),
+            value.plain(),
             expected::<P>(params, name, default),
-            plain(default)
+            Json(default.clone()).plain()
         )));
     }
     Ok(())
@@ -119,14 +120,5 @@ fn expected<P: DeserializeOwned>(params: &mut Value, name: &str, default: &Value
                 None => format!("one of {}", names.join(", ")),
             }
         }
-    }
-}
-
-/// A value as it is typed: texts without quotes, 1 for 1.0.
-pub fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.as_f64().map_or(number.to_string(), |number| number.to_string()),
-        other => other.to_string(),
     }
 }

@@ -10,9 +10,9 @@ use matchrank_core::progress::Silent;
 use matchrank_core::ranking::slam::{SlamParams, SlamSolver};
 use matchrank_core::ranking::{LinearRanker, Scaling, ScalingKind, evaluate_ranker};
 use matchrank_engine::files;
+use matchrank_engine::json::Json;
 use matchrank_engine::rankers::linear::train_linear;
 use matchrank_engine::rankers::{Lessons, RankerRecipe};
-use serde_json::Value;
 
 /// The folds of a set in `MATCHRANK_DATA`, else in `../shared/data` beside the repository.
 fn folds(name: &str) -> Option<Vec<FeatureLists>> {
@@ -34,7 +34,7 @@ fn ndcg() -> Measure {
 }
 
 /// Mean NDCG@10 over the folds, epochs, lambdas and (of several) scalings chosen on the validation fold of each.
-fn mean(kind: &str, settings: &[(String, Value)], scalings: &[ScalingKind], folds: &[FeatureLists]) -> f64 {
+fn mean(kind: &str, settings: &[(String, Json)], scalings: &[ScalingKind], folds: &[FeatureLists]) -> f64 {
     let recipe = RankerRecipe::new(kind, settings, scalings).unwrap();
     let figure = |test: usize| {
         let chosen_on = (test + folds.len() - 1) % folds.len();

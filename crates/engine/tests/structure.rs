@@ -1,7 +1,7 @@
 //! Structure of the sources, read as text outside of tests.
 //!
-//! Modules depend on those below them and on no others, the name of a type means one thing in its crate, and messages of
-//! the engine name no command-line flag. What breaks a rule fails here with the file and the line.
+//! Modules depend on those below them and on no others, the name of a type means one thing in its crate, messages of the
+//! engine name no command-line flag, and public signatures name no JSON value and no map of another crate. What breaks a rule fails here with the file and the line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +12,15 @@ const CORE: [&str; 10] =
     ["error", "progress", "linalg", "data", "measure", "solve", "matching", "bounds", "ranking", "simulate"];
 
 /// Modules of the engine, the lowest first.
-const ENGINE: [&str; 28] = [
+const ENGINE: [&str; 30] = [
     "memory",
     "unwind",
     "files",
     "lines",
     "tally",
     "prose",
+    "json",
+    "by_name",
     "settings",
     "description",
     "parquet_file",
@@ -93,6 +95,13 @@ fn names_a_flag(line: &str) -> bool {
     };
     // Examples of a kind are command lines.
     !code.starts_with("\"--letor") && !code.contains("style=") && code.match_indices("--").any(is_flag)
+}
+
+/// Returns true if a line of a public signature names a type of another crate that is not ours to promise.
+fn is_foreign(line: &str) -> bool {
+    let words =
+        |line: &str| line.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>();
+    words(line).iter().any(|word| ["Value", "IndexMap", "IndexSet", "foldhash"].contains(&word.as_str()))
 }
 
 fn is_test(path: &Path) -> bool {
@@ -179,4 +188,25 @@ fn messages_of_the_engine_name_no_flag() {
     assert!(names_a_flag("    \"give one with --documents\","));
     assert!(names_a_flag("    --set max_iterations=... for more\","));
     assert!(!names_a_flag("    let less = a--b;"));
+}
+
+#[test]
+fn public_signatures_name_no_foreign_value_or_map() {
+    let mut found = Vec::new();
+    for of_crate in ["core", "engine"] {
+        let mut is_public = false;
+        for_each_line(&sources(of_crate), |place, number, line| {
+            let code = line.trim();
+            is_public |= code.starts_with("pub ") && !code.starts_with("pub use ");
+            if is_public && is_foreign(code) && !code.contains("pub struct Json(pub(crate) Value)") {
+                found.push(format!("{of_crate}/{}:{number}: {code}", place.display()));
+            }
+            is_public &= !code.ends_with(['{', ';', ',', '}'])
+                || code.ends_with(',') && line.starts_with("    ") && !code.starts_with("pub ");
+        });
+    }
+    assert!(found.is_empty(), "use Json and ByName:\n{}", found.join("\n"));
+    assert!(is_foreign("pub fn params(&self) -> Value {"));
+    assert!(is_foreign("pub bins: IndexMap<String, f64>,"));
+    assert!(!is_foreign("pub fn values(&self) -> Vec<f64> {"));
 }

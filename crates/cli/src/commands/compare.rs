@@ -13,10 +13,10 @@ use matchrank_core::measure::significance::Test;
 use matchrank_engine::comparison::{self, Comparison, Data, Folds, Plan, PlannedRanker, Rankers};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
+use matchrank_engine::json::Json;
 use matchrank_engine::outputs::check_output_folder;
 use matchrank_engine::tuning::Strategy;
 use matchrank_engine::validation::Ranked;
-use serde_json::Value;
 
 use super::rankers::{FeatureOptions, read_hashed_lists};
 use super::train::settings::parse_setting;
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     letor: Vec<PathBuf>,
     /// Set a parameter of every ranker of --letor
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
-    settings: Vec<(String, Value)>,
+    settings: Vec<(String, Json)>,
     #[command(flatten)]
     features: FeatureOptions,
     /// Print every measure fold by fold, not the first alone

@@ -15,7 +15,6 @@ use matchrank_engine::model_file;
 use matchrank_engine::rankers::boosted;
 use matchrank_engine::report::{self, ReportParams, ReportSource};
 use serde::Serialize;
-use serde_json::json;
 
 use self::look::Look;
 use super::compare::{self, tables};
@@ -190,8 +189,8 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
 /// All models, those that take longest with fewer tuples than by default.
 fn plan() -> anyhow::Result<Plan> {
     let mut plan = Plan { trials: TRIALS, ..Plan::default() };
-    plan.add_single("ssi", "ssi", vec![("tuples".into(), json!(20_000))])?;
-    plan.add_single("sparse-preference", "sparse-preference", vec![("tuples".into(), json!(100_000))])?;
+    plan.add_single("ssi", "ssi", vec![("tuples".into(), 20_000.into())])?;
+    plan.add_single("sparse-preference", "sparse-preference", vec![("tuples".into(), 100_000.into())])?;
     for name in MODELS {
         plan.add(name)?;
     }

@@ -1,8 +1,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::rankers;
 use crate::terminal::{self, Format, human, remark_text, table, to_json};
@@ -70,16 +71,16 @@ fn row(name: &str, value: impl Into<String>) -> Vec<String> {
 
 fn origin(provenance: &Provenance) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let count = |name: &str| provenance.data.get(name).and_then(Value::as_u64).map(human);
+    let count = |name: &str| provenance.data.get(name).and_then(Json::as_u64).map(human);
     if let (Some(lists), Some(documents)) = (count("lists"), count("documents")) {
         rows.push(row("trained on lists, documents", format!("{lists}, {documents}")));
     }
     rows.push(row("made by", format!("matchrank {}", provenance.version)));
     rows.extend(provenance.seed.map(|seed| row("seed", seed.to_string())));
-    if let Some(Value::String(hash)) = provenance.data.get("content_hash") {
+    if let Some(hash) = provenance.data.get("content_hash").and_then(Json::as_str) {
         rows.push(row("dataset (hash)", hash.get(..16).unwrap_or(hash)));
     }
-    let count = |name: &str| provenance.data.get("statistics").and_then(|s| s.get(name)?.as_u64());
+    let count = |name: &str| provenance.data.get("statistics").and_then(|s| s.field(name)?.as_u64());
     if let (Some(queries), Some(documents), Some(pairs)) =
         (count("n_queries"), count("n_documents"), count("n_pairs"))
     {

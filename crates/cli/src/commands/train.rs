@@ -13,13 +13,13 @@ use clap::Subcommand;
 use matchrank_core::progress::Progress;
 use matchrank_engine::Error;
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::models::combination::Combination;
 use matchrank_engine::models::stack::{Stack, StackParams};
 use matchrank_engine::models::{MatchingModel, Recipe, Training};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
-use serde_json::Value;
 
 use self::models::{Common, DatasetModel, Place, Special};
 use self::settings::{of_set, params_from};
@@ -149,8 +149,8 @@ pub(crate) fn named_models(
             bail!("--of: two models are called {name}; models are told apart by the names of their files");
         }
         let (model, provenance) = model_file::load(path)?;
-        if let Some(Value::String(hash)) = provenance.data.get("content_hash")
-            && *hash != dataset.manifest.content_hash
+        if let Some(hash) = provenance.data.get("content_hash").and_then(Json::as_str)
+            && hash != dataset.manifest.content_hash
         {
             progress.note(&format!(
                 "{name} was trained on another dataset; if that had clicks or judgments that are held out here, what is \

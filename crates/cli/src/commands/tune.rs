@@ -8,13 +8,13 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
 use matchrank_engine::dataset::Dataset;
+use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::models::{MatchingModel, Recipe, Training};
 use matchrank_engine::outputs::check_outputs;
-use matchrank_engine::settings::plain;
 use matchrank_engine::tuning::{Axis, Search, Session, Space, Strategy, Trial, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::compare::{RankedName, StrategyName};
 use super::rankers::FeatureOptions;
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     vary: Vec<(String, Axis)>,
     /// Set a parameter that does not vary
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
-    settings: Vec<(String, Value)>,
+    settings: Vec<(String, Json)>,
     /// Search strategy
     #[arg(long, value_enum, default_value = "random", value_name = "HOW")]
     strategy: StrategyName,
@@ -149,7 +149,7 @@ fn session(args: &Args) -> Session<'_> {
 /// Prints what was tried, and ends.
 fn finish(
     args: &Args,
-    params: &Value,
+    params: &Json,
     tuned: &Tuned,
     search: &Search,
     terminal: &Terminal,
@@ -179,7 +179,7 @@ fn save(
     model_file::save(path, model, &provenance).with_context(|| path.display().to_string())
 }
 
-fn print(args: &Args, params: &Value, tuned: &Tuned, search: &Search) -> anyhow::Result<()> {
+fn print(args: &Args, params: &Json, tuned: &Tuned, search: &Search) -> anyhow::Result<()> {
     let measure = args.measure.to_string();
     if args.format == Format::Json {
         let result = json!({
@@ -201,7 +201,7 @@ fn print(args: &Args, params: &Value, tuned: &Tuned, search: &Search) -> anyhow:
             let value = trial.settings.get(*name).cloned();
             let start =
                 || args.settings.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
-            value.or_else(start).map_or("default".to_owned(), |value| plain(&value))
+            value.or_else(start).map_or("default".to_owned(), |value| value.plain())
         }));
         row.extend(with_share.then(|| format!("{:.2}", trial.share)));
         row.push(trial.validation.map_or("failed".to_owned(), |value| format!("{value:.4}")));
@@ -220,7 +220,7 @@ fn print(args: &Args, params: &Value, tuned: &Tuned, search: &Search) -> anyhow:
             .best()
             .settings
             .iter()
-            .map(|(name, value)| format!("--set {name}={}", plain(value)))
+            .map(|(name, value)| format!("--set {name}={}", value.plain()))
             .collect();
         let best = if best.is_empty() { "the settings it started from".to_owned() } else { best.join(" ") };
         terminal::print(&format!("best on validation: {best}"))?;

@@ -4,19 +4,19 @@
 use std::path::Path;
 use std::time::Instant;
 
-use indexmap::IndexMap;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 use super::results::{Comparison, DataSummary, Entry, MeanOver, Protocol, TestQuery, write};
 use super::{Plan, significance};
+use crate::by_name::ByName;
 use crate::files;
 use crate::memory;
 use crate::validation::Ranked;
 
 /// Results so far, by the names of the models.
-pub(super) type Entries = IndexMap<String, Entry>;
+pub(super) type Entries = ByName<Entry>;
 
 /// Shared context of a comparison: output folder, seed, cancellation.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl Course<'_> {
             Comparison::forget_rows(folder, |_| true)?;
             write(&folder.join("queries.json"), &ground.test_queries)?;
         }
-        let (mut entries, mut left_out) = (Entries::new(), IndexMap::new());
+        let (mut entries, mut left_out) = (Entries::default(), ByName::default());
         let (n_models, mut unfinished) = (models.len(), Vec::new());
         for (name, model) in models {
             let is_stopped = stop() || !unfinished.is_empty();

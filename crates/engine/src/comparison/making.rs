@@ -90,7 +90,7 @@ impl Making<'_> {
                 Some(recipe) => {
                     progress.note(&format!("{name}: training again on {}", more.folder().display()));
                     let settled = recipe.settled(&*model)?;
-                    params = settled.params();
+                    params = settled.params().0;
                     let quiet = WithoutNotes(progress);
                     let (again, its_cost) = timed(|| settled.train(&Training::new(more, seed, &quiet)))?;
                     Comparison::forget(folder, name)?;
@@ -166,7 +166,7 @@ impl Making<'_> {
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
                 let (model, cost) = timed(|| recipe.train(&Training::new(dataset, seed, training)))?;
                 let value = tuning::measure(&*model, dataset, validation)?;
-                let (params, recipe) = (recipe.params(), Some(recipe));
+                let (params, recipe) = (recipe.params().0, Some(recipe));
                 let choice = ChosenModel { model, recipe, params, validation: value, trials, tuning_seconds };
                 Ok(Some((choice, cost)))
             }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use indexmap::IndexMap;
 use matchrank_core::Result;
 use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
 use matchrank_core::progress::Silent;
@@ -12,6 +11,7 @@ use rayon::prelude::*;
 
 use super::plan::Plan;
 use super::results::{BinFigures, Figures, Latency, TestQuery};
+use crate::by_name::ByName;
 use crate::dataset::{BinBy, Dataset, HeldOut, Holdout};
 use crate::models::{MatchingModel, bind};
 use crate::ranking::{RankRequest, Ranking, judged_candidates, rank_candidates, rank_collection};
@@ -34,9 +34,9 @@ pub(super) struct TestSet {
 /// Figures of a model on the test queries.
 pub(super) struct Measured {
     pub(super) means: Figures,
-    pub(super) intervals: IndexMap<String, [f64; 2]>,
-    pub(super) bins: IndexMap<String, Vec<BinFigures>>,
-    pub(super) per_query: IndexMap<String, Vec<Option<f64>>>,
+    pub(super) intervals: ByName<[f64; 2]>,
+    pub(super) bins: ByName<Vec<BinFigures>>,
+    pub(super) per_query: ByName<Vec<Option<f64>>>,
     /// In the order of the test queries.
     pub(super) rankings: Vec<Ranking>,
 }
@@ -88,7 +88,7 @@ impl TestSet {
         let evaluation = evaluate(&self.held_out.qrels()?, &rankings[..], &self.measures, &conventions)?;
         // The evaluation may have its own order.
         let places: foldhash::HashMap<&str, usize> = evaluation.queries().zip(0..).collect();
-        let per_query: IndexMap<String, Vec<Option<f64>>> = (0..)
+        let per_query: ByName<Vec<Option<f64>>> = (0..)
             .zip(&self.measures)
             .map(|(m, measure)| {
                 let value =
@@ -98,7 +98,7 @@ impl TestSet {
             .collect();
         let intervals =
             per_query.iter().map(|(name, values)| (name.clone(), interval(values, seed))).collect();
-        let mut bins = IndexMap::new();
+        let mut bins = ByName::default();
         for (name, by) in [("seen", BinBy::Seen), ("clicks", BinBy::Clicks), ("length", BinBy::Length)] {
             bins.insert(name.to_owned(), self.binned(by, &evaluation)?);
         }

@@ -1,6 +1,5 @@
 //! Matching models on a dataset: each is tuned, trained and measured, or kept from before.
 
-use indexmap::IndexMap;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
@@ -10,8 +9,10 @@ use super::measuring::TestSet;
 use super::plan::{Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
+use crate::by_name::ByName;
 use crate::dataset::Dataset;
 use crate::files;
+use crate::json::Json;
 use crate::model_file;
 use crate::models::MatchingModel;
 use crate::models::stack::StackKind;
@@ -69,7 +70,7 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
     };
     let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
     course.run(ground, models, |planned, before, stopped| {
-        match planned.parts().into_iter().find(|part| !before.contains_key(*part)) {
+        match planned.parts().into_iter().find(|part| before.get(part).is_none()) {
             Some(_) if stopped => Ok(None),
             Some(part) => Err(Error::Params(format!("{part}, which it is made of, is missing"))),
             None => run.entry(planned, before, stopped),
@@ -112,11 +113,11 @@ impl ComparisonRun<'_> {
                 let row = Compared {
                     name: name.clone(),
                     kind: made.model.kind().to_owned(),
-                    params: made.params,
+                    params: Json(made.params),
                     validation: Figures::from([(plan.tuned_by.to_string(), made.validation)]),
-                    test: Figures::new(),
-                    intervals: IndexMap::new(),
-                    bins: IndexMap::new(),
+                    test: Figures::default(),
+                    intervals: ByName::default(),
+                    bins: ByName::default(),
                     seconds: made.seconds,
                     tuning_seconds: made.tuning_seconds,
                     trials: made.n_trials,
@@ -125,7 +126,7 @@ impl ComparisonRun<'_> {
                     latency: self.test.latency(&*made.model, self.making.learned_from())?,
                     curves: made.curves,
                     beats: Vec::new(),
-                    beats_by: IndexMap::new(),
+                    beats_by: ByName::default(),
                     notes: Vec::new(),
                 };
                 self.measure(&*made.model, row, key, trained_key).map(Some)

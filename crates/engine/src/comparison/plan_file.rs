@@ -7,11 +7,12 @@ use matchrank_core::measure::Measure;
 use matchrank_core::ranking::ScalingKind;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::folds::{PlannedRanker, check_planned};
 use super::plan::{Plan, Planned, What, ranker_of, stack_params};
 use crate::files;
+use crate::json::Json;
 use crate::models::registry::proper_name;
 use crate::models::stack::StackParams;
 use crate::settings::{Settings, params_from};
@@ -76,7 +77,7 @@ struct FileModel {
     #[serde(default)]
     of: Vec<String>,
     #[serde(default)]
-    set: Map<String, Value>,
+    set: IndexMap<String, Json>,
     vary: Option<IndexMap<String, Value>>,
     trials: Option<usize>,
 }
@@ -140,7 +141,7 @@ impl File {
 fn space_of(model: &str, vary: IndexMap<String, Value>) -> Result<Space> {
     let axis = |(parameter, values): (String, Value)| {
         let axis = match values {
-            Value::Array(values) if !values.is_empty() => Axis::List(values),
+            Value::Array(values) if !values.is_empty() => Axis::List(values.into_iter().map(Json).collect()),
             Value::String(text) => {
                 Axis::parse(&text).map_err(|e| Error::Params(format!("model {model}: {e}")))?
             }

@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use indexmap::IndexMap;
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::Test;
 use matchrank_core::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::by_name::ByName;
 use crate::dataset::{Dataset, Statistics};
 use crate::description::Curve;
 use crate::files;
+use crate::json::Json;
 use crate::validation::Ranked;
 
 /// Means of measures by their names, in the order they were asked for.
-pub type Figures = IndexMap<String, f64>;
+pub type Figures = ByName<f64>;
 
 /// `comparison.json`: what was compared, and how it came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,8 +31,8 @@ pub struct Comparison {
     /// The models, in the order they were asked for.
     pub models: Vec<Compared>,
     /// Models that could not be trained or measured, and why.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub left_out: IndexMap<String, String>,
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    pub left_out: ByName<String>,
     /// Models that were not made yet when it was interrupted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
@@ -106,15 +106,15 @@ pub struct Compared {
     /// Kind of the model.
     pub kind: String,
     /// Its parameters, those that were tuned included.
-    pub params: Value,
+    pub params: Json,
     /// Figures on the validation queries that chose the parameters.
     pub validation: Figures,
     /// Means over the test queries.
     pub test: Figures,
     /// 95 % confidence intervals of these means, by the bootstrap over queries.
-    pub intervals: IndexMap<String, [f64; 2]>,
+    pub intervals: ByName<[f64; 2]>,
     /// Means by kind of query: `seen`, `clicks`, `length`.
-    pub bins: IndexMap<String, Vec<BinFigures>>,
+    pub bins: ByName<Vec<BinFigures>>,
     /// Seconds of training with the parameters that were chosen.
     pub seconds: f64,
     /// Seconds of trying others.
@@ -132,7 +132,7 @@ pub struct Compared {
     /// Names of the models that it is better than by the first measure, significantly.
     pub beats: Vec<String>,
     /// Names of the models that it is significantly better than, by measure.
-    pub beats_by: IndexMap<String, Vec<String>>,
+    pub beats_by: ByName<Vec<String>>,
     /// Notes for the reader, such as that every document gets the same score.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -200,7 +200,7 @@ pub struct Entry {
     pub row: Compared,
     /// For every measure of the test, the value of every test query, in the order of `queries.json`; none for a query
     /// that is left out of the means.
-    pub per_query: IndexMap<String, Vec<Option<f64>>>,
+    pub per_query: ByName<Vec<Option<f64>>>,
     /// The ten best documents of every test query, with their scores.
     pub top: Vec<Vec<(String, f32)>>,
 }

@@ -1,13 +1,13 @@
 //! Significance tests between the models of a comparison.
 
-use indexmap::IndexMap;
 use matchrank_core::measure::significance::{Comparison, compare_values};
 
 use super::plan::Plan;
 use super::results::{Compared, Entry};
+use crate::by_name::ByName;
 
 /// Records which other models each model significantly beats, by every measure; the first measure is the main one.
-pub(super) fn mark(rows: &mut [Compared], entries: &IndexMap<String, Entry>, plan: &Plan, seed: u64) {
+pub(super) fn mark(rows: &mut [Compared], entries: &ByName<Entry>, plan: &Plan, seed: u64) {
     for row in rows.iter_mut() {
         row.beats.clear();
         row.beats_by.clear();

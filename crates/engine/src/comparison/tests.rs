@@ -143,7 +143,7 @@ fn a_model_file_of_another_run_is_not_taken_for_ours() {
     assert_eq!((left.models.len(), left.unfinished), (0, vec!["a".to_owned()]), "and the table names none");
     std::fs::remove_dir(out.join("runs/a.run")).unwrap();
     let again = made(2).unwrap();
-    assert_eq!(again.models[0].params["d"], 2);
+    assert_eq!(again.models[0].params.0["d"], 2);
     let now: Entry = serde_json::from_slice(&std::fs::read(&result).unwrap()).unwrap();
     let before: Entry = serde_json::from_slice(&ours).unwrap();
     assert_eq!(now.per_query, before.per_query);
@@ -171,8 +171,8 @@ fn stacks_are_chosen_by_the_measure_that_all_are() {
         .unwrap()
     };
     let map = by("map", "map");
-    assert_eq!(map.models[2].params["kept"]["measure"], "map", "said, as it is not the usual one");
-    assert_eq!(map.models[2].validation["map"], map.models[2].params["kept"]["validation"]);
+    assert_eq!(map.models[2].params.0["kept"]["measure"], "map", "said, as it is not the usual one");
+    assert_eq!(map.models[2].validation["map"], map.models[2].params.0["kept"]["validation"]);
     let errors = by("mre", "mre");
     assert!(errors.left_out["listnet"].contains("better when larger"), "{:?}", errors.left_out);
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use arrow_array::{Array, RecordBatch, StringArray};
-use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
+use std::collections::HashMap;
 
 use super::{DOCUMENTS, Dataset, QUERIES, tables, text_column};
 use crate::text::FieldWeights;

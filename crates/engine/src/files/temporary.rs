@@ -188,3 +188,21 @@ fn is_gone(process: u32) -> bool {
     let all = Path::new("/proc");
     all.join("self").exists() && (process == std::process::id() || !all.join(process.to_string()).exists())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_waits_until_a_temporary_file_is_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = || {
+            assert!(OWN.try_lock().is_err(), "what removes temporary files waits");
+            NamedTempFile::new_in(folder.path())
+        };
+        let (file, owned) = Owned::make(NamedTempFile::path, make).unwrap();
+        assert!(list(&OWN).iter().any(|path| path == file.path()));
+        drop(owned);
+        assert!(!list(&OWN).iter().any(|path| path == file.path()));
+    }
+}

@@ -63,6 +63,7 @@ use crate::container::Container;
 use crate::dataset::Dataset;
 use crate::description::Description;
 use crate::files;
+use crate::json::Json;
 use crate::models::{self, MatchingModel};
 use crate::rankers::{self, RankingModel};
 
@@ -74,7 +75,7 @@ pub struct Provenance {
     /// Seed of its random numbers, when it used any.
     pub seed: Option<u64>,
     /// Statistics of the data it was trained on, by name.
-    pub data: BTreeMap<String, serde_json::Value>,
+    pub data: BTreeMap<String, Json>,
 }
 
 impl Default for Provenance {
@@ -87,9 +88,8 @@ impl Default for Provenance {
 impl Provenance {
     /// This version, and what the model was trained on.
     pub fn of_dataset(dataset: &Dataset, seed: Option<u64>) -> Self {
-        let statistics =
-            serde_json::to_value(&dataset.manifest.statistics).expect("statistics are plain data");
-        let hash = serde_json::Value::String(dataset.manifest.content_hash.clone());
+        let manifest = &dataset.manifest;
+        let (hash, statistics) = (Json::of(&manifest.content_hash), Json::of(&manifest.statistics));
         let data = [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into();
         Self { seed, data, ..Self::default() }
     }

@@ -23,7 +23,7 @@ fn small() -> (Arc<dyn MatchingModel>, Provenance) {
         ["", "shoes on the table"],
     ];
     let model = TextBm25::fit(&Bm25Params { k1: 0.9, b: 0.4 }, &analyser, &fields, documents).unwrap();
-    let data = [("documents".to_owned(), 3.into()), ("source".to_owned(), "three sentences".into())];
+    let data = [("documents".to_owned(), 3u32.into()), ("source".to_owned(), "three sentences".into())];
     let provenance = Provenance { version: "0.1.0".into(), seed: Some(7), data: data.into() };
     (Arc::new(model), provenance)
 }
@@ -85,7 +85,7 @@ fn a_file_of_format_version_1_keeps_its_scores() {
     let (model, provenance) = load(Path::new(FIXTURE)).unwrap();
     let model = bm25(&*model);
     assert_eq!((provenance.version.as_str(), provenance.seed), ("0.1.0", Some(7)));
-    assert_eq!(provenance.data["documents"], 3);
+    assert_eq!(provenance.data["documents"].as_u64(), Some(3));
     let document = ["Running shoes", "light shoes for runners"];
     // Computed from the arrays of the file with numpy.
     let expected =

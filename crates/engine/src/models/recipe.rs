@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::registry::{find, trainable_names};
 use super::{MatchingKind, MatchingModel};
 use crate::dataset::Dataset;
-use crate::prose::to_json;
+use crate::json::Json;
 use crate::settings::{Settings, params_of_two};
 
 /// A model that learns from a dataset alone, with its parameters.
@@ -35,7 +35,7 @@ pub struct Training<'a> {
     /// Receives notes and progress.
     pub progress: &'a dyn Progress,
     /// Settings that were given; the others have their defaults.
-    given: &'a [(String, Value)],
+    given: &'a [(String, Json)],
 }
 
 impl<'a> Training<'a> {
@@ -65,7 +65,7 @@ type Train<P, Q> = fn(&P, &Q, &Training<'_>) -> Result<Arc<dyn MatchingModel>>;
 /// Makes a trainer of a model with two structs of parameters, its own and those of its features, whose fields have
 /// different names. Names and types of settings are checked here, ranges by [`Recipe::validate`].
 pub(crate) fn trainer<P, Q>(
-    settings: &[(String, Value)],
+    settings: &[(String, Json)],
     validate: Validate<P, Q>,
     train: Train<P, Q>,
 ) -> Result<Arc<dyn Trainer>>
@@ -116,7 +116,7 @@ where
 impl Recipe {
     /// The model of a name, with settings over its defaults. Names and types of values are checked here, ranges by
     /// [`Recipe::validate`].
-    pub fn new(kind: &str, settings: &[(String, Value)]) -> Result<Self> {
+    pub fn new(kind: &str, settings: &[(String, Json)]) -> Result<Self> {
         let Some((kind, trainer)) = find(kind).and_then(|kind| Some((kind, kind.trainer?))) else {
             return Err(Error::Params(format!(
                 "there is no model called {kind}; there are {}",
@@ -138,8 +138,8 @@ impl Recipe {
     }
 
     /// All parameters by their names, those of the features too.
-    pub fn params(&self) -> Value {
-        self.trainer.params()
+    pub fn params(&self) -> Json {
+        Json(self.trainer.params())
     }
 
     /// The recipe with the settings that training a model by it chose on the validation judgments.
@@ -159,6 +159,6 @@ impl Recipe {
 }
 
 /// A setting that training chose.
-pub(crate) fn chosen(name: &str, value: &impl Serialize) -> (String, Value) {
-    (name.to_owned(), to_json(value))
+pub(crate) fn chosen(name: &str, value: &impl Serialize) -> (String, Json) {
+    (name.to_owned(), Json::of(value))
 }

@@ -5,7 +5,6 @@ mod stacks;
 
 use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
 use matchrank_core::progress::Silent;
-use serde_json::Value;
 
 use super::bm25::TextBm25;
 use super::combination::Combination;
@@ -17,6 +16,7 @@ use super::*;
 use crate::dataset::{Dataset, Query};
 use crate::features::{FeatureParams, Features};
 use crate::ingest::{IngestParams, SplitBy, ingest};
+use crate::json::Json;
 use crate::ranking::{Candidates, RankRequest, rank_candidates, rank_collection};
 use crate::scoring::{Hit, Why};
 use crate::validation::Validation;
@@ -68,7 +68,7 @@ fn latent(kind: LatentKind, dataset: &Dataset) -> LatentModel {
     let (d_x, d_y) = inputs.dimensions();
     let weights = (0..20).map(|i| i as f32 / 10.0).collect();
     let model = Bilinear::new(factor(d_x, 20, 1), factor(d_y, 20, 2), Some(weights)).unwrap();
-    LatentModel { kind, params: Value::Null, inputs, model, report: LatentReport::default() }
+    LatentModel { kind, params: Json::default(), inputs, model, report: LatentReport::default() }
 }
 
 /// The parts that only some bilinear models have.
@@ -343,10 +343,10 @@ fn parameters_are_documented_with_their_defaults() {
         let documented = kind.parameters.iter().chain(kind.feature_parameters);
         let mut names: Vec<&str> = documented.clone().map(|parameter| parameter.name).collect();
         for parameter in documented {
-            let default = crate::settings::plain(&params[parameter.name]);
+            let default = params.field(parameter.name).unwrap_or_default().plain();
             assert_eq!(parameter.default, default, "{} {}", kind.name, parameter.name);
         }
-        let mut known: Vec<&str> = params.as_object().unwrap().keys().map(String::as_str).collect();
+        let mut known: Vec<&str> = params.0.as_object().unwrap().keys().map(String::as_str).collect();
         names.sort_unstable();
         known.sort_unstable();
         assert_eq!(names, known, "{}", kind.name);
@@ -368,13 +368,13 @@ fn names_of_kinds_are_unique() {
 #[test]
 fn rmls_without_judgments_makes_one_iteration() {
     let (_folder, dataset) = training_tests::checkerboard(false);
-    let iterations = |settings: &[(String, Value)]| {
+    let iterations = |settings: &[(String, Json)]| {
         let recipe = Recipe::new("rmls", settings).unwrap();
         let model = recipe.train(&Training::new(&dataset, 1, &Silent)).unwrap();
         find_part::<LatentModel>(&*model).unwrap().report.iterations.len()
     };
-    assert_eq!(iterations(&[("d".into(), 4.into())]), 1);
-    assert_eq!(iterations(&[("d".into(), 4.into()), ("iterations".into(), 3.into())]), 3);
+    assert_eq!(iterations(&[("d".into(), 4u32.into())]), 1);
+    assert_eq!(iterations(&[("d".into(), 4u32.into()), ("iterations".into(), 3u32.into())]), 3);
 }
 
 /// A figure on the validation judgments is the one that measuring a ranking of the same queries gives, ties included.

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
-use serde_json::Value;
 
 use super::model::RankingModel;
 use super::recipe::RankerParams;
 use super::registry;
 use crate::container::Reader;
+use crate::json::Json;
 use crate::settings::Parameter;
 
 /// Makes parameters from settings.
-pub(crate) type ParseParams = fn(&[(String, Value)]) -> Result<Arc<dyn RankerParams>>;
+pub(crate) type ParseParams = fn(&[(String, Json)]) -> Result<Arc<dyn RankerParams>>;
 
 /// Describes a kind of ranker: one constant in the folder of the ranker, one line in the [table](registry).
 pub struct RankerKind {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::kind::Scalings;
 use super::query_dependent::{QueryColumns, QueryInput};
 use super::{RankerKind, RankingModel, registry};
-use crate::settings::plain;
+use crate::json::Json;
 
 /// The setting that names a scaling beside the parameters of a ranker.
 const SCALING: &str = "scaling";
@@ -105,7 +105,7 @@ impl<'a> RankerTraining<'a> {
 impl RankerRecipe {
     /// The ranker of a name, with settings over its defaults; a [variant](super::Variants) is named after a slash. A
     /// setting `scaling` takes the place of `scalings`.
-    pub fn new(name: &str, settings: &[(String, Value)], scalings: &[ScalingKind]) -> Result<Self> {
+    pub fn new(name: &str, settings: &[(String, Json)], scalings: &[ScalingKind]) -> Result<Self> {
         let (kind_name, variant) =
             name.split_once('/').map_or((name, None), |(kind, variant)| (kind, Some(variant)));
         let kind = registry::find(kind_name).filter(|kind| variant.is_none() || kind.variants.is_some());
@@ -121,7 +121,7 @@ impl RankerRecipe {
             None => Vec::new(),
         };
         if let (Some(variants), Some(variant)) = (kind.variants, variant) {
-            settings.push((variants.param.to_owned(), variant.into()));
+            settings.push((variants.param.to_owned(), Json::of(&variant)));
         }
         Ok(Self { kind, params: (kind.parse)(&settings)?, scalings })
     }
@@ -145,7 +145,7 @@ impl RankerRecipe {
     }
 
     /// All parameters by their names, the scaling too where there is one to choose.
-    pub fn params(&self) -> Value {
+    pub fn params(&self) -> Json {
         let mut params = self.params.json();
         let names = || serde_json::to_value(&self.scalings).expect("names of scalings");
         match self.scalings.as_slice() {
@@ -153,7 +153,7 @@ impl RankerRecipe {
             [_] => params[SCALING] = names()[0].clone(),
             _ => params[SCALING] = names(),
         }
-        params
+        Json(params)
     }
 
     /// Trains the ranker.
@@ -174,11 +174,11 @@ pub(super) fn require_higher_is_better(measure: Measure) -> Result<()> {
     )))
 }
 
-fn scaling_of(value: &Value) -> Result<ScalingKind> {
-    serde_json::from_value(value.clone()).map_err(|_| {
+fn scaling_of(value: &Json) -> Result<ScalingKind> {
+    serde_json::from_value(value.0.clone()).map_err(|_| {
         Error::Params(format!(
             "scaling={}: scaling is one of none, z_score, min_max, query_z_score, query_min_max (default min_max)",
-            plain(value)
+            value.plain()
         ))
     })
 }

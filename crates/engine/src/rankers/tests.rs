@@ -7,12 +7,13 @@ use matchrank_core::measure::Measure;
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::perceptron::PerceptronParams;
 use matchrank_core::ranking::{LinearRanker, Ranker, ScalingKind, evaluate_ranker};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::boosted::Boosting;
 use super::linear::{elasticsearch, train_linear};
 use super::perceptron::online::{Learner, PerceptronModel, StreamRun, Streamed, learn_stream};
 use super::*;
+use crate::json::Json;
 use crate::model_file::{self, Model, Provenance};
 use crate::settings::params_from;
 
@@ -75,7 +76,7 @@ fn the_help_of_a_ranker_names_its_parameters_and_their_defaults() {
     for kind in registry::RANKERS {
         let params = recipe(kind.name, &[]).params();
         let variants = kind.variants.map(|variants| variants.param);
-        let known = params.as_object().unwrap().iter().filter(|(name, _)| Some(name.as_str()) != variants);
+        let known = params.0.as_object().unwrap().iter().filter(|(name, _)| Some(name.as_str()) != variants);
         let helped: Vec<(&str, &str)> =
             kind.parameters.iter().map(|parameter| (parameter.name, parameter.default)).collect();
         let mut n = 0;
@@ -97,7 +98,7 @@ fn the_help_of_a_ranker_names_its_parameters_and_their_defaults() {
                     assert!(ends.iter().zip(own).all(|(a, b)| (a - b).abs() < 1e-12), "{name} {own:?}");
                 }
                 value => {
-                    assert_eq!(*default, crate::settings::plain(value), "{}: {name}", kind.name)
+                    assert_eq!(*default, Json(value.clone()).plain(), "{}: {name}", kind.name)
                 }
             }
         }
@@ -113,13 +114,13 @@ fn descriptors_fit_their_rankers() {
         let params = recipe(kind.name, &[]).params();
         let names = [kind.chosen.map(|chosen| chosen.param), kind.effort.map(|(name, _)| name)];
         for name in names.into_iter().flatten() {
-            assert!(params.get(name).is_some(), "{}: {name}", kind.name);
+            assert!(params.field(name).is_some(), "{}: {name}", kind.name);
         }
         if let Some(variants) = kind.variants {
-            assert_eq!(params[variants.param], variants.values[0].0, "the default is the first");
+            assert_eq!(params.0[variants.param], variants.values[0].0, "the default is the first");
             for (value, _) in variants.values {
                 let recipe = recipe(&format!("{}/{value}", kind.name), &[]);
-                assert_eq!(recipe.params()[variants.param], *value);
+                assert_eq!(recipe.params().0[variants.param], *value);
             }
         }
     }
@@ -188,7 +189,7 @@ fn a_list_of_weight_zero_is_as_if_it_were_not_there() {
     let one = letor::parse("x", b"1 qid:2 1:5 2:1\n0 qid:2 1:1 2:2\n", &Silent).unwrap();
     // Pegasos and the perceptron aside, nothing depends on the order of lists.
     for kind in linear_kinds().filter(|kind| kind.name != "perceptron") {
-        let settings: &[(String, Value)] =
+        let settings: &[(String, Json)] =
             if kind.name == "slam" { &[("solver".to_owned(), "bundle".into())] } else { &[] };
         let recipe = RankerRecipe::new(kind.name, settings, &[ScalingKind::None]).unwrap();
         let learned = |lists: &FeatureLists, query_weights: Option<&[f64]>| {
@@ -424,11 +425,11 @@ fn exported_weights_give_the_same_order() {
         let model = train("ranksvm", scaling);
         let model = weights(&*model);
         let exported = elasticsearch::linear_model(model, "m", &names).unwrap();
-        assert_eq!(exported["model"]["model"]["type"], "model/linear");
+        assert_eq!(exported.0["model"]["model"]["type"], "model/linear");
         elasticsearch::check(model, &exported, &names, &lists(30)).unwrap();
         elasticsearch::check(model, &exported, &names, &elasticsearch::some_lists(model)).unwrap();
         let mut wrong = exported.clone();
-        wrong["model"]["model"]["definition"]["a"] = (-1.0).into();
+        wrong.0["model"]["model"]["definition"]["a"] = (-1.0).into();
         assert!(elasticsearch::check(model, &wrong, &names, &lists(30)).is_err());
         assert!(elasticsearch::check(model, &wrong, &names, &elasticsearch::some_lists(model)).is_err());
     }
@@ -481,7 +482,7 @@ fn the_lambda_of_a_query_dependent_ranker_is_found_beyond_the_path() {
     };
     let read = |queries| letor::parse("x", text(queries).as_bytes(), &Silent).unwrap();
     let train = |lambdas: &[f64]| {
-        let params = params_from(&[("lambda".to_owned(), json!(lambdas))]).unwrap();
+        let params = params_from(&[("lambda".to_owned(), Json::of(&lambdas))]).unwrap();
         let validation = Some((read(20..40), "ndcg@3".parse().unwrap()));
         let lessons = Lessons { validation, ..Lessons::new(read(0..20)) };
         query_dependent::train_query_dependent(&params, ScalingKind::MinMax, lessons, &Silent).unwrap()
@@ -527,7 +528,7 @@ fn what_was_chosen_is_trained_again_with_the_validation_lists() {
         if grows_trees && !boosted::is_installed() {
             continue;
         }
-        let settings = if grows_trees { vec![("min_rows".to_owned(), 2.into())] } else { Vec::new() };
+        let settings = if grows_trees { vec![("min_rows".to_owned(), 2u32.into())] } else { Vec::new() };
         let recipe = RankerRecipe::new(kind.name, &settings, &[ScalingKind::ZScore]).unwrap();
         let chosen = recipe.train(lessons(folds[0].clone(), Some(folds[1].clone())), &Silent).unwrap();
         let settled = chosen.settled();
@@ -536,14 +537,14 @@ fn what_was_chosen_is_trained_again_with_the_validation_lists() {
         let details = serde_json::to_value(chosen.describe().details).unwrap();
         match kind.chosen {
             Some(Chosen { param: "trees", .. }) => {
-                assert_eq!(params["trees"], details["trees"].as_u64().unwrap().max(1));
+                assert_eq!(params.0["trees"], details["trees"].as_u64().unwrap().max(1));
             }
             Some(Chosen { param, .. }) => {
                 let report = details["report"].as_object().and_then(|report| report.values().next().cloned());
-                assert!(params[param].is_f64());
-                assert_eq!(params[param], report.unwrap_or(details)[param], "{}", kind.name);
+                assert!(params.0[param].is_f64());
+                assert_eq!(params.0[param], report.unwrap_or(details)[param], "{}", kind.name);
             }
-            None => assert_eq!(params["epochs"], details["report"]["perceptron"]["kept"]),
+            None => assert_eq!(params.0["epochs"], details["report"]["perceptron"]["kept"]),
         }
         // The same lists once more: the choice alone gives the model that was chosen. A perceptron's state counts epochs.
         let again = settled.train(lessons(folds[0].clone(), None), &Silent).unwrap();

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use foldhash::HashMap;
-use indexmap::IndexMap;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
@@ -12,6 +11,7 @@ use super::explained::explain;
 use super::openable::{grades, order};
 use super::shown::Numbers;
 use super::{Explained, ModelPairs, OpenQuery, ReportParams, ShownDocument};
+use crate::by_name::ByName;
 use crate::comparison::{Compared, Comparison, Entry, TestQuery};
 use crate::dataset::{Dataset, Split};
 use crate::doctor;
@@ -27,7 +27,7 @@ pub struct Page {
     /// The comparison. Its models are sorted by the first measure on the test queries, the best first.
     pub comparison: Comparison,
     /// Values of every model by measure and query, in the order of the models.
-    pub values: Vec<IndexMap<String, Vec<Option<f64>>>>,
+    pub values: Vec<ByName<Vec<Option<f64>>>>,
     /// Number of the model that the page starts with as the baseline.
     pub baseline: usize,
     /// Every model against every other.

@@ -1,16 +1,17 @@
 //! Pages of comparisons that were made up: what they say, and that no text gets out of its place.
 
-use indexmap::IndexMap;
 use matchrank_core::progress::Silent;
 use serde_json::Value;
 
 use super::{Explained, ModelPairs, OpenQuery, Page, ShownDocument, html};
+use crate::by_name::ByName;
 use crate::comparison::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
 };
 use crate::dataset::{Split, Statistics};
 use crate::description::Curve;
 use crate::doctor::{Finding, Report, Severity};
+use crate::json::Json;
 use crate::scoring::{Explanation, Pair, Why};
 use crate::validation::Ranked;
 
@@ -20,11 +21,11 @@ const HOSTILE: &str = r#"</script><script>alert(1)</script><img src=x onerror=al
 pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     let mean = known.iter().sum::<f64>() / known.len() as f64;
-    let figures: IndexMap<String, f64> = [("ndcg@10".to_owned(), mean)].into_iter().collect();
+    let figures: ByName<f64> = [("ndcg@10".to_owned(), mean)].into_iter().collect();
     let row = Compared {
         name: name.to_owned(),
         kind: name.to_owned(),
-        params: serde_json::json!({ "d": 100, "text": { "stemmer": name } }),
+        params: Json(serde_json::json!({ "d": 100, "text": { "stemmer": name } })),
         validation: figures.clone(),
         test: figures.clone(),
         intervals: [("ndcg@10".to_owned(), [mean - 0.1, mean + 0.1])].into_iter().collect(),
@@ -42,7 +43,7 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
             kept: Some(2.0),
         }],
         beats: Vec::new(),
-        beats_by: IndexMap::new(),
+        beats_by: ByName::default(),
         notes: Vec::new(),
     };
     let top = vec![Vec::new(); values.len()];
@@ -50,7 +51,7 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
     Entry { key: String::new(), trained_key: String::new(), row, per_query, top }
 }
 
-fn bins(figures: IndexMap<String, f64>) -> Vec<BinFigures> {
+fn bins(figures: ByName<f64>) -> Vec<BinFigures> {
     ["seen", "unseen"].map(|bin| BinFigures { bin: bin.into(), queries: 40, figures: figures.clone() }).into()
 }
 
@@ -137,7 +138,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
             data,
             split: protocol(),
             models: entries.into_iter().map(|entry| entry.row).collect(),
-            left_out: IndexMap::from([("ssi".to_owned(), text.to_owned())]),
+            left_out: ByName::from([("ssi".to_owned(), text.to_owned())]),
             unfinished: Vec::new(),
         },
     }

@@ -23,14 +23,16 @@ use matchrank_core::{Error, Result};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub use rankers::RankerTuner;
 pub use space::{Axis, Space};
 use trace::Trace;
 pub use trace::Trial;
 
+use crate::by_name::ByName;
 use crate::dataset::Dataset;
+use crate::json::Json;
 use crate::models::{MatchingKind, MatchingModel, Recipe, Training, bind};
 use crate::settings::Settings;
 use crate::validation::Validation;
@@ -88,7 +90,7 @@ impl Tuned {
     }
 
     /// The settings of the trial that won over those the search started from.
-    pub fn settings(&self, base: &[(String, Value)]) -> Settings {
+    pub fn settings(&self, base: &[(String, Json)]) -> Settings {
         over(base, &self.best().settings)
     }
 }
@@ -112,11 +114,11 @@ impl Session<'_> {
 }
 
 /// Settings that differ from those that the search started from.
-type Varied = Map<String, Value>;
+type Varied = ByName<Json>;
 
 /// Settings with others in their place.
-fn over(base: &[(String, Value)], varied: &Varied) -> Settings {
-    let kept = base.iter().filter(|(name, _)| !varied.contains_key(name)).cloned();
+fn over(base: &[(String, Json)], varied: &Varied) -> Settings {
+    let kept = base.iter().filter(|(name, _)| varied.get(name).is_none()).cloned();
     kept.chain(varied.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
 }
 
@@ -209,10 +211,10 @@ fn search(
 }
 
 /// The settings that a search starts from: `auto` becomes a number that can vary.
-fn start(kind: &MatchingKind, settings: &[(String, Value)]) -> Settings {
+fn start(kind: &MatchingKind, settings: &[(String, Json)]) -> Settings {
     let mut base = settings.to_vec();
     for (name, value) in (kind.search_start)() {
-        if !base.iter().any(|(other, value)| *other == name && value.is_number()) {
+        if !base.iter().any(|(other, value)| *other == name && value.as_f64().is_some()) {
             base.retain(|(other, _)| *other != name);
             base.push((name, value));
         }
@@ -238,7 +240,7 @@ impl Tuner<'_> {
     pub fn tune(
         &self,
         kind: &str,
-        settings: &[(String, Value)],
+        settings: &[(String, Json)],
         how: &Search,
         progress: &dyn Progress,
     ) -> Result<(Recipe, Tuned)> {
@@ -271,19 +273,19 @@ impl Tuner<'_> {
 
 /// Returns an error for a name or a value that the model does not have: it would fail in every trial. `params` are
 /// those that the search starts from, `make` makes the model with others in their place.
-fn check(space: &Space, params: &Value, make: &dyn Fn(&Varied) -> Result<()>) -> Result<()> {
-    let with = |name: &String, value: &Value| make(&[(name.clone(), value.clone())].into_iter().collect());
+fn check(space: &Space, params: &Json, make: &dyn Fn(&Varied) -> Result<()>) -> Result<()> {
+    let with = |name: &String, value: &Json| make(&[(name.clone(), value.clone())].into_iter().collect());
     for (name, axis) in &space.0 {
         match axis {
             Axis::List(values) => values.iter().try_for_each(|value| with(name, value))?,
             Axis::Range { .. } => {
                 // An array is a path of numbers, such as that of lambda.
-                if params.get(name).is_some_and(|value| !value.is_number() && !value.is_array()) {
+                if params.0.get(name).is_some_and(|value| !value.is_number() && !value.is_array()) {
                     return Err(Error::Params(format!(
                         "{name}: a range is for a parameter that is a number"
                     )));
                 }
-                with(name, &params[name])?;
+                with(name, &params.field(name).unwrap_or_default())?;
             }
         }
     }
@@ -302,11 +304,11 @@ fn with_effort(kind: &MatchingKind, mut settings: Settings, share: f64) -> Resul
 }
 
 /// Sets a parameter to a share of its value, and not below `least`.
-fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &Value) {
-    let value = params[name].as_u64().unwrap_or(least);
+fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &Json) {
+    let value = params.0[name].as_u64().unwrap_or(least);
     let less = ((value as f64 * share).round() as u64).clamp(least.min(value), value);
     settings.retain(|(other, _)| other != name);
-    settings.push((name.to_owned(), less.into()));
+    settings.push((name.to_owned(), Json::of(&less)));
 }
 
 /// Measures a model on the validation judgments.

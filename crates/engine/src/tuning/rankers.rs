@@ -8,9 +8,10 @@ use matchrank_core::data::FeatureLists;
 use matchrank_core::measure::Measure;
 use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::ScalingKind;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Axis, Search, Session, Space, Strategy, Tuned, check, lessen, over, search};
+use crate::json::Json;
 use crate::rankers::{RankerKind, RankerRecipe, RankerTraining, registry};
 use crate::settings::Settings;
 
@@ -67,12 +68,12 @@ impl RankerTuner<'_> {
     pub fn tune(
         &self,
         kind: &str,
-        settings: &[(String, Value)],
+        settings: &[(String, Json)],
         how: &Search,
         progress: &dyn Progress,
     ) -> Result<(RankerRecipe, Tuned)> {
         let Self { train, validation, measure, scalings, training, content, session } = *self;
-        let make = |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, scalings);
+        let make = |settings: &[(String, Json)]| RankerRecipe::new(kind, settings, scalings);
         let full = make(settings)?;
         full.validate()?;
         check(&how.space, &full.params(), &|varied| make(&over(settings, varied)).map(|_| ()))?;
@@ -115,7 +116,7 @@ mod tests {
             let space = Space::of_ranker(kind);
             assert!(!space.0.is_empty(), "{kind}");
             let make =
-                |settings: &[(String, Value)]| RankerRecipe::new(kind, settings, &[ScalingKind::MinMax]);
+                |settings: &[(String, Json)]| RankerRecipe::new(kind, settings, &[ScalingKind::MinMax]);
             let full = make(&[]).unwrap();
             check(&space, &full.params(), &|varied| make(&over(&[], varied)).map(|_| ())).unwrap();
             for settings in space.grid(3000) {
@@ -126,7 +127,7 @@ mod tests {
             }
             if let Some((name, _)) = full.kind().effort {
                 let less = with_effort(kind, Settings::new(), &[ScalingKind::MinMax], 1.0 / 3.0).unwrap();
-                assert!(less.params()[name].as_u64() < full.params()[name].as_u64(), "{kind} {name}");
+                assert!(less.params().0[name].as_u64() < full.params().0[name].as_u64(), "{kind} {name}");
             }
         }
     }

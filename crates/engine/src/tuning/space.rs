@@ -3,8 +3,8 @@
 use matchrank_core::{Error, Result};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::json::Json;
 use crate::settings::Settings;
 
 /// Points of a range in a grid.
@@ -17,7 +17,7 @@ const WIDE: f64 = 100.0;
 #[serde(untagged)]
 pub enum Axis {
     /// These.
-    List(Vec<Value>),
+    List(Vec<Json>),
     /// Numbers from `low` to `high`.
     Range {
         /// The least.
@@ -50,10 +50,8 @@ impl Axis {
                 ))),
             };
         }
-        let value =
-            |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
-        let values: Vec<Value> =
-            text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(value).collect();
+        let values: Vec<Json> =
+            text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(Json::parse).collect();
         if values.is_empty() {
             return Err(Error::Params(
                 "no value is named; write values as in 0.1,0.3 or a range as in 0.1..0.9".into(),
@@ -62,11 +60,11 @@ impl Axis {
         Ok(Self::List(values))
     }
 
-    fn grid(&self) -> Vec<Value> {
+    fn grid(&self) -> Vec<Json> {
         match self {
             Self::List(values) => values.clone(),
             Self::Range { .. } => {
-                let mut points: Vec<Value> =
+                let mut points: Vec<Json> =
                     (0..GRID_POINTS).map(|i| self.at(i as f64 / (GRID_POINTS - 1) as f64)).collect();
                 points.dedup();
                 points
@@ -74,7 +72,7 @@ impl Axis {
         }
     }
 
-    fn draw(&self, rng: &mut impl Rng) -> Value {
+    fn draw(&self, rng: &mut impl Rng) -> Json {
         match self {
             Self::List(values) => values[rng.random_range(0..values.len())].clone(),
             Self::Range { .. } => self.at(rng.random()),
@@ -82,7 +80,7 @@ impl Axis {
     }
 
     /// The value at a place between 0 and 1 of a range.
-    fn at(&self, place: f64) -> Value {
+    fn at(&self, place: f64) -> Json {
         let Self::Range { low, high, whole } = *self else { unreachable!("a list has no places between") };
         let value = if low > 0.0 && high / low >= WIDE {
             (low.ln() + place * (high.ln() - low.ln())).exp()
@@ -91,15 +89,14 @@ impl Axis {
         };
         // Three digits are enough to try, and can be read.
         let rounded: f64 = format!("{:.2e}", value.clamp(low, high)).parse().expect("a number");
-        if whole { Value::from(rounded.round() as u64) } else { Value::from(rounded.clamp(low, high)) }
+        if whole { Json::of(&(rounded.round() as u64)) } else { Json::of(&rounded.clamp(low, high)) }
     }
 }
 
 impl Space {
     /// All combinations, the last parameter varying fastest.
     pub(super) fn grid(&self, most: usize) -> Vec<Settings> {
-        let axes: Vec<(&String, Vec<Value>)> =
-            self.0.iter().map(|(name, axis)| (name, axis.grid())).collect();
+        let axes: Vec<(&String, Vec<Json>)> = self.0.iter().map(|(name, axis)| (name, axis.grid())).collect();
         let n =
             axes.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len())).unwrap_or(usize::MAX);
         let point = |mut i: usize| {
@@ -151,12 +148,15 @@ mod tests {
     fn axes_are_lists_or_ranges() {
         assert_eq!(
             Axis::parse("1, log,true").unwrap(),
-            Axis::List(vec![1.into(), "log".into(), true.into()])
+            Axis::List(vec![Json::of(&1), Json::of(&"log"), Json::of(&true)])
         );
         let range = Axis::parse("1e-6..1e-2").unwrap();
-        assert_eq!(range.grid(), [1e-6, 1e-5, 1e-4, 1e-3, 1e-2].map(Value::from));
-        assert_eq!(Axis::parse("1..3").unwrap().grid(), [1, 2, 3].map(Value::from));
-        assert_eq!(Axis::parse("0..1.0").unwrap().grid(), [0.0, 0.25, 0.5, 0.75, 1.0].map(Value::from));
+        assert_eq!(range.grid(), [1e-6, 1e-5, 1e-4, 1e-3, 1e-2].map(|value| Json::of(&value)));
+        assert_eq!(Axis::parse("1..3").unwrap().grid(), [1, 2, 3].map(|value| Json::of(&value)));
+        assert_eq!(
+            Axis::parse("0..1.0").unwrap().grid(),
+            [0.0, 0.25, 0.5, 0.75, 1.0].map(|value| Json::of(&value))
+        );
         for wrong in ["", " , ", "3..1", "a..2", "1..inf", "1..1"] {
             assert!(Axis::parse(wrong).is_err(), "{wrong}");
         }
@@ -170,7 +170,7 @@ mod tests {
         ]);
         let grid = space.grid(usize::MAX);
         assert_eq!(grid.len(), 6);
-        assert_eq!(grid[1], [("a".to_owned(), Value::from(1)), ("b".to_owned(), Value::from("y"))]);
+        assert_eq!(grid[1], [("a".to_owned(), Json::of(&1)), ("b".to_owned(), Json::of(&"y"))]);
         assert_eq!(space.grid(4), grid[..4]);
         let draw = |n| space.random(n, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         let all = draw(100);

@@ -10,8 +10,8 @@ fn how(strategy: Strategy, trials: usize) -> Search {
 }
 
 /// Best at a = 5, b = 1; with less effort all are worse, in the same order. Nothing varied is worth 0.
-fn worth(settings: &Map<String, Value>, share: f64) -> f64 {
-    let number = |name: &str| settings.get(name).and_then(Value::as_f64);
+fn worth(settings: &ByName<Json>, share: f64) -> f64 {
+    let number = |name: &str| settings.get(name).and_then(Json::as_f64);
     let (Some(a), Some(b)) = (number("a"), number("b")) else { return 0.0 };
     share * (1.0 + b - (a - 5.0).abs() / 10.0)
 }
@@ -29,11 +29,17 @@ fn a_grid_finds_the_best_of_all() {
     let calls = RefCell::new(0);
     let tuned = run(&how(Strategy::Grid, 1000), Trace::in_memory(), &calls);
     assert_eq!(*calls.borrow(), 30);
-    assert_eq!(tuned.settings(&[("c".into(), 7.into())]).len(), 3);
-    assert_eq!(tuned.best().settings, Map::from_iter([("a".into(), 5.into()), ("b".into(), 1.0.into())]));
+    assert_eq!(tuned.settings(&[("c".into(), 7u32.into())]).len(), 3);
+    assert_eq!(
+        tuned.best().settings,
+        ByName::from([("a".into(), Json::of(&5)), ("b".into(), Json::of(&1.0))])
+    );
     let worst = Search { higher_is_better: false, ..how(Strategy::Grid, 1000) };
     let tuned = run(&worst, Trace::in_memory(), &calls);
-    assert_eq!(tuned.best().settings, Map::from_iter([("a".into(), 1.into()), ("b".into(), 0.0.into())]));
+    assert_eq!(
+        tuned.best().settings,
+        ByName::from([("a".into(), Json::of(&1)), ("b".into(), Json::of(&0.0))])
+    );
 }
 
 #[test]
@@ -99,7 +105,7 @@ fn settings_that_fail_are_trials_without_a_value() {
     };
     let tuned = failing(&|a| a == 5.0).unwrap();
     assert!(tuned.trials.iter().filter(|trial| trial.error.is_some()).count() == 5);
-    assert_ne!(tuned.best().settings["a"], 5);
+    assert_ne!(tuned.best().settings["a"].as_u64(), Some(5));
     let error = failing(&|_| true).err().unwrap().to_string();
     assert!(error.contains("none of the settings") && error.contains("a is 1"), "{error}");
     let broken = search(&how(Strategy::Grid, 2), 1, Trace::in_memory(), &|| false, &Silent, &mut |_, _| {
@@ -126,14 +132,14 @@ fn every_default_space_fits_its_model() {
         check(&space, &full.params(), &|varied| Recipe::new(kind.name, &over(&base, varied)).map(|_| ()))
             .unwrap();
         for settings in space.grid(5000) {
-            let varied: Map<String, Value> = settings.into_iter().collect();
+            let varied: ByName<Json> = settings.into_iter().collect();
             for share in [1.0, 1.0 / 3.0, 1.0 / 9.0] {
                 with_effort(kind, over(&base, &varied), share).unwrap().validate().unwrap();
             }
         }
         if let Some((name, _)) = kind.effort {
-            let less = with_effort(kind, base, 1.0 / 3.0).unwrap().params()[name].as_u64().unwrap();
-            assert!(less < full.params()[name].as_u64().unwrap(), "{} {name}", kind.name);
+            let less = with_effort(kind, base, 1.0 / 3.0).unwrap().params().0[name].as_u64().unwrap();
+            assert!(less < full.params().0[name].as_u64().unwrap(), "{} {name}", kind.name);
         }
     }
 }

@@ -9,16 +9,18 @@ use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::by_name::ByName;
 use crate::files;
+use crate::json::Json;
 
 /// One trial of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Trial {
     /// Settings that differ from those that the search started from.
-    pub settings: Map<String, Value>,
+    pub settings: ByName<Json>,
     /// Share of the full effort: below 1 in the first rounds of successive halving.
     pub share: f64,
     /// Measure on the validation judgments; None if the trial failed.
@@ -81,7 +83,7 @@ impl Trace {
     }
 
     /// Returns an earlier trial with these settings and share.
-    pub(super) fn find(&self, settings: &Map<String, Value>, share: f64) -> Option<&Trial> {
+    pub(super) fn find(&self, settings: &ByName<Json>, share: f64) -> Option<&Trial> {
         self.known.iter().find(|trial| trial.settings == *settings && trial.share == share)
     }
 

@@ -73,7 +73,7 @@ fn headline(comparison: &Comparison) -> String {
 
 /// The groups of queries that are printed: by length is in the files.
 fn bins(comparison: &Comparison) -> Vec<&'static str> {
-    let known = |by: &&str| comparison.models.first().is_some_and(|model| model.bins.contains_key(*by));
+    let known = |by: &&str| comparison.models.first().is_some_and(|model| model.bins.get(by).is_some());
     ["seen", "clicks", "fold"].into_iter().filter(known).collect()
 }
 
@@ -118,7 +118,8 @@ fn main(comparison: &Comparison, marks: Marks) -> Cells {
         row.extend(measures.iter().map(|measure| {
             format!("{:.4}{}", model.test[measure.as_str()], beaten(comparison, model, measure, marks))
         }));
-        let validation = model.validation.first().map_or(String::new(), |(_, value)| format!("{value:.4}"));
+        let validation =
+            model.validation.values().next().map_or(String::new(), |value| format!("{value:.4}"));
         let peak = model.peak_mib.map_or(String::new(), |mib| format!("{mib:.0}"));
         row.extend([
             validation,
@@ -208,7 +209,7 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
             measures.iter().flat_map(|name| model.intervals[name.as_str()].map(|end| end.to_string())),
         );
         row.extend([
-            model.validation.first().map_or(String::new(), |(_, value)| value.to_string()),
+            model.validation.values().next().map_or(String::new(), |value| value.to_string()),
             model.seconds.to_string(),
             model.tuning_seconds.to_string(),
             model.peak_mib.map_or(String::new(), |mib| mib.to_string()),
@@ -218,7 +219,7 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
             model.beats.join(" "),
         ]);
         out.write_record(&row)?;
-        for (group, bins) in &model.bins {
+        for (group, bins) in model.bins.iter() {
             for bin in bins {
                 let mut row = start(group, &bin.bin, bin.queries);
                 row.extend(measures.iter().map(|name| bin.figures[name.as_str()].to_string()));

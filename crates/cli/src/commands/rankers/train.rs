@@ -8,6 +8,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
+use matchrank_engine::by_name::ByName;
+use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput};
@@ -16,7 +18,7 @@ use matchrank_engine::rankers::{
     Cell, Chosen, Lessons, RankerKind, RankerRecipe, RankingModel, Scalings, TrainingCourse,
 };
 use matchrank_engine::{Error, files};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{ScalingName, TrainingLists, Weights, parse_columns, read_table};
 use crate::commands::train::settings::{of_set, parse_setting};
@@ -61,7 +63,7 @@ struct Output {
     out: PathBuf,
     /// Set a parameter of the model
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
-    settings: Vec<(String, Value)>,
+    settings: Vec<(String, Json)>,
     /// Output format of the summary
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -178,10 +180,10 @@ pub(crate) fn run(model: Model, global: &Global) -> anyhow::Result<Outcome> {
     lessons.query = table.as_ref().map_or(QueryInput::Columns(&columns), QueryInput::Table);
     lessons.seed = global.seed;
     let trained = recipe.train(lessons, &terminal).map_err(|error| lists.blamed(error))?;
-    let data: Map<String, Value> = counts.iter().map(|(name, n)| ((*name).to_owned(), json!(n))).collect();
+    let data: ByName<Json> = counts.iter().map(|(name, n)| ((*name).to_owned(), Json::of(n))).collect();
     let provenance = Provenance {
         seed: kind.is_seeded.then_some(global.seed),
-        data: data.clone().into_iter().collect(),
+        data: data.iter().map(|(name, n)| (name.clone(), n.clone())).collect(),
         ..Provenance::default()
     };
     model_file::save(&output.out, &*trained, &provenance)?;
@@ -237,14 +239,14 @@ impl Model {
         }
         let unchosen = kind.chosen.filter(|chosen| !lists.has_validation() && !is_set(chosen.param));
         if let Some(Chosen { param, otherwise: Some(value), .. }) = unchosen {
-            settings.push((param.to_owned(), json!(value)));
+            settings.push((param.to_owned(), Json::of(&value)));
         }
         let recipe = RankerRecipe::new(kind.name, &settings, scalings).map_err(of_set)?;
         recipe.validate()?;
         if let Some(Chosen { param, what, .. }) = unchosen {
             terminal.note(&format!(
                 "there are no validation lists to choose {what} by, so it is {} (--set {param}=... for another)",
-                recipe.params()[param]
+                recipe.params().field(param).unwrap_or_default().plain()
             ));
         }
         Ok(recipe)

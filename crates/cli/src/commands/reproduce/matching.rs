@@ -246,7 +246,7 @@ fn print(title: &str, rows: &[Value], comparison: &Comparison, format: Format) -
              models, not the values.",
             comparison.split.test_queries
         );
-        for (name, why) in &comparison.left_out {
+        for (name, why) in comparison.left_out.iter() {
             let _ = write!(text, "\nleft out: {name}: {why}");
         }
     }
@@ -273,7 +273,7 @@ fn made(
     let asked = args.models.iter().map(String::as_str);
     let models: Vec<&str> = if args.models.is_empty() { study.models.to_vec() } else { asked.collect() };
     if models.iter().any(|name| name.contains("pls-words")) {
-        plan.add_single("pls-words", "pls", vec![("click_weight".to_owned(), json!(0))])?;
+        plan.add_single("pls-words", "pls", vec![("click_weight".to_owned(), 0.into())])?;
     }
     for name in models {
         plan.add(name)?;

@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, Subcommand, ValueEnum, value_parser};
+use matchrank_engine::json::Json;
 use matchrank_engine::models::MatchingKind;
 use matchrank_engine::models::registry::{self, MATCHING};
 use matchrank_engine::validation::Ranked;
-use serde_json::Value;
 
 use super::preference;
 use super::settings::parse_setting;
@@ -179,5 +179,5 @@ pub(crate) struct Common {
     pub(crate) place: Place,
     /// Set a parameter of the model
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
-    pub(crate) settings: Vec<(String, Value)>,
+    pub(crate) settings: Vec<(String, Json)>,
 }

@@ -1,19 +1,19 @@
 //! `--set NAME=VALUE`: parameters by the names of their fields.
 
+use matchrank_engine::json::Json;
 use matchrank_engine::settings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 /// Parameters with the settings of `--set` over their defaults.
 pub(crate) fn params_from<P: DeserializeOwned + Serialize + Default>(
-    settings: &[(String, Value)],
+    settings: &[(String, Json)],
 ) -> anyhow::Result<P> {
     settings::params_from(settings).map_err(of_set)
 }
 
 /// Reads the parameters of a model and of its features from settings.
-pub(super) fn params_of_two<P, Q>(settings: &[(String, Value)]) -> anyhow::Result<(P, Q)>
+pub(super) fn params_of_two<P, Q>(settings: &[(String, Json)]) -> anyhow::Result<(P, Q)>
 where
     P: DeserializeOwned + Serialize + Default,
     Q: DeserializeOwned + Serialize + Default,
@@ -27,8 +27,7 @@ pub(crate) fn of_set(error: matchrank_engine::Error) -> anyhow::Error {
 }
 
 /// `name=value`, the value as JSON where it is JSON (numbers, true, false, null), else as text.
-pub(crate) fn parse_setting(text: &str) -> Result<(String, Value), String> {
+pub(crate) fn parse_setting(text: &str) -> Result<(String, Json), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, for example k1=0.9")?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((name.trim().to_owned(), value))
+    Ok((name.trim().to_owned(), Json::parse(value)))
 }

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use matchrank_core::data::FeatureLists;
 use matchrank_core::progress::Progress;
+use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::rankers::{RankerRecipe, RankerTraining};
 use matchrank_engine::tuning::{RankerTuner, Space};
-use serde_json::json;
 
 use super::{Args, finish, search, session};
 use crate::commands::rankers::{
@@ -79,7 +79,7 @@ fn provenance(lists: &FeatureLists, seed: u64) -> Provenance {
         [("lists", lists.n_queries()), ("documents", lists.n_rows()), ("features", lists.n_features())];
     Provenance {
         seed: Some(seed),
-        data: counts.into_iter().map(|(name, n)| (name.to_owned(), json!(n))).collect(),
+        data: counts.into_iter().map(|(name, n)| (name.to_owned(), Json::of(&n))).collect(),
         ..Provenance::default()
     }
 }

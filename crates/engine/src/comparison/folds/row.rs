@@ -2,13 +2,15 @@
 
 use indexmap::IndexMap;
 use matchrank_core::Result;
-use serde_json::Value;
 
 use super::testing::Tested;
 use super::{FoldRun, PlannedRanker};
+use crate::by_name::ByName;
 use crate::comparison::course::Course;
 use crate::comparison::measuring::interval;
 use crate::comparison::results::{BinFigures, Compared, Entry, Figures};
+use crate::json::Json;
+use crate::prose::to_json;
 use crate::rankers::RankerRecipe;
 
 impl FoldRun<'_> {
@@ -26,7 +28,7 @@ impl FoldRun<'_> {
             plan.measures.iter().enumerate().map(|(m, measure)| (measure.to_string(), value(m))).collect()
         };
         let mean = |of: &dyn Fn(&Tested) -> f64| tested.iter().map(of).sum::<f64>() / n;
-        let per_query: IndexMap<String, Vec<Option<f64>>> = plan
+        let per_query: ByName<Vec<Option<f64>>> = plan
             .measures
             .iter()
             .enumerate()
@@ -46,22 +48,22 @@ impl FoldRun<'_> {
             })
             .collect();
         let recipe = RankerRecipe::new(&planned.kind, &planned.settings, &self.rankers.scalings)?;
-        let mut params = recipe.params();
+        let Json(mut params) = recipe.params();
         if tested.iter().any(|fold| !fold.chosen.is_empty()) {
-            params["tuned_by_fold"] = tested.iter().map(|fold| Value::Object(fold.chosen.clone())).collect();
+            params["tuned_by_fold"] = to_json(&tested.iter().map(|fold| &fold.chosen).collect::<Vec<_>>());
         }
         let peaks = tested.iter().filter_map(|fold| fold.cost.peak_mib);
         let row = Compared {
             name: planned.name.clone(),
             kind: recipe.kind().name.to_owned(),
-            params,
+            params: Json(params),
             validation: Figures::from([(plan.tuned_by.to_string(), mean(&|fold| fold.validation))]),
             test: named(&|m| mean(&|fold| fold.evaluation.mean(m))),
             intervals: per_query
                 .iter()
                 .map(|(name, values)| (name.clone(), interval(values, seed)))
                 .collect(),
-            bins: IndexMap::from([("fold".to_owned(), by_fold)]),
+            bins: ByName::from([("fold".to_owned(), by_fold)]),
             seconds: tested.iter().map(|fold| fold.cost.seconds).sum(),
             tuning_seconds: tested.iter().flat_map(|fold| &fold.trials).map(|trial| trial.seconds).sum(),
             trials: tested.iter().map(|fold| fold.trials.len()).sum(),
@@ -70,7 +72,7 @@ impl FoldRun<'_> {
             latency: tested[0].latency.expect("the first fold is timed"),
             curves: Vec::new(),
             beats: Vec::new(),
-            beats_by: IndexMap::new(),
+            beats_by: ByName::default(),
             notes: notes(tested),
         };
         Ok(Entry { key: key.clone(), trained_key: key, row, per_query, top: Vec::new() })

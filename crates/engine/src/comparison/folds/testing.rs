@@ -8,12 +8,14 @@ use matchrank_core::data::{FeatureLists, List};
 use matchrank_core::measure::Evaluation;
 use matchrank_core::progress::Progress;
 use matchrank_core::ranking::evaluate_ranker;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::split::train_and_validation;
 use super::{FoldRun, PlannedRanker};
+use crate::by_name::ByName;
 use crate::comparison::course::{Cost, Course, timed};
 use crate::comparison::results::{Latency, file_name};
+use crate::json::Json;
 use crate::model_file::Provenance;
 use crate::rankers::{RankerRecipe, RankerTraining, RankingModel};
 use crate::ranking::Ranking;
@@ -28,7 +30,7 @@ pub(super) struct Tested {
     pub(super) rankings: Vec<Ranking>,
     pub(super) trials: Vec<Trial>,
     /// Settings that tuning chose in place of the plan's.
-    pub(super) chosen: Map<String, Value>,
+    pub(super) chosen: ByName<Json>,
     pub(super) cost: Cost,
     pub(super) latency: Option<Latency>,
     pub(super) notes: Vec<String>,
@@ -77,7 +79,7 @@ impl FoldRun<'_> {
             let chosen = tuned.best().settings.clone();
             (recipe, tuned.trials, chosen)
         } else {
-            (RankerRecipe::new(kind, settings, &rankers.scalings)?, Vec::new(), Map::new())
+            (RankerRecipe::new(kind, settings, &rankers.scalings)?, Vec::new(), ByName::default())
         };
         let notes = KeepsNotes(progress, Mutex::default());
         let (mut model, mut cost) = timed(|| {
@@ -119,7 +121,7 @@ impl FoldRun<'_> {
         ];
         Provenance {
             seed: Some(self.course.seed),
-            data: data.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            data: data.into_iter().map(|(name, value)| (name.to_owned(), Json(value))).collect(),
             ..Provenance::default()
         }
     }

@@ -96,7 +96,7 @@ fn latent(kind: LatentKind) -> LatentModel {
         report.best = Some(1);
         report.rules = Some(RuleCheck { n_pairs: 9, n_judged: 4, n_contradicted: 1, n_equal: 2 });
     }
-    LatentModel { kind, params: json!({ "d": 2 }), inputs, model, report }
+    LatentModel { kind, params: Json(json!({ "d": 2 })), inputs, model, report }
 }
 
 /// Three words; two tuples, and a refitting that has begun.

@@ -23,11 +23,14 @@ pub(in crate::models) trait Learns {
     fn model(&self) -> Result<Bilinear>;
 }
 
-/// Learns for so many iterations, or until `patience` of them have brought nothing better. With validation
-/// judgments the iteration with the best NDCG@10 is kept, else the last.
+/// Iterations without a better validation figure after which training stops.
+const PATIENCE: usize = 4;
+
+/// Learns for at most `iterations`. With validation judgments the iteration with the best NDCG@10 is kept, and training
+/// stops after four iterations without a better one; without them the last is kept.
 pub(in crate::models) fn keep_best(
     mut learner: impl Learns,
-    (iterations, patience): (usize, usize),
+    iterations: usize,
     judge: &Judge,
     y: &Csr,
     progress: &dyn Progress,
@@ -50,7 +53,7 @@ pub(in crate::models) fn keep_best(
         let epoch = Epoch { number, loss, violations, validation, seconds };
         progress.note(&line(&epoch));
         epochs.push(epoch);
-        if kept.as_ref().is_some_and(|(best, ..)| number >= best + patience) {
+        if kept.as_ref().is_some_and(|(best, ..)| number >= best + PATIENCE) {
             break;
         }
     }

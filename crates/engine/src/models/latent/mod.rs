@@ -19,7 +19,6 @@ use std::sync::Arc;
 use matchrank_core::bounds::{Bound, RmlsFamily, SampleSize};
 use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, PairContribution};
 use matchrank_core::{Error, Result};
-use serde_json::Value;
 
 pub(crate) use codec::{factor, put_factor};
 pub(super) use epochs::{Learned, Learns, keep_best};
@@ -36,6 +35,7 @@ use crate::container::{Reader, Writer};
 use crate::dataset::{Clicks, Dataset};
 use crate::description::{Curve, Description};
 use crate::features::{Feature, FeatureRow, Features, Source};
+use crate::json::Json;
 use crate::scoring::Matcher;
 use crate::settings::{Parameter, Settings};
 
@@ -176,7 +176,7 @@ pub struct LatentModel {
     /// Kind of the model.
     pub kind: LatentKind,
     /// Parameters of its training.
-    pub params: Value,
+    pub params: Json,
     /// Meaning of its features.
     pub inputs: Inputs,
     /// Factors that make scores of features.
@@ -201,8 +201,8 @@ impl LatentModel {
 }
 
 /// Parameters as files keep them.
-pub(super) fn plain<T: serde::Serialize>(params: &T) -> Value {
-    serde_json::to_value(params).expect("parameters are plain data")
+pub(super) fn plain<T: serde::Serialize>(params: &T) -> Json {
+    Json(serde_json::to_value(params).expect("parameters are plain data"))
 }
 
 /// Reads a latent model of a kind.

@@ -32,7 +32,7 @@ pub(super) fn summary(model: &LatentModel, dataset: &Dataset) -> Description {
 
 fn facts(model: &LatentModel, description: &mut Description) {
     description.params(&model.params);
-    if model.params["d"].as_u64().is_some_and(|d| d > model.model.d() as u64) {
+    if model.params.0["d"].as_u64().is_some_and(|d| d > model.model.d() as u64) {
         description.fact("latent dimensions found", human(model.model.d() as u64));
     }
     if let Inputs::Features(features) = &model.inputs {

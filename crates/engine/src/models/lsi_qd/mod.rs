@@ -54,6 +54,6 @@ pub fn train(params: &LsiParams, counting: &ClickParams, training: &Training<'_>
     let y = Inputs::identity(r.n_columns(), 0..r.n_columns() as u32)?;
     let report = LatentReport::of_singular(judge.ndcg(&model, &y)?, singular_values, residual, steps);
     let mut params = plain(params);
-    params["click_tf"] = plain(&counting.click_tf);
+    params.0["click_tf"] = plain(&counting.click_tf).0;
     Ok(LatentModel { kind: LATENT, params, inputs, model, report })
 }

@@ -131,9 +131,6 @@ impl SsiSettings {
     }
 }
 
-/// Iterations without a better validation figure after which training stops.
-const PATIENCE: usize = 4;
-
 /// Trains SSI on preferences drawn from the responses: a higher grade over a lower one or none, a click over
 /// what was skipped by Joachims' rules or never clicked.
 pub fn train(
@@ -156,7 +153,7 @@ pub fn train(
     let course =
         SsiCourse { ssi, preferences: &preferences, seed, tuples: settings.tuples, done: 0, progress };
     progress.begin("learning", Some(settings.iterations as u64 * settings.tuples), "tuples");
-    let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, documents, progress)?;
+    let (model, report) = keep_best(course, settings.iterations, &judge, documents, progress)?;
     let report = LatentReport { rules, ..report };
     Ok(LatentModel { kind: LATENT, params: plain(settings), inputs, model, report })
 }

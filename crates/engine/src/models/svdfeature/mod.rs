@@ -123,9 +123,6 @@ impl SvdFeatureSettings {
     }
 }
 
-/// Iterations without a better validation figure after which training stops.
-const PATIENCE: usize = 4;
-
 /// Trains SVDFeature on words and clicks.
 pub fn train(
     settings: &SvdFeatureSettings,
@@ -144,7 +141,7 @@ pub fn train(
     let pairs = n_pairs.div_ceil((n_pairs as u64).div_ceil(settings.pairs) as usize);
     progress.begin("learning", Some(settings.iterations as u64 * pairs as u64), "pairs");
     let course = Descent { model, pairs, progress };
-    let (model, report) = keep_best(course, (settings.iterations, PATIENCE), &judge, graph.y(), progress)?;
+    let (model, report) = keep_best(course, settings.iterations, &judge, graph.y(), progress)?;
     let report = LatentReport { features: Some(statistics), ..report };
     Ok(LatentModel { kind: LATENT, params: plain(settings), inputs, model, report })
 }

@@ -37,6 +37,7 @@ pub use params::BoostedParams;
 use super::kind::{Chosen, Scalings, Takes};
 use super::recipe::{Lessons, RankerParams, require_higher_is_better};
 use super::{RankerKind, RankingModel};
+use crate::json::Json;
 use crate::settings::{Parameter, params_from};
 
 /// Trees that may come without a better figure before growing ends.
@@ -156,7 +157,7 @@ pub struct Boosting {
 }
 
 impl Boosting {
-    fn parse(objective: Objective, settings: &[(String, Value)]) -> Result<Arc<dyn RankerParams>> {
+    fn parse(objective: Objective, settings: &[(String, Json)]) -> Result<Arc<dyn RankerParams>> {
         Ok(Arc::new(Self { objective, params: params_from(settings)? }))
     }
 

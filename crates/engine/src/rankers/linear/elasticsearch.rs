@@ -10,11 +10,13 @@ use matchrank_core::ranking::{LinearRanker, Ranker, ScalingKind};
 use matchrank_core::{Error, Result};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
+
+use crate::json::Json;
 
 /// The body of a request that creates the model, `features` being the names of its features in the feature set, from
 /// feature 1 on.
-pub fn linear_model(ranker: &LinearRanker, name: &str, features: &[String]) -> Result<Value> {
+pub fn linear_model(ranker: &LinearRanker, name: &str, features: &[String]) -> Result<Json> {
     let scaling = &ranker.scaling;
     if scaling.kind().is_within_lists() {
         return Err(Error::Params(
@@ -44,7 +46,8 @@ pub fn linear_model(ranker: &LinearRanker, name: &str, features: &[String]) -> R
             return Err(Error::Params(format!("two features are called {feature:?}; names must differ")));
         }
     }
-    Ok(json!({ "model": { "name": name, "model": { "type": "model/linear", "definition": definition } } }))
+    let model = json!({ "type": "model/linear", "definition": definition });
+    Ok(Json(json!({ "model": { "name": name, "model": model } })))
 }
 
 /// Lists of random documents within the ranges of the features, where none are at hand to check with.
@@ -74,11 +77,11 @@ pub fn some_lists(ranker: &LinearRanker) -> FeatureLists {
 /// scores differ by less than single precision can tell; returns how many pairs of neighbours do.
 pub fn check(
     ranker: &LinearRanker,
-    exported: &Value,
+    exported: &Json,
     features: &[String],
     lists: &FeatureLists,
 ) -> Result<u64> {
-    let definition = &exported["model"]["model"]["definition"];
+    let definition = &exported.0["model"]["model"]["definition"];
     let weight = |name: &String| definition[name].as_f64().map(|weight| weight as f32);
     let weights: Vec<f32> = features
         .iter()

@@ -34,7 +34,7 @@ pub(super) fn section(page: &Page) -> Markup {
 /// Returns the kinds that any model was measured by, in the order of the first model.
 fn kinds(page: &Page) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
-    for kind in page.comparison.models.iter().flat_map(|model| model.bins.keys()) {
+    for kind in page.comparison.models.iter().flat_map(|model| model.bins.names()) {
         if !kinds.contains(&kind.as_str()) {
             kinds.push(kind);
         }

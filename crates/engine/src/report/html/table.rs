@@ -37,7 +37,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 "Times and memory are those of the machine and the " (counted(split.threads, "thread"))
                 " of the comparison; queries are ranked one after the other." }
             @if !page.comparison.unfinished.is_empty() { p.note { "Not finished, because the comparison was interrupted: " (page.comparison.unfinished.join(", ")) "." } }
-            @for (name, why) in &page.comparison.left_out { p.note { strong { (name) } " could not be compared: " (why) } }
+            @for (name, why) in page.comparison.left_out.iter() { p.note { strong { (name) } " could not be compared: " (why) } }
             (parameters(models))
         }
     }
@@ -100,7 +100,7 @@ fn parameters(models: &[Compared]) -> Markup {
             div.columns { @for model in models {
                 div.parameters {
                     h3 { (model.name) @if model.name != model.kind { " " span.tag { (model.kind) } } }
-                    @let settings = flat(&model.params);
+                    @let settings = flat(&model.params.0);
                     @if settings.is_empty() { p.note { "none" } }
                     dl { @for (name, value) in settings { dt { (name) } dd { (value) } } }
                 }
