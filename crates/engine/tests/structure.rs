@@ -198,7 +198,9 @@ fn public_signatures_name_no_foreign_value_or_map() {
         for_each_line(&sources(of_crate), |place, number, line| {
             let code = line.trim();
             is_public |= code.starts_with("pub ") && !code.starts_with("pub use ");
-            if is_public && is_foreign(code) && !code.contains("pub struct Json(pub(crate) Value)") {
+            // What a struct holds in parentheses is private, unless it says otherwise.
+            let is_private = code.starts_with("pub struct ") && code.contains('(') && !code.contains("(pub ");
+            if is_public && is_foreign(code) && !is_private {
                 found.push(format!("{of_crate}/{}:{number}: {code}", place.display()));
             }
             is_public &= !code.ends_with(['{', ';', ',', '}'])
