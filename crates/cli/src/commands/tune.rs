@@ -198,7 +198,7 @@ fn print(args: &Args, params: &Json, tuned: &Tuned, search: &Search) -> anyhow::
         let mut row = vec![(i + 1).to_string()];
         // What a trial does not vary has the value the search started from.
         row.extend(names.iter().map(|name| {
-            let value = trial.settings.get(*name).cloned();
+            let value = trial.settings.get(name).cloned();
             let start =
                 || args.settings.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
             value.or_else(start).map_or("default".to_owned(), |value| value.plain())

@@ -173,7 +173,7 @@ pub(super) fn bins(args: &PresetArgs, global: &Global) -> anyhow::Result<Outcome
 
 /// NDCG at the papers' positions.
 fn figures(all: &comparison::Figures) -> Map<String, Value> {
-    ["ndcg@1", "ndcg@3", "ndcg@5"].iter().map(|name| ((*name).to_owned(), json!(all.get(*name)))).collect()
+    ["ndcg@1", "ndcg@3", "ndcg@5"].iter().map(|name| ((*name).to_owned(), json!(all.get(name)))).collect()
 }
 
 /// Adds our figures to a row, each followed by the papers'.
