@@ -2,8 +2,8 @@
 
 use crate::json::Json;
 use matchrank_core::{Error, Result};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// Names and values that take the place of defaults.
@@ -23,6 +23,46 @@ pub struct Parameter {
 impl Parameter {
     pub(crate) const fn new(name: &'static str, default: &'static str, help: &'static str) -> Self {
         Self { name, default, help }
+    }
+}
+
+/// A number, or `auto`: chosen on the validation judgments.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum AutoNumber {
+    /// Chosen.
+    #[default]
+    Auto,
+    /// Given.
+    Given(f64),
+}
+
+impl AutoNumber {
+    /// The number, if it is given.
+    pub fn given(self) -> Option<f64> {
+        match self {
+            Self::Auto => None,
+            Self::Given(value) => Some(value),
+        }
+    }
+}
+
+impl Serialize for AutoNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Given(value) => serializer.serialize_f64(*value),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AutoNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        match (value.as_f64(), value.as_str()) {
+            (Some(number), _) => Ok(Self::Given(number)),
+            (None, Some("auto")) => Ok(Self::Auto),
+            _ => Err(serde::de::Error::custom(format!("expected a number or auto, not {value}"))),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Reading is left to the safetensors crate. Writing is done here because the crate takes metadata in a
 //! hash map, whose order changes from run to run: the same model would give different files.
 
+pub(crate) mod feature_codec;
 pub(crate) mod words;
 
 use std::borrow::Cow;

@@ -136,6 +136,13 @@ impl Dataset {
         Ok(queries)
     }
 
+    /// Mean number of tokens of a document, weighted by field.
+    pub fn average_length(&self) -> f64 {
+        let Manifest { fields, field_lengths, statistics, .. } = &self.manifest;
+        let weighted = fields.iter().zip(field_lengths).map(|((_, w), &n)| f64::from(w) * n as f64);
+        weighted.sum::<f64>() / statistics.n_documents.max(1) as f64
+    }
+
     /// The words of the documents with their frequencies.
     pub fn document_vocabulary(&self) -> Result<Vocabulary> {
         self.read_vocabulary(|terms| {

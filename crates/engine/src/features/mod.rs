@@ -9,10 +9,14 @@
 //! scaled to length 1 by itself, the clicks are multiplied by [`FeatureParams::click_weight`], and the row is scaled to
 //! length 1. Features 0, 1, ... are the words, followed by the documents (queries) by row number.
 //!
+//! With [`Features::with_bm25`] words are weighted so that x' y over the words is BM25, see [`Bm25Words`]. These rows are
+//! not scaled; clicks are as long as the words times [`FeatureParams::click_weight`].
+//!
 //! A query or document that nobody clicked has words only. So has every query and document if a model is used with a
 //! dataset other than its own, because a click feature stands for a row of the model's own dataset. Only training
 //! clicks are features. With held-out clicks among them, a model could look up what it is asked to predict.
 
+mod bm25_words;
 mod graph;
 mod params;
 mod row;
@@ -24,10 +28,12 @@ use matchrank_core::matching::{SparseRow, TfIdf, TfIdfParams};
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+pub use bm25_words::Bm25Words;
 pub use graph::{FeatureStatistics, click_graph, document_counts, document_rows};
 pub use params::{ClickParams, ClickTf, FeatureParams, WordParams};
 pub use row::FeatureRow;
 
+use self::bm25_words::Bm25Rows;
 use crate::dataset::Dataset;
 use crate::text::{Analyser, Bag, BagOfWords};
 
@@ -37,6 +43,8 @@ pub struct Features {
     params: FeatureParams,
     words: BagOfWords,
     tf_idf: TfIdf,
+    /// Takes the place of `tf_idf`.
+    bm25: Option<Bm25Rows>,
     source: Source,
 }
 
@@ -95,7 +103,18 @@ impl Features {
         if most > u64::from(u32::MAX) {
             return Err(Error::Params(format!("{most} features are too many; the limit is 4,294,967,295")));
         }
-        Ok(Self { params: *params, words, tf_idf, source })
+        Ok(Self { params: *params, words, tf_idf, bm25: None, source })
+    }
+
+    /// Weighs words as BM25 does, in place of tf-idf.
+    pub fn with_bm25(self, bm25: Bm25Words) -> Result<Self> {
+        let rows = Bm25Rows::new(bm25, &self.words.vocabulary)?;
+        Ok(Self { bm25: Some(rows), ..self })
+    }
+
+    /// BM25's weights, where they take the place of tf-idf.
+    pub fn bm25(&self) -> Option<&Bm25Words> {
+        self.bm25.as_ref().map(Bm25Rows::words)
     }
 
     /// Returns the parameters.
@@ -135,13 +154,42 @@ impl Features {
 
     /// Computes x: the features of a query from its text and, if it has any, its clicks on documents.
     pub fn query(&self, text: &str, clicks: Option<SparseRow<'_>>) -> FeatureRow {
-        self.row(self.words.query(text), clicks)
+        let Bag { indices, counts, .. } = self.words.query(text);
+        let mut row = FeatureRow { indices, values: counts };
+        match &self.bm25 {
+            Some(bm25) => bm25.weigh_query(&mut row),
+            None => self.tf_idf.weigh(&row.indices, &mut row.values),
+        }
+        self.with_clicks(row, clicks)
+    }
+
+    /// Computes x as models learn from it: of length 1. The length of x scales all scores of a query alike.
+    pub(crate) fn query_to_learn_from(&self, text: &str, clicks: Option<SparseRow<'_>>) -> FeatureRow {
+        let mut row = self.query(text, clicks);
+        if self.bm25.is_some() {
+            row.scale_to_unit();
+        }
+        row
     }
 
     /// Computes y: the features of a document from its text (one per field) and, if it has any, the clicks of queries
     /// on it.
     pub fn document(&self, texts: &[impl AsRef<str>], clicks: Option<SparseRow<'_>>) -> FeatureRow {
-        self.row(self.words.document(texts), clicks)
+        self.with_clicks(self.weigh_document(self.words.document(texts)), clicks)
+    }
+
+    fn weigh_document(&self, Bag { indices, counts, length }: Bag) -> FeatureRow {
+        let mut row = FeatureRow { indices, values: counts };
+        match &self.bm25 {
+            Some(bm25) => bm25.weigh_document(&mut row, length),
+            None => self.tf_idf.weigh(&row.indices, &mut row.values),
+        }
+        row
+    }
+
+    /// Computes y of a text without fields, in which every word counts once.
+    pub(crate) fn plain_document(&self, text: &str) -> FeatureRow {
+        self.weigh_document(self.words.query(text))
     }
 
     /// Returns the features of analysed words that have their own weights in place of tf-idf, scaled to length 1.
@@ -168,19 +216,21 @@ impl Features {
         }
     }
 
-    fn row(&self, words: Bag, clicks: Option<SparseRow<'_>>) -> FeatureRow {
-        let Bag { indices, counts: mut values, .. } = words;
-        self.tf_idf.weigh(&indices, &mut values);
-        let mut row = FeatureRow { indices, values };
+    /// Appends click features to the row of the words.
+    fn with_clicks(&self, mut row: FeatureRow, clicks: Option<SparseRow<'_>>) -> FeatureRow {
         let Some(clicks) = clicks.filter(|_| self.use_clicks()) else { return row };
         let weigh = |count: f32| self.params.click_tf.of(count);
         let length = clicks.values().iter().map(|&count| weigh(count).powi(2)).sum::<f64>().sqrt();
         if length > 0.0 {
             let n_words = self.n_words() as u32;
+            // Rows of BM25 keep their length; a row without words has clicks of length 1 there.
+            let of_words = self.bm25.as_ref().map(|_| row.length()).filter(|length| *length > 0.0);
             row.indices.extend(clicks.indices().iter().map(|number| n_words + number));
-            let scale = self.params.click_weight / length;
+            let scale = self.params.click_weight * of_words.unwrap_or(1.0) / length;
             row.values.extend(clicks.values().iter().map(|&count| (weigh(count) * scale) as f32));
-            row.scale_to_unit();
+            if self.bm25.is_none() {
+                row.scale_to_unit();
+            }
         }
         row
     }

@@ -18,10 +18,15 @@ impl FeatureRow {
         self.indices.is_empty()
     }
 
+    /// Euclidean length.
+    pub(super) fn length(&self) -> f64 {
+        self.values.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>().sqrt()
+    }
+
     pub(super) fn scale_to_unit(&mut self) {
-        let squares: f64 = self.values.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
-        if squares > 0.0 {
-            let scale = 1.0 / squares.sqrt();
+        let length = self.length();
+        if length > 0.0 {
+            let scale = 1.0 / length;
             self.values.iter_mut().for_each(|value| *value = (f64::from(*value) * scale) as f32);
         }
     }

@@ -24,6 +24,7 @@
 //! MatchingModel + Dataset -> bind -> Matcher (top, begin, explain)
 //! ```
 
+pub mod base;
 mod binding;
 pub mod bltm;
 pub mod bm25;

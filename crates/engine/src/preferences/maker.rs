@@ -92,7 +92,7 @@ impl Maker<'_> {
 
     fn query(&self, given: Given) -> Result<FeatureRow, LineSkip> {
         match given {
-            Given::Text(text) => Ok(self.features.query(&text, None)),
+            Given::Text(text) => Ok(self.features.query_to_learn_from(&text, None)),
             Given::Words(words) => Ok(self.features.weighted(&words)),
             Given::Id(_) | Given::Fields(_) => Err(LineSkip::Malformed(
                 "the query has fields; a text, or words with weights, is expected".into(),
@@ -102,8 +102,7 @@ impl Maker<'_> {
 
     fn document(&self, given: Given) -> Result<FeatureRow, LineSkip> {
         match given {
-            // A text without fields: every word counts once.
-            Given::Text(text) => Ok(self.features.query(&text, None)),
+            Given::Text(text) => Ok(self.features.plain_document(&text)),
             Given::Words(words) => Ok(self.features.weighted(&words)),
             Given::Fields(given) => {
                 let fields = &self.features.words().fields;

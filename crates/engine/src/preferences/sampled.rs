@@ -62,7 +62,7 @@ impl Preferences {
         let n_worse = showings.n_pairs();
         let listed: Vec<(u32, &str)> = clicks.queries().collect();
         let rows: Vec<FeatureRow> =
-            listed.par_iter().map(|(row, text)| features.query(text, Some(clicks.of_query(*row)))).collect();
+            listed.par_iter().map(|(row, text)| features.query_to_learn_from(text, Some(clicks.of_query(*row)))).collect();
         let mut queries = CsrBuilder::new(features.d_x());
         let mut answers = Vec::new();
         let mut n_empty = 0;

@@ -78,8 +78,10 @@ fn checkpoint_beside(out: &Path) -> PathBuf {
 pub(super) fn run(args: &Args, global: &Global, terminal: &Terminal) -> anyhow::Result<Finished> {
     let Args { common: Common { place, settings }, tuples, text, density, trial_tuples, checkpoint, curve } =
         args;
-    let (settings, words): (PreferenceSettings, WordParams) = params_of_two(settings)?;
+    let given = settings;
+    let (settings, words): (PreferenceSettings, WordParams) = params_of_two(given)?;
     settings.validate()?;
+    settings.check_given(|name| given.iter().any(|(other, _)| other == name))?;
     ensure!(
         density.is_none_or(|density| density > 0.0 && density <= 1.0),
         "--density must be above 0 and at most 1"

@@ -22,7 +22,8 @@ pub(super) struct Bm25Matcher<'a> {
     counts: OnceLock<Counts>,
 }
 
-struct Counts {
+/// Counts of words and lengths of documents.
+pub(super) struct Counts {
     rows: Csr,
     lengths: Vec<f32>,
 }
@@ -33,7 +34,7 @@ impl<'a> Bm25Matcher<'a> {
         Ok(Self { model, documents, counts: OnceLock::new() })
     }
 
-    fn counts(&self) -> Result<&Counts> {
+    pub(super) fn counts(&self) -> Result<&Counts> {
         if self.counts.get().is_none() {
             let words = &self.model.words;
             let mut rows = CsrBuilder::new(words.vocabulary.len());
@@ -60,16 +61,7 @@ impl Matcher for Bm25Matcher<'_> {
     }
 
     fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
-        let counts = self.counts()?;
-        let bags: Vec<Bag> = queries.par_iter().map(|query| self.model.words.query(query)).collect();
-        let mut by_term: HashMap<u32, Vec<(u32, f64)>> = HashMap::default();
-        for (query, bag) in (0..).zip(&bags) {
-            for (term, count) in bag.row().iter() {
-                let weight = f64::from(count) * self.model.bm25.idf(term);
-                by_term.entry(term).or_default().push((query, weight));
-            }
-        }
-        Ok(Box::new(Bm25Scorer { model: self.model, counts, bags, by_term }))
+        Ok(Box::new(Bm25Scorer::new(self.model, self.counts()?, queries)))
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
@@ -99,12 +91,26 @@ impl Matcher for Bm25Matcher<'_> {
     }
 }
 
-struct Bm25Scorer<'a> {
+pub(super) struct Bm25Scorer<'a> {
     model: &'a TextBm25,
     counts: &'a Counts,
     bags: Vec<Bag>,
     /// The queries with a term, and the weight of the term in each.
     by_term: HashMap<u32, Vec<(u32, f64)>>,
+}
+
+impl<'a> Bm25Scorer<'a> {
+    pub(super) fn new(model: &'a TextBm25, counts: &'a Counts, queries: &[&str]) -> Self {
+        let bags: Vec<Bag> = queries.par_iter().map(|query| model.words.query(query)).collect();
+        let mut by_term: HashMap<u32, Vec<(u32, f64)>> = HashMap::default();
+        for (query, bag) in (0..).zip(&bags) {
+            for (term, count) in bag.row().iter() {
+                let weight = f64::from(count) * model.bm25.idf(term);
+                by_term.entry(term).or_default().push((query, weight));
+            }
+        }
+        Self { model, counts, bags, by_term }
+    }
 }
 
 impl Scorer for Bm25Scorer<'_> {

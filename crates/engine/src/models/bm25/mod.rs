@@ -2,6 +2,7 @@
 //!
 //! An index of the documents finds the best of a collection ([`Retriever`]); counts of words score given documents.
 
+mod choose;
 mod codec;
 mod matcher;
 mod retriever;
@@ -15,6 +16,7 @@ use matchrank_core::matching::SparseRow;
 use matchrank_core::matching::bm25::{Bm25, Bm25Params};
 use rayon::prelude::*;
 
+pub(crate) use choose::choose;
 pub use retriever::Retriever;
 
 use super::memory::{PROGRAM, WORD};
@@ -150,16 +152,8 @@ impl TextBm25 {
     pub fn of_dataset(params: &Bm25Params, dataset: &Dataset) -> Result<Self> {
         let manifest = &dataset.manifest;
         let vocabulary = dataset.document_vocabulary()?;
-        let total_length: f64 = manifest
-            .fields
-            .iter()
-            .zip(&manifest.field_lengths)
-            .map(|((_, w), &n)| f64::from(w) * n as f64)
-            .sum();
-        let n_documents = vocabulary.n_documents();
-        let average_length = total_length / n_documents.max(1) as f64;
         let frequencies = vocabulary.document_frequencies().to_vec();
-        let bm25 = Bm25::new(params, n_documents, average_length, frequencies)?;
+        let bm25 = Bm25::new(params, vocabulary.n_documents(), dataset.average_length(), frequencies)?;
         let analyser = Analyser::new(&manifest.analyser)?;
         Ok(Self { words: BagOfWords { analyser, vocabulary, fields: manifest.fields.clone() }, bm25 })
     }

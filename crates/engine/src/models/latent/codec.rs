@@ -4,8 +4,7 @@ use matchrank_core::Result;
 use matchrank_core::matching::{Biases, Bilinear, Factor, Mapping, Rows, SparseRows};
 
 use super::{Inputs, LatentKind, LatentModel};
-use crate::container::{Reader, Writer, words};
-use crate::features::{FeatureParams, Features};
+use crate::container::{Reader, Writer, feature_codec};
 
 pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Result<()> {
     model.validate()?;
@@ -13,8 +12,7 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Resu
     file.put_json("report", &model.report)?;
     file.put_json("source", model.inputs.source())?;
     if let Inputs::Features(features) = &model.inputs {
-        file.put_json("features", features.params())?;
-        words::put(file, features.words())?;
+        feature_codec::put(file, features)?;
     }
     file.put_number("d", model.model.d() as u64);
     put_factor(&mut file.inside("lx"), model.model.lx());
@@ -34,12 +32,10 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Resu
 }
 
 pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
-    let source = file.json("source")?;
     let inputs = if kind.knows_words {
-        let params: FeatureParams = file.json("features")?;
-        Inputs::Features(Box::new(Features::new(&params, words::get(file)?, source)?))
+        Inputs::Features(Box::new(feature_codec::get(file)?))
     } else {
-        Inputs::Rows(source)
+        Inputs::Rows(file.json("source")?)
     };
     let d = file.number::<u64>("d")? as usize;
     let (lx, ly) = (factor(&file.inside("lx"), d)?, factor(&file.inside("ly"), d)?);

@@ -4,19 +4,21 @@
 use matchrank_core::Result;
 use matchrank_core::matching::sparse_preference::{Learner, Pending, State};
 
-use super::PreferenceModel;
-use crate::container::{Reader, Writer, words};
-use crate::features::{FeatureParams, Features};
+use super::{PreferenceModel, PreferenceSettings, blended};
+use crate::container::{Reader, Writer, feature_codec};
+use crate::models::base::Base;
 
 pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a PreferenceModel) -> Result<()> {
     model.validate()?;
-    let PreferenceModel { settings, features, state, report, .. } = model;
+    let PreferenceModel { settings, features, state, blend, report, .. } = model;
     file.put_json("settings", settings)?;
     file.put_json("params", &state.params)?;
     file.put_json("report", report)?;
     file.put_json("source", features.source())?;
-    file.put_json("features", features.params())?;
-    words::put(file, features.words())?;
+    feature_codec::put(file, features)?;
+    if *blend != 1.0 {
+        file.put_number("blend", *blend);
+    }
     file.put_json("clock", &state.clock)?;
     file.put_array("w.kinds", state.kinds.as_slice());
     file.put_array("w.capacities", state.capacities.as_slice());
@@ -33,8 +35,7 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a PreferenceModel) -> 
 }
 
 pub(super) fn get(file: &Reader<'_>) -> Result<PreferenceModel> {
-    let params: FeatureParams = file.json("features")?;
-    let features = Features::new(&params, words::get(file)?, file.json("source")?)?;
+    let features = feature_codec::get(file)?;
     let n_words = features.n_words();
     let state = State {
         params: file.json("params")?,
@@ -56,9 +57,15 @@ pub(super) fn get(file: &Reader<'_>) -> Result<PreferenceModel> {
         sums: file.array("w.sums")?,
         pending: pending(file)?,
     };
-    let w = Learner::from_state(&state)?.matrix();
-    let (settings, report) = (file.json("settings")?, file.json("report")?);
-    let model = PreferenceModel { settings, features, w, state, report };
+    // Files without a blend have learned weights only.
+    let blend = if file.has_metadata("blend") { file.number("blend")? } else { 1.0 };
+    let w = blended(Learner::from_state(&state)?.matrix(), blend)?;
+    let mut settings: PreferenceSettings = file.json("settings")?;
+    if features.bm25().is_none() {
+        // Files of former versions do not name their base.
+        settings.base = Base::Cosine;
+    }
+    let model = PreferenceModel { settings, features, w, state, blend, report: file.json("report")? };
     model.validate()?;
     Ok(model)
 }

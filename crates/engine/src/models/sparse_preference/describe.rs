@@ -27,13 +27,15 @@ impl MatchingModel for PreferenceModel {
     }
 
     fn describe(&self) -> Result<Description> {
-        let Self { settings, features, w, state, report } = self;
+        let Self { settings, features, w, state, blend, report } = self;
         let mut description = Description::default();
         let variant = to_json(&settings.variant);
         description.fact("variant", variant.as_str().unwrap_or_default());
         let params = &state.params;
         description
             .fact("margin, c, lambda", [params.margin, params.c, params.lambda].map(shortest).join(", "));
+        description.facts.extend(self.base_facts());
+        description.fact("share of what was learned", blend.to_string());
         description.fact("learned from", report.source.clone());
         description.fact(
             "tuples of this phase, within the margin",
@@ -55,6 +57,8 @@ impl MatchingModel for PreferenceModel {
         details.set("settings", settings);
         details.set("params", params);
         details.set("features", features.params());
+        details.set("bm25", &features.bm25());
+        details.set("blend", blend);
         details.set("n_words", &features.n_words());
         details.set("nonzero", &w.nnz());
         details.set("density", &self.density());
@@ -67,13 +71,22 @@ impl MatchingModel for PreferenceModel {
         let Self { settings, features, state, report, .. } = self;
         let mut description = Description::default();
         description.params(settings);
-        for (name, value) in
-            [("margin", state.params.margin), ("c", state.params.c), ("lambda", state.params.lambda)]
-        {
+        let bm25 = features.bm25();
+        let chosen = [
+            ("k1", bm25.map(|bm25| bm25.k1)),
+            ("b", bm25.map(|bm25| bm25.b)),
+            ("blend", Some(f64::from(self.blend))),
+            ("margin", Some(state.params.margin)),
+            ("c", Some(state.params.c)),
+            ("lambda", Some(state.params.lambda)),
+        ];
+        for (name, value) in chosen.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             let fact = description.facts.iter_mut().find(|(fact, text)| fact == name && text == "auto");
             fact.into_iter().for_each(|(_, text)| *text = format!("auto: {value}"));
         }
-        description.params(&features.params().words());
+        if bm25.is_none() {
+            description.params(&features.params().words());
+        }
         description.fact("learned from", report.source.clone());
         description.fact("words", human(features.n_words() as u64));
         description.fact("weights", human(self.w.nnz() as u64));
@@ -119,7 +132,13 @@ impl MatchingModel for PreferenceModel {
 
     fn chosen(&self) -> Settings {
         let params = &self.state.params;
-        vec![chosen("margin", &params.margin), chosen("c", &params.c), chosen("lambda", &params.lambda)]
+        let mut settings =
+            vec![chosen("margin", &params.margin), chosen("c", &params.c), chosen("lambda", &params.lambda)];
+        settings.push(chosen("blend", &f64::from(self.blend)));
+        if let Some(bm25) = self.features.bm25() {
+            settings.extend([chosen("k1", &bm25.k1), chosen("b", &bm25.b)]);
+        }
+        settings
     }
 
     fn related(&self, query: &RelatedQuery<'_>) -> Option<Result<Related>> {
@@ -140,6 +159,14 @@ impl MatchingModel for PreferenceModel {
 }
 
 impl PreferenceModel {
+    fn base_facts(&self) -> Vec<(String, String)> {
+        let base = match self.features.bm25() {
+            Some(bm25) => format!("bm25, k1 {}, b {}", bm25.k1, bm25.b),
+            None => "cosine of tf-idf vectors".into(),
+        };
+        vec![("base".into(), base)]
+    }
+
     /// The learning curve as a table.
     pub fn curve_table(&self) -> Remark {
         let rows = self.report.curve.iter().map(|point| {

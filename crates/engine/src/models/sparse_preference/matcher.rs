@@ -93,9 +93,14 @@ pub struct PreferenceScorer<'a> {
 impl<'a> PreferenceScorer<'a> {
     /// Maps queries, to score the documents whose words are the rows of `d`.
     pub fn new(w: &Csr, queries: &[FeatureRow], d: &'a Csr) -> Self {
+        Self::blended(w, 1.0, queries, d)
+    }
+
+    /// Scores by (1 - blend) I + blend W.
+    pub(super) fn blended(w: &Csr, blend: f32, queries: &[FeatureRow], d: &'a Csr) -> Self {
         let images: Vec<Vec<(u32, f32)>> = queries
             .par_iter()
-            .map_init(Vec::new, |scratch, query| PreferenceModel::image(w, query.row(), scratch))
+            .map_init(Vec::new, |scratch, query| PreferenceModel::image(w, blend, query.row(), scratch))
             .collect();
         Self::of_images(w.n_columns(), &images, d)
     }

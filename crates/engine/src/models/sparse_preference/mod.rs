@@ -1,7 +1,8 @@
 //! Sparse preference learning over text: f(q, d) = q' W d, a weight for every pair of a query word and a
 //! document word.
 //!
-//! q and d are the tf-idf vectors of the words, of length 1. W has a row for every query word and a column
+//! q and d are the words weighted so that the identity scores as the [base](super::base): BM25, or the cosine of tf-idf
+//! vectors. W has a row for every query word and a column
 //! for every document word; most of its entries are 0 and not stored. How it is learned is told in
 //! [`core`](matchrank_core::matching::sparse_preference), where the preferences come from in
 //! [`preferences`](crate::preferences).
@@ -19,15 +20,16 @@ mod training;
 use std::sync::Arc;
 
 use matchrank_core::matching::sparse_preference::State;
-use matchrank_core::matching::{Csr, SparseRow};
+use matchrank_core::matching::{Csr, CsrBuilder, SparseRow};
 use matchrank_core::{Error, Result};
 
 pub use matcher::PreferenceScorer;
 pub use report::{CurvePoint, ParameterTrial, PreferenceReport};
-pub use settings::{AutoNumber, ChosenSettings, PreferenceSettings, Variant};
+pub use settings::{ChosenSettings, PreferenceSettings, Variant};
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
 pub use training::{Checkpoint, TRIAL_TUPLES, TrainedPreference, TupleCourse, train, update};
 
+use super::base;
 use super::latent::unknown;
 use super::memory::COPIES;
 use super::recipe::{chosen, trainer};
@@ -36,7 +38,7 @@ use crate::features::{Features, WordParams};
 use crate::settings::Parameter;
 
 const HELP: &str = "\
-The score is q' W d of tf-idf vectors. W starts as the identity and learns from tuples: for this query this document is \
+The score is q' W d. With W the identity it is that of the base, BM25. W starts there and learns from tuples: for this query this document is \
 better than that one. Most weights stay 0, so the model says which words go together, and can go on learning later.
 
 Tuples are drawn from the responses of the dataset: a higher grade is better than a lower one or none; a click is better \
@@ -50,6 +52,15 @@ pub const KIND: MatchingKind = MatchingKind {
     aliases: &["preference"],
     help: HELP,
     parameters: &[
+        base::BASE,
+        base::K1,
+        base::B,
+        Parameter::new(
+            "blend",
+            "auto",
+            "share of what was learned, from 0: W = (1 - blend) I + blend * learned; auto: on the validation judgments, 0 \
+             unless another is better by more than one standard error",
+        ),
         Parameter::new(
             "variant",
             "refit",
@@ -80,7 +91,6 @@ pub const KIND: MatchingKind = MatchingKind {
         ("margin", "0.1,0.3,0.5,1"),
         ("c", "0.5,1,2,4,8"),
         ("lambda", "1e-7,3e-7,1e-6,3e-6,1e-5"),
-        ("idf", "smooth,bm25"),
     ],
     effort: Some(("tuples", 10_000)),
     search_start: || {
@@ -92,6 +102,7 @@ pub const KIND: MatchingKind = MatchingKind {
             settings,
             |settings, _| settings.validate(),
             |settings, words, training| {
+                settings.base().check_given(|name| training.is_given(name))?;
                 let course = TupleCourse::new(training.seed, training.progress);
                 let trained = train(settings, words, (training.dataset, None), &course)?;
                 Ok(Arc::new(trained.model))
@@ -115,10 +126,12 @@ pub struct PreferenceModel {
     pub settings: PreferenceSettings,
     /// Features of queries and documents: words, no clicks.
     pub features: Features,
-    /// W.
+    /// W, blended with the identity.
     pub w: Csr,
     /// State that training goes on from.
     pub state: State,
+    /// Share of what was learned in W; the rest is the identity, the base.
+    pub blend: f32,
     /// Report of its training.
     pub report: PreferenceReport,
 }
@@ -159,8 +172,7 @@ impl PreferenceModel {
     /// The other direction: the query words with the largest |W_ij| for a document word, or |W d| for
     /// several.
     pub fn related_queries(&self, document: &str, top: usize) -> Result<Vec<RelatedWord>> {
-        // A text of either side: tf-idf is the same.
-        let d = self.features.query(document, None);
+        let d = self.features.plain_document(document);
         if d.is_empty() {
             return Err(unknown(document, self.features.words()));
         }
@@ -198,14 +210,18 @@ impl PreferenceModel {
         }
     }
 
-    /// v = W' q, as entries (document word, weight) in the order of the words.
-    fn image(w: &Csr, q: SparseRow<'_>, scratch: &mut Vec<f32>) -> Vec<(u32, f32)> {
+    /// v = W' q, as entries (document word, weight) in the order of the words, with W blended.
+    fn image(w: &Csr, blend: f32, q: SparseRow<'_>, scratch: &mut Vec<f32>) -> Vec<(u32, f32)> {
         scratch.resize(w.n_columns(), 0.0);
         let mut touched: Vec<u32> = Vec::new();
         for (i, value) in q.iter() {
             let row = w.row(i as usize);
             touched.extend_from_slice(row.indices());
-            row.iter().for_each(|(j, w)| scratch[j as usize] += value * w);
+            row.iter().for_each(|(j, w)| scratch[j as usize] += blend * value * w);
+            if blend != 1.0 {
+                touched.push(i);
+                scratch[i as usize] += (1.0 - blend) * value;
+            }
         }
         touched.sort_unstable();
         touched.dedup();
@@ -215,4 +231,31 @@ impl PreferenceModel {
             .filter(|(_, value)| *value != 0.0)
             .collect()
     }
+}
+
+/// (1 - blend) I + blend W.
+fn blended(w: Csr, blend: f32) -> Result<Csr> {
+    if blend == 1.0 {
+        return Ok(w);
+    }
+    let mut blended = CsrBuilder::new(w.n_columns());
+    for (i, row) in (0..).zip(w.rows()) {
+        let own = |j: u32| if i == j { 1.0 - blend } else { 0.0 };
+        let place = row.indices().partition_point(|&j| j < i);
+        let has_own = row.indices().get(place) == Some(&i);
+        for (at, (j, value)) in row.iter().enumerate() {
+            if at == place && !has_own {
+                blended.push(i, own(i));
+            }
+            let value = blend * value + own(j);
+            if value != 0.0 {
+                blended.push(j, value);
+            }
+        }
+        if place == row.indices().len() {
+            blended.push(i, own(i));
+        }
+        blended.end_row();
+    }
+    blended.finish()
 }

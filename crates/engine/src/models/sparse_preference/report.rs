@@ -17,6 +17,9 @@ pub struct PreferenceReport {
     pub asked_density: Option<f64>,
     /// Trials of the choice of parameters, in their order.
     pub trials: Vec<ParameterTrial>,
+    /// Shares of what was learned that were tried, with their NDCG@10 on the validation judgments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blends: Vec<(f64, f64)>,
     /// Progress of the learning.
     pub curve: Vec<CurvePoint>,
     /// True if training was interrupted before it had learned from all tuples.

@@ -1,12 +1,15 @@
 use matchrank_core::matching::sparse_preference::{PreferenceParams, Step, WeightForm};
 use matchrank_core::{Error, Result};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::models::base::{Base, BaseParams};
+use crate::settings::AutoNumber;
 
 /// Entries of W that are learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// Nothing: W is the identity, and the score the cosine of tf-idf vectors.
+    /// Nothing: W is the identity, and the score that of the base.
     Identity,
     /// The weights of words with themselves.
     Diagonal,
@@ -19,50 +22,21 @@ pub enum Variant {
     Refit,
 }
 
-/// A number, or `auto`: chosen on the validation judgments.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum AutoNumber {
-    /// Chosen.
-    #[default]
-    Auto,
-    /// Given.
-    Given(f64),
-}
-
-impl AutoNumber {
-    /// The number, if it is given.
-    pub fn given(self) -> Option<f64> {
-        match self {
-            Self::Auto => None,
-            Self::Given(value) => Some(value),
-        }
-    }
-}
-
-impl Serialize for AutoNumber {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Auto => serializer.serialize_str("auto"),
-            Self::Given(value) => serializer.serialize_f64(*value),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for AutoNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = serde_json::Value::deserialize(deserializer)?;
-        match (value.as_f64(), value.as_str()) {
-            (Some(number), _) => Ok(Self::Given(number)),
-            (None, Some("auto")) => Ok(Self::Auto),
-            _ => Err(serde::de::Error::custom(format!("expected a number or auto, not {value}"))),
-        }
-    }
-}
+/// Largest share of what was learned.
+const MOST_BLEND: f64 = 10.0;
 
 /// Settings of sparse preference learning on a dataset or a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreferenceSettings {
+    /// Scores of the identity. Default: `bm25`.
+    pub base: Base,
+    /// k1 of BM25. Default: auto.
+    pub k1: AutoNumber,
+    /// b of BM25. Default: auto.
+    pub b: AutoNumber,
+    /// Share of what was learned: W is (1 - blend) I + blend times the learned matrix. Default: auto.
+    pub blend: AutoNumber,
     /// Entries of W that are learned. Default: `refit`.
     pub variant: Variant,
     /// Tuples to draw from a dataset. Default: 1,000,000.
@@ -89,7 +63,12 @@ pub struct PreferenceSettings {
 impl Default for PreferenceSettings {
     fn default() -> Self {
         let PreferenceParams { step, shrink_every, average, .. } = PreferenceParams::default();
+        let BaseParams { base, k1, b } = BaseParams::default();
         Self {
+            base,
+            k1,
+            b,
+            blend: AutoNumber::Auto,
             variant: Variant::Refit,
             tuples: 1_000_000,
             judged: 0.2,
@@ -113,7 +92,23 @@ impl PreferenceSettings {
         if self.tuples == 0 {
             return Err(Error::Params("tuples must be at least 1".into()));
         }
+        if let Some(blend) = self.blend.given()
+            && !(0.0..=MOST_BLEND).contains(&blend)
+        {
+            return Err(Error::Params(format!("blend must be auto or from 0 to {MOST_BLEND}, not {blend}")));
+        }
+        self.base().validate()?;
         self.params(&ChosenSettings::default()).validate()
+    }
+
+    /// Returns an error if settings were given that the base does not have, such as k1 of the cosine.
+    pub fn check_given(&self, is_given: impl Fn(&str) -> bool) -> Result<()> {
+        self.base().check_given(is_given)
+    }
+
+    /// The base and its parameters.
+    pub(super) fn base(&self) -> BaseParams {
+        BaseParams { base: self.base, k1: self.k1, b: self.b }
     }
 
     /// Parameters of the learner: what is given, else what is chosen.

@@ -32,4 +32,10 @@ impl PreferenceJudge {
     pub(super) fn ndcg(&self, w: &Csr) -> Result<f64> {
         self.validation.value(&mut PreferenceScorer::new(w, &self.queries, &self.documents))
     }
+
+    /// NDCG@10 of every query, with W blended.
+    pub(super) fn per_query(&self, w: &Csr, blend: f32) -> Result<Vec<f64>> {
+        let mut scorer = PreferenceScorer::blended(w, blend, &self.queries, &self.documents);
+        Ok(self.validation.per_query(&mut scorer)?.remove(0))
+    }
 }

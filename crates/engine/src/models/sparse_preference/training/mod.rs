@@ -11,6 +11,7 @@
 //! stopped. A model that was refitted goes on refitting: its weights change and no new ones come. Refitting
 //! goes over the tuples once more, so a stream that cannot be read twice is learned from without it.
 
+mod blend;
 mod choose;
 mod judge;
 mod learn;
@@ -23,7 +24,7 @@ use matchrank_core::{Error, Result};
 
 use self::judge::PreferenceJudge;
 use self::learn::{Watch, learn};
-use super::{CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant};
+use super::{CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant, blended};
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams};
 use crate::preferences::{NamedDocuments, Preferences, SampledTuples, TupleFile, TupleLessons, TupleStream};
@@ -84,7 +85,8 @@ pub fn train(
     if course.density.is_some_and(|density| !(density > 0.0 && density <= 1.0)) {
         return Err(Error::Params("the density to leave must be above 0 and at most 1".into()));
     }
-    let features = Features::of_dataset(&FeatureParams::words_only(words), dataset)?;
+    let base = FeatureParams::words_only(words);
+    let features = settings.base().features(&base, dataset, course.seed, progress)?;
     let judge = PreferenceJudge::of(&features, dataset, course.seed, progress)?;
     let source = match file {
         Some(file) => {
@@ -131,7 +133,7 @@ pub fn update(
     progress.begin("learning", None, "tuples");
     let entries = report.asked_density.map(|share| entries_of(share, features.n_words()));
     let complete = training.learn(&mut learner, &mut lessons, STREAM_POINTS, entries, &mut report)?;
-    training.finish(learner, &lessons, complete, report)
+    training.finish((learner, model.blend), &lessons, complete, report)
 }
 
 /// That share of the pairs of so many words.
@@ -204,7 +206,7 @@ impl PreferenceTraining<'_> {
         let n_words = self.features.n_words();
         let mut learner = self.learner(&params)?;
         let mut lessons = source.lessons(self.features)?;
-        let mut complete = true;
+        let (mut complete, mut blend) = (true, 1.0);
         if self.settings.variant != Variant::Identity {
             let entries = self.course.density.map(|share| entries_of(share, n_words));
             let every = source.n_tuples().map_or(STREAM_POINTS, |n| n.div_ceil(POINTS));
@@ -216,8 +218,13 @@ impl PreferenceTraining<'_> {
                 self.progress.begin("refitting", source.n_tuples(), "tuples");
                 complete = self.learn(&mut learner, &mut *lessons, every, None, &mut report)?;
             }
+            blend = self.choose_blend(&learner.matrix(), &mut report)?;
+            if blend == 0.0 {
+                // Nothing that was learned is kept, so that later learning starts from the base.
+                (learner, blend) = (self.learner(&params)?, 1.0);
+            }
         }
-        self.finish(learner, &*lessons, complete, report)
+        self.finish((learner, blend), &*lessons, complete, report)
     }
 
     /// W at the start: the identity.
@@ -238,7 +245,8 @@ impl PreferenceTraining<'_> {
         let mut curve = std::mem::take(&mut report.curve);
         let mut save = |learner: &Learner, curve: &[CurvePoint]| match &self.course.checkpoint {
             Some((_, save)) => {
-                save(&self.model(learner, PreferenceReport { curve: curve.to_vec(), ..report.clone() }))
+                let report = PreferenceReport { curve: curve.to_vec(), ..report.clone() };
+                save(&self.model(learner, self.settings.blend.given().unwrap_or(1.0) as f32, report)?)
             }
             None => Ok(()),
         };
@@ -264,19 +272,20 @@ impl PreferenceTraining<'_> {
         Ok(complete)
     }
 
-    fn model(&self, learner: &Learner, report: PreferenceReport) -> PreferenceModel {
-        PreferenceModel {
+    fn model(&self, learner: &Learner, blend: f32, report: PreferenceReport) -> Result<PreferenceModel> {
+        Ok(PreferenceModel {
             settings: self.settings,
             features: self.features.clone(),
-            w: learner.matrix(),
+            w: blended(learner.matrix(), blend)?,
             state: learner.state(),
+            blend,
             report,
-        }
+        })
     }
 
     fn finish(
         &self,
-        learner: Learner,
+        (learner, blend): (Learner, f32),
         lessons: &dyn TupleLessons,
         complete: bool,
         mut report: PreferenceReport,
@@ -289,12 +298,8 @@ impl PreferenceTraining<'_> {
         }
         report.left_out = lessons.left_out();
         report.interrupted = !complete;
-        let mut model = self.model(&learner, report);
-        model.report.validation = match (self.judge, model.report.curve.last()) {
-            (_, Some(last)) => last.validation,
-            (Some(judge), None) => Some(judge.ndcg(&model.w)?),
-            (None, None) => None,
-        };
+        let mut model = self.model(&learner, blend, report)?;
+        model.report.validation = self.judge.map(|judge| judge.ndcg(&model.w)).transpose()?;
         Ok(TrainedPreference { model, n_malformed: lessons.n_malformed() })
     }
 }

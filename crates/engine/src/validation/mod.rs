@@ -4,6 +4,8 @@
 //! papers' protocol); otherwise, as with held-out clicks, the whole collection, unless the caller says what
 //! to rank. The figure is NDCG@10, unless another measure is asked for.
 
+mod rule;
+
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -14,6 +16,8 @@ use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+pub use rule::{is_worth_it, paired_difference};
 
 use crate::dataset::{Dataset, HeldOut, Holdout, IdList};
 use crate::scoring::{Hit, Scorer, top_of};
