@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
-use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
 use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
@@ -174,6 +174,14 @@ impl Validation {
         self.wanted.as_deref()
     }
 
+    /// Rows of the relevant documents of each query.
+    pub(crate) fn relevant(&self) -> impl Iterator<Item = Vec<u32>> {
+        let row = |document: u32| self.wanted.as_ref().map_or(document, |rows| rows[document as usize]);
+        self.judged.iter().map(move |list| {
+            list.iter().filter(|(_, grade)| *grade > 0.0).map(|(document, _)| row(*document)).collect()
+        })
+    }
+
     /// Number of documents that are ranked.
     pub fn n_documents(&self) -> u32 {
         self.documents.len() as u32
@@ -186,7 +194,23 @@ impl Validation {
 
     /// Measures a scorer that holds all queries several times, once for each of its variants.
     pub(crate) fn values(&self, scorer: &mut dyn Scorer) -> Result<Vec<f64>> {
-        let rankings: Vec<Vec<(u32, f32)>> = if self.wanted.is_some() {
+        let rankings = self.rankings(scorer);
+        let evaluations = rankings.chunks(self.judged.len()).map(|variant| self.evaluate(variant));
+        evaluations.map(|evaluation| Ok(evaluation?.mean(0))).collect()
+    }
+
+    /// Returns the measure of every query; none for a query that is left out of the mean.
+    pub(crate) fn per_query(&self, scorer: &mut dyn Scorer) -> Result<Vec<Option<f64>>> {
+        let evaluation = self.evaluate(&self.rankings(scorer))?;
+        // The evaluation may have its own order.
+        let places: foldhash::HashMap<&str, usize> = evaluation.queries().zip(0..).collect();
+        let value = |id: &String| evaluation.value(*places.get(id.as_str())?, 0);
+        Ok(self.ids.iter().map(value).collect())
+    }
+
+    /// Ranks documents for every query of a scorer.
+    fn rankings(&self, scorer: &mut dyn Scorer) -> Vec<Vec<(u32, f32)>> {
+        if self.wanted.is_some() {
             let list = |query: usize| {
                 let documents: Vec<u32> =
                     self.judged[query % self.judged.len()].iter().map(|(document, _)| *document).collect();
@@ -201,8 +225,7 @@ impl Validation {
             scorer.prepare();
             let hits = self.top(scorer);
             hits.iter().map(|hits| hits.iter().map(|hit| (hit.document, hit.score)).collect()).collect()
-        };
-        rankings.chunks(self.judged.len()).map(|variant| self.evaluate(variant)).collect()
+        }
     }
 
     /// The best documents of each query, as deep as the measure looks; as deep as rankings usually are where the score at
@@ -218,7 +241,7 @@ impl Validation {
         }
     }
 
-    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<f64> {
+    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<Evaluation> {
         let lists = self.ids.iter().zip(&self.judged);
         let judgments: Vec<Judgment<'_>> = lists
             .flat_map(|(query, list)| {
@@ -235,6 +258,6 @@ impl Validation {
         let rankings: Vec<(&str, Vec<(&str, f32)>)> =
             self.ids.iter().zip(rankings).map(|(query, list)| (query.as_str(), named(list))).collect();
         let conventions = Conventions::of(Dialect::Matchrank);
-        Ok(evaluate(&Qrels::new(&judgments)?, &rankings[..], &[self.measure], &conventions)?.mean(0))
+        evaluate(&Qrels::new(&judgments)?, &rankings[..], &[self.measure], &conventions)
     }
 }
