@@ -395,3 +395,115 @@ fn what_was_chosen_is_trained_again_on_other_data() {
     );
     assert!(refused("fewer").contains("its documents differ from those of"));
 }
+
+/// Thirty training queries, and judged ones whose documents training saw (even) or did not see (odd).
+fn small(n_test: usize, n_validation: usize) -> Folder {
+    let folder = Folder::new();
+    let lines = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
+    let document = |i: usize| if i.is_multiple_of(2) { i } else { 30 + i };
+    folder.write("docs.tsv", lines(60, &|i| format!("d{i}\tshoe{} red{}\n", i, i % 4)));
+    folder.write(
+        "queries.tsv",
+        lines(30, &|i| format!("t{i}\tshoe{i} blue{i}\n"))
+            + &lines(30, &|i| format!("q{i}\tshoe{}\n", document(i)))
+            + &lines(30, &|i| format!("v{i}\tred{} shoe{}\n", i % 4, document(i))),
+    );
+    folder.write("train.qrels", lines(30, &|i| format!("t{i} 0 d{i} 1\n")));
+    folder.write("test.qrels", lines(n_test, &|i| format!("q{i} 0 d{} 1\n", document(i))));
+    folder.write("validation.qrels", lines(n_validation, &|i| format!("v{i} 0 d{} 1\n", document(i))));
+    folder.text(
+        "ingest --documents docs.tsv --queries queries.tsv --responses train.qrels --judgments validation=validation.qrels \
+         --judgments test=test.qrels --out data --quiet",
+    );
+    folder
+}
+
+#[test]
+fn queries_of_unseen_documents_are_counted_measured_and_noted() {
+    let folder = small(20, 20);
+    let (code, out, err) = folder.run("compare --data data --models bm25,clicks,pls --trials 1 --out c");
+    assert_eq!(code, 0, "{err}");
+    let header = out.lines().find(|line| line.contains("ndcg@10 by documents")).unwrap();
+    assert!(
+        header.contains("relevant document seen (10)") && header.contains("no relevant document seen (10)"),
+        "{out}"
+    );
+    assert!(out.contains(
+        "\nclicks: 30 of 60 documents have no training response, and clicks gives these no score; 10 of 20"
+    ));
+    assert!(
+        out.contains("\npls: 30 of 60 documents have no training response; 10 of 20 validation queries have"),
+        "{out}"
+    );
+    let smallest = out.lines().find(|line| line.contains("cannot be told from chance")).unwrap();
+    assert!(
+        smallest.starts_with("with 20 test queries, differences in ndcg@10 below about 0."),
+        "{smallest}"
+    );
+    assert!(smallest.contains("Holm's correction over 3 pairs of models"), "{smallest}");
+    // Before any model is made, by an assumption.
+    let forecast = err.find("a true difference of").unwrap();
+    assert!(forecast < err.find("bm25").unwrap_or(usize::MAX), "{err}");
+    // The same bins by `eval`, of the runs that were kept.
+    let eval =
+        folder.text("eval --data data --run c/runs/bm25.run c/runs/clicks.run --by documents --format csv");
+    assert!(eval.lines().any(|line| line.starts_with("clicks,no relevant document seen,10,0,")), "{eval}");
+    let eval = folder.text("eval --data data --run c/runs/bm25.run --by duplicates");
+    assert!(eval.contains("no near-duplicate") && !eval.contains("near-duplicate in training"), "{eval}");
+    let (code, out, _) = folder.run("doctor data");
+    assert!(
+        code == 0 && out.contains("unseen-documents: 10 of 20 test queries (10 of 20 for validation)"),
+        "{out}"
+    );
+    assert!(out.contains("(--by documents of"), "{out}");
+    let (_, _, err) = folder.run("train clicks --data data --out m");
+    assert!(
+        err.contains("note: 30 of 60 documents have no training response, and clicks gives these no score"),
+        "{err}"
+    );
+    let (_, _, err) = folder.run("train pls --data data --out m --set d=5");
+    assert!(err.contains("and for them ndcg@10 of pls is "), "{err}");
+}
+
+#[test]
+fn few_test_queries_have_no_best_model() {
+    let folder = small(1, 20);
+    let (code, out, err) = folder.run("compare --data data --models bm25,clicks --trials 1 --out c");
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("\nnothing can be concluded from 1 test query\n"), "{out}");
+    assert!(!out.contains("best by") && !out.contains("interval"), "{out}");
+    assert!(err.contains("nothing can be concluded from 1 test query"), "{err}");
+    let csv = folder.text("compare --data data --models bm25,clicks --trials 1 --out c --format csv");
+    assert!(csv.lines().any(|line| line.starts_with("bm25,bm25,all,,1,1,1,1,1,1,,,,,,,,,,,")), "{csv}");
+    let json = folder.json("compare --data data --models bm25,clicks --trials 1 --out c --format json");
+    assert_eq!(model(&json, "bm25")["intervals"], serde_json::json!({}));
+    folder.text("report c --quiet");
+    assert!(folder.read("c/report.html").contains("Too few test queries to tell the models apart"));
+    let (code, out, _) = folder.run("doctor data");
+    assert!(
+        code == 1 && out.contains("few-test-queries: nothing can be concluded from 1 test query"),
+        "{out}"
+    );
+
+    let seven = small(7, 20);
+    let out = seven.text("compare --data data --models bm25,clicks --trials 1 --out c --quiet");
+    assert!(
+        out.contains("\nnothing can be concluded from 7 test queries: with 7 test queries, diff"),
+        "{out}"
+    );
+    let (code, out, _) = seven.run("doctor data");
+    assert!(code == 1 && out.contains("few-test-queries: nothing can be concluded from 7 test"), "{out}");
+}
+
+#[test]
+fn a_stack_on_too_few_validation_queries_is_refused_first() {
+    let folder = small(12, 3);
+    let (code, out, err) = folder.run("compare --data data --models bm25,clicks,stack --trials 1 --out c");
+    assert_eq!(code, 0, "{err}");
+    let refused = err.find("stack: left out: data: there are 3 judged validation queries").unwrap();
+    assert!(refused < err.find("cannot be told from chance").unwrap(), "{err}");
+    assert!(out.contains("left out: stack: data: there are 3 judged validation queries"), "{out}");
+    // Refused before the models are read: they are not there.
+    let error = folder.refused("train stack --data data --of a.model b.model --out s.model");
+    assert!(error.contains("there are 3 judged validation queries"), "{error}");
+}

@@ -33,6 +33,7 @@ pub mod container;
 pub mod dataset;
 pub mod description;
 pub mod doctor;
+pub mod evidence;
 pub mod features;
 pub mod files;
 pub mod ingest;

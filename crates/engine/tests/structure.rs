@@ -12,13 +12,14 @@ const CORE: [&str; 10] =
     ["error", "progress", "linalg", "data", "measure", "solve", "matching", "bounds", "ranking", "simulate"];
 
 /// Modules of the engine, the lowest first.
-const ENGINE: [&str; 30] = [
+const ENGINE: [&str; 31] = [
     "memory",
     "unwind",
     "files",
     "lines",
     "tally",
     "prose",
+    "evidence",
     "json",
     "by_name",
     "settings",

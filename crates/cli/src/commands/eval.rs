@@ -89,6 +89,7 @@ Examples:
   matchrank eval --letor test.txt --run ranker.run --per-query --format csv
   matchrank eval --qrels test.qrels --run a.run b.run --bins seen.tsv --significance fisher
   matchrank eval --data shop --run bm25.run --by clicks
+  matchrank eval --data shop --run bm25.run rmls.run --by documents
 Files may be .gz or .zst. --help explains the dialects.";
 
 const DIALECTS: &str = "\
@@ -128,6 +129,11 @@ enum ByChoice {
     Length,
     /// Seen or unseen in training
     Seen,
+    /// With or without a relevant document that has a training response
+    Documents,
+    /// With or without a near-duplicate among the training queries: a Jaccard index of the analysed words of at least
+    /// 0.8
+    Duplicates,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -190,10 +196,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let bytes = args.qrels.as_deref().map(files::read_all).transpose()?;
     let lists = if args.letor.is_empty() { None } else { Some(read_lists(&args.letor, &terminal)?) };
-    let held_out = match &args.data {
-        Some(folder) => Some(held_out(&Dataset::open(folder)?, args.split.into())?),
-        None => None,
-    };
+    let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
+    let held_out = dataset.as_ref().map(|dataset| held_out(dataset, args.split.into())).transpose()?;
     let qrels = match (&lists, &held_out, &bytes) {
         (Some(lists), ..) => Qrels::of_lists(lists).with_context(|| judgments_name.clone())?,
         (_, Some(held_out), _) => held_out.qrels().with_context(|| judgments_name.clone())?,
@@ -201,9 +205,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         _ => unreachable!("judgments come from one of the three"),
     };
     let bin_bytes = args.bins.as_deref().map(files::read_all).transpose()?;
-    let bins = match (&args.bins, &bin_bytes, args.by, &held_out) {
-        (Some(path), Some(bytes), ..) => Some(bins::parse(&files::name_of(path), bytes)?),
-        (.., Some(by), Some(held_out)) => Some(held_out.bins(by.into())?),
+    let by = args.by.zip(held_out.as_ref().zip(dataset.as_ref()));
+    let bins = match (&args.bins, &bin_bytes, by) {
+        (Some(path), Some(bytes), _) => Some(bins::parse(&files::name_of(path), bytes)?),
+        (.., Some((by, (held_out, dataset)))) => Some(held_out.bins(by.into(), dataset)?),
         _ => None,
     };
 
@@ -278,6 +283,8 @@ impl From<ByChoice> for BinBy {
             ByChoice::Clicks => Self::Clicks,
             ByChoice::Length => Self::Length,
             ByChoice::Seen => Self::Seen,
+            ByChoice::Documents => Self::Documents,
+            ByChoice::Duplicates => Self::Duplicates,
         }
     }
 }

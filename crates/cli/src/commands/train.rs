@@ -16,8 +16,8 @@ use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::models::combination::Combination;
-use matchrank_engine::models::stack::{Stack, StackParams};
-use matchrank_engine::models::{MatchingModel, Recipe, Training};
+use matchrank_engine::models::stack::{Stack, StackParams, check_stack};
+use matchrank_engine::models::{MatchingModel, Recipe, Training, training_notes};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
 
@@ -112,6 +112,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let params: StackParams = params_from(&settings)?;
             params.validate()?;
             let dataset = Dataset::open(&place.data)?;
+            if ranker_of.is_none() {
+                check_stack(&params, NDCG_10, &dataset)?;
+            }
             let parts = named_models(&of, &dataset, &terminal)?;
             let model = match &ranker_of {
                 Some(path) => {
@@ -131,7 +134,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         // One that cannot be removed does no harm.
         let _ = std::fs::remove_file(path);
     }
+    let notes = training_notes(&*model, &dataset, seed)?;
     terminal.finish();
+    notes.iter().for_each(|note| terminal.note(note));
     summary::print(&*model, &dataset, &place, &terminal, started)?;
     Ok(outcome)
 }

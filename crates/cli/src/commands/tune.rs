@@ -10,7 +10,7 @@ use matchrank_core::measure::Measure;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::models::{MatchingModel, Recipe, Training};
+use matchrank_engine::models::{MatchingModel, Recipe, Training, note_on_unseen, note_on_zero};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::tuning::{Axis, Search, Session, Space, Strategy, Trial, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
@@ -124,11 +124,15 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Tuner { dataset: &dataset, validation: &validation, seed: global.seed, session: session(&args) };
     interrupt::listen();
     let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
+    let best = tuned.best().validation;
+    let mut notes: Vec<String> = best.and_then(|best| note_on_zero(&validation, best)).into_iter().collect();
     if let Some(path) = args.out.as_ref().filter(|_| !tuned.stopped) {
         let model = recipe.train(&Training::new(&dataset, global.seed, &terminal))?;
         save(path, &*model, &recipe, &dataset, global)?;
+        notes.extend(note_on_unseen(&*model, &dataset, Some(&validation))?);
     }
     terminal.finish();
+    notes.iter().for_each(|note| terminal.note(note));
     finish(&args, &recipe.params(), &tuned, &search, &terminal, started)
 }
 

@@ -8,6 +8,26 @@ pub(super) fn student_two_sided(t: f64, df: f64) -> f64 {
     incomplete_beta(0.5 * df, 0.5, 1.0 / (1.0 + t * t / df))
 }
 
+/// Returns t >= 0 with P(|T| >= t) = p for Student's t with `df` degrees of freedom, 0 < p <= 1: the quantile of
+/// 1 - p/2. Found by bisection, to the last bits.
+pub(super) fn student_quantile(p: f64, df: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while student_two_sided(high, df) > p {
+        (low, high) = (high, 2.0 * high);
+    }
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        if student_two_sided(middle, df) > p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
 /// P(|Z| >= |z|) for the standard normal distribution.
 pub(super) fn normal_two_sided(z: f64) -> f64 {
     erfc(z.abs() / std::f64::consts::SQRT_2)
@@ -63,6 +83,18 @@ mod tests {
         close(fair_coins_at_most(0, 3), 0.125);
         close(fair_coins_at_most(2, 5), 0.5);
         close(fair_coins_at_most(5, 5), 1.0);
+        // the 0.975 and 0.8 quantiles of tables of Student's t; df = 1 and 2 in closed form
+        close(student_quantile(0.05, 1.0), (0.475 * std::f64::consts::PI).tan());
+        close(student_quantile(0.05, 2.0), 0.95 * (2.0_f64 / 0.0975).sqrt());
+        for (df, high, low) in [
+            (4.0, 2.776_445_105, 0.940_964_577),
+            (9.0, 2.262_157_163, 0.883_403_860),
+            (44.0, 2.015_367_574, 0.849_866_805),
+        ] {
+            assert!((student_quantile(0.05, df) - high).abs() < 1e-8, "{df}");
+            assert!((student_quantile(0.4, df) - low).abs() < 1e-8, "{df}");
+        }
+        close(student_quantile(1.0, 9.0), 0.0);
         close(normal_two_sided(1.959_963_984_540_054), 0.05);
     }
 }

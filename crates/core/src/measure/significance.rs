@@ -8,8 +8,12 @@
 //! | [`Test::Fisher`] | could the systems' names be swapped query by query | the share of sign flips whose mean difference is as large: all 2^n of them up to n = 16, else 100,000 random ones and the observed one |
 //! | [`Test::Wilcoxon`] | are the differences symmetric about 0 | signed ranks of d_i != 0; exact up to n = 50 without ties, else normal with tie correction |
 //!
+//! [`TestSize`] says beforehand which differences n queries can show.
+//!
 //! Reference: Smucker, Allan, Carterette, CIKM 2007, who find the t-test and the randomisation test in
 //! agreement and advise against the other two.
+
+mod detectable;
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,6 +26,8 @@ use serde::Serialize;
 use super::Evaluation;
 use super::distribution::{fair_coins_at_most, normal_two_sided, student_two_sided};
 use crate::{Error, Result};
+
+pub use detectable::{Detectable, TestSize, deviation_of_differences};
 
 /// A paired, two-sided test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

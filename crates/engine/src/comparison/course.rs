@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::results::{Comparison, DataSummary, Entry, MeanOver, Protocol, TestQuery, write};
 use super::{Plan, significance};
 use crate::by_name::ByName;
+use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
 use crate::memory;
 use crate::validation::Ranked;
@@ -43,10 +44,29 @@ pub(super) struct Ground {
     /// True if rankers of feature lists also learn from the validation lists once the parameters are chosen.
     pub(super) refit: bool,
     pub(super) validation_queries: usize,
+    /// Test queries with a relevant document.
+    pub(super) n_measured: usize,
     pub(super) test_queries: Vec<TestQuery>,
+    /// Models that cannot be made, and why: left out before any work.
+    pub(super) refused: ByName<String>,
 }
 
 impl Course<'_> {
+    /// Says before any work what will not be made, and what the test queries will be able to show.
+    fn announce(&self, ground: &Ground, n_models: usize) {
+        for (name, why) in ground.refused.iter() {
+            self.progress.note(&format!("{name}: left out: {why}"));
+        }
+        let measure = self.plan.measures.first().map(ToString::to_string).unwrap_or_default();
+        let n_models = n_models - ground.refused.len();
+        let smallest = SmallestDifference::expected(ground.n_measured, n_models, self.plan.level);
+        let forecast = smallest.filter(|_| n_models > 1).map(|smallest| smallest.forecast(&measure));
+        match (too_few(ground.n_measured), forecast) {
+            (Some(few), Some(forecast)) => self.progress.note(&format!("{few}: {forecast}")),
+            (few, forecast) => few.or(forecast).iter().for_each(|line| self.progress.note(line)),
+        }
+    }
+
     /// Makes the entry of each model, and writes the table. The last argument of `make` is true once the comparison was
     /// stopped: `make` then returns existing entries only. None from `make` means that it was stopped.
     pub(super) fn run<'m, M>(
@@ -65,9 +85,13 @@ impl Course<'_> {
             Comparison::forget_rows(folder, |_| true)?;
             write(&folder.join("queries.json"), &ground.test_queries)?;
         }
-        let (mut entries, mut left_out) = (Entries::default(), ByName::default());
         let (n_models, mut unfinished) = (models.len(), Vec::new());
+        self.announce(&ground, n_models);
+        let (mut entries, mut left_out) = (Entries::default(), ground.refused);
         for (name, model) in models {
+            if left_out.get(name).is_some() {
+                continue;
+            }
             let is_stopped = stop() || !unfinished.is_empty();
             match make(model, &entries, is_stopped) {
                 Ok(Some(entry)) => {
@@ -107,8 +131,19 @@ impl Course<'_> {
             seed,
             threads: rayon::current_num_threads(),
         };
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let comparison = Comparison { version, data: ground.data, split, models, left_out, unfinished };
+        let values: Vec<&[Option<f64>]> = entries
+            .values()
+            .filter_map(|entry| entry.per_query.get(split.measures.first()?).map(Vec::as_slice))
+            .collect();
+        let comparison = Comparison {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            data: ground.data,
+            smallest_difference: SmallestDifference::measured(&values, plan.level),
+            split,
+            models,
+            left_out,
+            unfinished,
+        };
         write(&folder.join("comparison.json"), &comparison)?;
         Ok(comparison)
     }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::plan::Plan;
 use super::results::{BinFigures, Figures, Latency, TestQuery};
 use crate::by_name::ByName;
-use crate::dataset::{BinBy, Dataset, HeldOut, Holdout};
+use crate::dataset::{BinBy, BinLabel, Dataset, HeldOut, Holdout};
 use crate::models::{MatchingModel, bind};
 use crate::ranking::{RankRequest, Ranking, judged_candidates, rank_candidates, rank_collection};
 use crate::validation::Ranked;
@@ -29,6 +29,8 @@ pub(super) struct TestSet {
     held_out: HeldOut,
     ranked: Ranked,
     measures: Vec<Measure>,
+    /// Labels of the queries by every property that bins divide them by.
+    labels: Vec<(BinBy, Vec<Option<BinLabel>>)>,
 }
 
 /// Figures of a model on the test queries.
@@ -44,11 +46,21 @@ pub(super) struct Measured {
 impl TestSet {
     pub(super) fn of(dataset: &Dataset, plan: &Plan, ranked: Ranked) -> Result<Self> {
         let held_out = HeldOut::of(dataset, Holdout::Test)?;
-        Ok(Self { held_out, ranked, measures: plan.measures.clone() })
+        let labels = BinBy::ALL
+            .into_iter()
+            .map(|by| Ok((by, held_out.bin_labels(by, dataset)?)))
+            .collect::<Result<_>>()?;
+        Ok(Self { held_out, ranked, measures: plan.measures.clone(), labels })
     }
 
     pub(super) fn n_queries(&self) -> usize {
         self.held_out.queries.len()
+    }
+
+    /// Number of queries with a relevant document.
+    pub(super) fn n_measured(&self) -> usize {
+        let is_measured = |list: &&Vec<(String, f32)>| list.iter().any(|(_, grade)| *grade > 0.0);
+        self.held_out.judged.iter().filter(is_measured).count()
     }
 
     pub(super) fn held_out(&self) -> &HeldOut {
@@ -96,18 +108,17 @@ impl TestSet {
                 (measure.to_string(), queries.iter().map(value).collect())
             })
             .collect();
-        let intervals =
-            per_query.iter().map(|(name, values)| (name.clone(), interval(values, seed))).collect();
+        let intervals = intervals(&per_query, seed);
         let mut bins = ByName::default();
-        for (name, by) in [("seen", BinBy::Seen), ("clicks", BinBy::Clicks), ("length", BinBy::Length)] {
-            bins.insert(name.to_owned(), self.binned(by, &evaluation)?);
+        for (by, labels) in &self.labels {
+            bins.insert(by.name().to_owned(), self.binned(labels, &evaluation)?);
         }
         let means = self.named((0..self.measures.len()).map(|m| evaluation.mean(m)));
         Ok(Measured { means, intervals, bins, per_query, rankings })
     }
 
-    fn binned(&self, by: BinBy, evaluation: &Evaluation) -> Result<Vec<BinFigures>> {
-        let bins = self.held_out.bins(by)?.means(evaluation);
+    fn binned(&self, labels: &[Option<BinLabel>], evaluation: &Evaluation) -> Result<Vec<BinFigures>> {
+        let bins = self.held_out.bins_of(labels)?.means(evaluation);
         let figures = |bin: matchrank_core::measure::bins::BinMeans| BinFigures {
             bin: bin.label.unwrap_or_default(),
             queries: bin.n_queries,
@@ -137,11 +148,17 @@ impl TestSet {
     }
 }
 
-/// The 95 % interval of a mean: the middle of the means of samples of the queries, drawn with repetition.
-pub(super) fn interval(values: &[Option<f64>], seed: u64) -> [f64; 2] {
+/// Returns the interval of every measure that has one.
+pub(super) fn intervals(per_query: &ByName<Vec<Option<f64>>>, seed: u64) -> ByName<[f64; 2]> {
+    per_query.iter().filter_map(|(name, values)| Some((name.clone(), interval(values, seed)?))).collect()
+}
+
+/// The 95 % interval of a mean: the middle of the means of samples of the queries, drawn with repetition. `None` for
+/// fewer than two queries, which say nothing about how far the mean may be off.
+fn interval(values: &[Option<f64>], seed: u64) -> Option<[f64; 2]> {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
-    if values.is_empty() {
-        return [0.0, 0.0];
+    if values.len() < 2 {
+        return None;
     }
     let mut means: Vec<f64> = (0..SAMPLES)
         .into_par_iter()
@@ -154,7 +171,7 @@ pub(super) fn interval(values: &[Option<f64>], seed: u64) -> [f64; 2] {
         .collect();
     means.sort_by(f64::total_cmp);
     let at = |share: f64| means[((SAMPLES - 1) as f64 * share).round() as usize];
-    [at(0.025), at(0.975)]
+    Some([at(0.025), at(0.975)])
 }
 
 #[cfg(test)]
@@ -164,11 +181,12 @@ mod tests {
     #[test]
     fn intervals_of_the_bootstrap_are_those_of_the_normal_law_for_many_values() {
         let values: Vec<Option<f64>> = (0..1000).map(|i| Some(f64::from(i % 10) / 10.0)).collect();
-        let [low, high] = interval(&values, 1);
+        let [low, high] = interval(&values, 1).unwrap();
         // Mean .45, standard deviation sqrt(.0825), 1.96 standard errors.
         let half = 1.96 * (0.0825_f64 / 1000.0).sqrt();
         assert!((low - (0.45 - half)).abs() < 0.002 && (high - (0.45 + half)).abs() < 0.002, "{low} {high}");
-        assert_eq!(interval(&values, 1), [low, high]);
-        assert_eq!(interval(&[Some(0.5), None], 1), [0.5, 0.5]);
+        assert_eq!(interval(&values, 1), Some([low, high]));
+        assert_eq!(interval(&[Some(0.5), None], 1), None);
+        assert_eq!(interval(&[], 1), None);
     }
 }

@@ -10,12 +10,12 @@ use super::plan::{Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::by_name::ByName;
-use crate::dataset::Dataset;
+use crate::dataset::{BinBy, Dataset};
 use crate::files;
 use crate::json::Json;
 use crate::model_file;
-use crate::models::MatchingModel;
-use crate::models::stack::StackKind;
+use crate::models::stack::{StackKind, check_stack, learned_already};
+use crate::models::{MatchingModel, note_on_unseen, note_on_zero};
 use crate::rankers::boosted;
 use crate::validation::Validation;
 
@@ -66,16 +66,53 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         mean_over: MeanOver::Queries,
         refit: false,
         validation_queries: validation.n_queries(),
+        n_measured: run.test.n_measured(),
         test_queries: run.test.queries(),
+        refused: refused(course, dataset)?,
     };
     let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
     course.run(ground, models, |planned, before, stopped| {
         match planned.parts().into_iter().find(|part| before.get(part).is_none()) {
             Some(_) if stopped => Ok(None),
-            Some(part) => Err(Error::Params(format!("{part}, which it is made of, is missing"))),
+            Some(part) => Err(is_missing(part)),
             None => run.entry(planned, before, stopped),
         }
     })
+}
+
+/// Returns the models of a plan that cannot be made on a dataset, and why: stacks that would be refused after all their
+/// models have been trained, and what is made of these. A model with a result in the folder is not refused: it may be
+/// kept.
+fn refused(course: Course<'_>, dataset: &Dataset) -> Result<ByName<String>> {
+    let Course { plan, folder, .. } = course;
+    let mut refused: ByName<String> = ByName::default();
+    // Stacks, and combinations that have one among their parts; parts come before what is made of them.
+    let mut learned: Vec<&str> = Vec::new();
+    for planned in &plan.models {
+        let parts = planned.parts();
+        let has_learned = parts.iter().any(|part| learned.contains(part));
+        let missing = parts.iter().find(|part| refused.get(part).is_some());
+        let checked = match (&planned.what, missing) {
+            (_, Some(part)) => Err(is_missing(part)),
+            (What::Stack { .. }, None) if has_learned => Err(learned_already()),
+            (What::Stack { params, .. }, None) => check_stack(params, plan.tuned_by, dataset),
+            _ => Ok(()),
+        };
+        match checked {
+            Ok(()) => {}
+            Err(_) if Comparison::entry(folder, &planned.name).is_ok() => {}
+            Err(why @ Error::Params(_)) => refused.insert(planned.name.clone(), why.to_string()),
+            Err(error) => return Err(error),
+        }
+        if has_learned || matches!(planned.what, What::Stack { .. }) {
+            learned.push(&planned.name);
+        }
+    }
+    Ok(refused)
+}
+
+fn is_missing(part: &str) -> Error {
+    Error::Params(format!("{part}, which it is made of, is missing"))
 }
 
 fn missing(dataset: &Dataset, which: &str) -> Error {
@@ -92,7 +129,7 @@ impl ComparisonRun<'_> {
         let Course { plan, folder, progress, .. } = self.making.course;
         let name = &planned.name;
         let trained_key = self.trained_key(planned, before);
-        let key = hash(&json!([trained_key, plan.measure_names()]));
+        let key = hash(&json!([trained_key, plan.measure_names(), BinBy::ALL.map(BinBy::name)]));
         let model_path = Comparison::model(folder, name);
         let is_there = model_path.is_file()
             && (self.making.refit.is_none() || Comparison::chosen_model(folder, name).is_file());
@@ -127,11 +164,20 @@ impl ComparisonRun<'_> {
                     curves: made.curves,
                     beats: Vec::new(),
                     beats_by: ByName::default(),
-                    notes: Vec::new(),
+                    notes: self.notes(&*made.model, made.validation)?,
                 };
                 self.measure(&*made.model, row, key, trained_key).map(Some)
             }
         }
+    }
+
+    /// Warnings for readers of the table.
+    fn notes(&self, model: &dyn MatchingModel, figure: f64) -> Result<Vec<String>> {
+        let Making { validation, refit, .. } = self.making;
+        // With more data for the final training there are no validation judgments that it has not learned from.
+        let own = refit.is_none().then_some(validation);
+        let unseen = note_on_unseen(model, self.making.learned_from(), own)?;
+        Ok(note_on_zero(validation, figure).into_iter().chain(unseen).collect())
     }
 
     fn measure(

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::by_name::ByName;
 use crate::dataset::{Dataset, Statistics};
 use crate::description::Curve;
+use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
 use crate::json::Json;
 use crate::validation::Ranked;
@@ -36,6 +37,10 @@ pub struct Comparison {
     /// Models that were not made yet when it was interrupted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
+    /// Smallest differences in the first measure that the test queries can show; none for fewer than two models or two
+    /// queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_difference: Option<SmallestDifference>,
 }
 
 /// The dataset of a comparison.
@@ -111,9 +116,9 @@ pub struct Compared {
     pub validation: Figures,
     /// Means over the test queries.
     pub test: Figures,
-    /// 95 % confidence intervals of these means, by the bootstrap over queries.
+    /// 95 % confidence intervals of these means, by the bootstrap over queries; none for fewer than two queries.
     pub intervals: ByName<[f64; 2]>,
-    /// Means by kind of query: `seen`, `clicks`, `length`.
+    /// Means by kind of query: `seen`, `documents`, `duplicates`, `clicks`, `length`.
     pub bins: ByName<Vec<BinFigures>>,
     /// Seconds of training with the parameters that were chosen.
     pub seconds: f64,
@@ -239,6 +244,17 @@ impl Comparison {
         let parsed = measures.iter().chain([tuned_by]).try_for_each(|name| name.parse::<Measure>().map(drop));
         parsed.and_then(|()| test.parse::<Test>().map(drop)).map_err(|e| unlike(&path, &e))?;
         Ok(comparison)
+    }
+
+    /// States what the test queries can show: which differences cannot be told from chance, and whether there are too
+    /// few queries for any conclusion. `None` if there is nothing to say: for one model and enough queries.
+    pub fn evidence(&self) -> Option<String> {
+        let measure = self.split.measures.first()?;
+        let smallest = self.smallest_difference.map(|smallest| smallest.sentence(measure));
+        match (too_few(self.split.test_queries), smallest) {
+            (Some(few), Some(smallest)) => Some(format!("{few}: {smallest}")),
+            (few, smallest) => few.or(smallest),
+        }
     }
 
     /// The test queries of a comparison's folder.

@@ -12,7 +12,7 @@ use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::model_file;
 use crate::models::find_part;
-use crate::models::stack::Stack;
+use crate::models::stack::{Stack, StackKind, StackParams};
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 
 /// A dataset of twenty documents of two groups of words; queries of either group click documents of their own.
@@ -394,4 +394,86 @@ fn a_pair_that_was_clicked_before_the_test_and_again_in_it_is_no_leak() {
         },
     )
     .unwrap();
+}
+
+/// Keeps every note.
+#[derive(Default)]
+struct Notes(std::sync::Mutex<Vec<String>>);
+
+impl matchrank_core::progress::Progress for Notes {
+    fn begin(&self, _: &str, _: Option<u64>, _: &str) {}
+
+    fn advance(&self, _: u64) {}
+
+    fn note(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+#[test]
+fn a_stack_that_will_be_refused_is_refused_before_anything_is_trained() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dataset, out) = (dataset(folder.path()), folder.path().join("out"));
+    let mut plan = plan(&[("narrow", 2), ("wide", 8)]);
+    let parts = ["narrow", "wide"].map(String::from).to_vec();
+    let mut stack = |name: &str, of: &[String], folds: usize| {
+        let params = StackParams { folds, ranker: StackKind::ListNet, ..StackParams::default() };
+        let what = What::Stack { of: of.to_vec(), params };
+        plan.push(Planned { name: name.into(), what, space: None, trials: None }).unwrap();
+    };
+    // There are 15 validation queries.
+    stack("many-folds", &parts, 16);
+    stack("good", &parts, 5);
+    stack("of-a-stack", &["narrow".into(), "good".into()], 5);
+    stack("of-a-refused", &["narrow".into(), "many-folds".into()], 5);
+    let plan = plan.finish().unwrap();
+    let notes = Notes::default();
+    let course = Course { plan: &plan, folder: &out, seed: 1, stop: &|| false, progress: &notes };
+    let made = compare(Data { dataset: &dataset, refit: None }, course).unwrap();
+    let names: Vec<&str> = made.models.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names, ["narrow", "wide", "good"]);
+    for (name, why) in [
+        ("many-folds", "there are 15 judged validation queries, and a ranker over models needs at least 16"),
+        ("of-a-stack", "one of the models is a stack"),
+        ("of-a-refused", "many-folds, which it is made of, is missing"),
+    ] {
+        let said = &made.left_out.get(name).unwrap();
+        assert!(said.contains(why), "{name}: {said}");
+    }
+    let notes = notes.0.lock().unwrap().clone();
+    let refused: Vec<usize> =
+        (0..).zip(&notes).filter(|(_, n)| n.contains(": left out: ")).map(|(i, _)| i).collect();
+    let first = notes.iter().position(|note| note.contains("stacking")).unwrap();
+    assert_eq!(refused.len(), 3, "each is said once: {notes:?}");
+    assert!(refused.iter().all(|&i| i < first), "{notes:?}");
+    // A stack by a measure that is better when smaller, and one whose result is there already.
+    let by_error = Plan { tuned_by: "mre".parse().unwrap(), ..plan.clone() };
+    let course = Course { plan: &by_error, folder: &folder.path().join("mre"), progress: &Silent, ..course };
+    let made = compare(Data { dataset: &dataset, refit: None }, course).unwrap();
+    assert!(made.left_out.get("good").unwrap().contains("better when larger"), "{:?}", made.left_out);
+}
+
+#[test]
+fn a_comparison_says_what_its_queries_can_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let (dataset, out) = (dataset(folder.path()), folder.path().join("out"));
+    let plan = plan(&[("narrow", 1), ("wide", 8)]).finish().unwrap();
+    let notes = Notes::default();
+    let course = Course { plan: &plan, folder: &out, seed: 1, stop: &|| false, progress: &notes };
+    let made = compare(Data { dataset: &dataset, refit: None }, course).unwrap();
+    let notes = notes.0.lock().unwrap().clone();
+    let forecast =
+        notes.iter().position(|note| note.starts_with("with 15 test queries, differences in ndcg@10"));
+    assert!(forecast.is_some(), "{notes:?}");
+    let smallest = made.smallest_difference.unwrap();
+    assert_eq!((smallest.queries, smallest.pairs), (15, 1));
+    let values = |name: &str| Comparison::entry(&out, name).unwrap().per_query["ndcg@10"].clone();
+    let deviation =
+        matchrank_core::measure::significance::deviation_of_differences(&values("narrow"), &values("wide"));
+    assert_eq!(Some(smallest.deviation), deviation);
+    assert!(made.evidence().unwrap().starts_with("with 15 test queries, "));
+    // All relevant documents have clicks; queries share no words with those of training but in groups.
+    let bins: Vec<&String> = made.models[0].bins.names().collect();
+    assert_eq!(bins, ["seen", "documents", "duplicates", "clicks", "length"]);
+    assert_eq!(made.models[0].bins["documents"][0].bin, "relevant document seen");
 }

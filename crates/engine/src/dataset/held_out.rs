@@ -2,12 +2,13 @@
 
 use std::hash::BuildHasher;
 
-use foldhash::HashMap;
 use foldhash::fast::FixedState;
+use foldhash::{HashMap, HashSet};
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::bins::Bins;
 
+use super::near_duplicates::NearDuplicates;
 use super::{Dataset, Holdout, Query};
 use crate::text::Analyser;
 
@@ -32,7 +33,32 @@ pub enum BinBy {
     Length,
     /// Seen or unseen in training.
     Seen,
+    /// With or without a relevant document that has a training response. Queries without a relevant document are in no
+    /// bin.
+    Documents,
+    /// With or without a near-duplicate among the training queries: a Jaccard index of the analysed words of at least
+    /// 0.8.
+    Duplicates,
 }
+
+impl BinBy {
+    /// Every property, in the order in which they are reported.
+    pub const ALL: [Self; 5] = [Self::Seen, Self::Documents, Self::Duplicates, Self::Clicks, Self::Length];
+
+    /// Name in results and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clicks => "clicks",
+            Self::Length => "length",
+            Self::Seen => "seen",
+            Self::Documents => "documents",
+            Self::Duplicates => "duplicates",
+        }
+    }
+}
+
+/// Place of a bin among the bins of a property, and its label.
+pub(crate) type BinLabel = (usize, &'static str);
 
 impl HeldOut {
     /// Reads the judgments of a holdout.
@@ -88,24 +114,78 @@ impl HeldOut {
     }
 
     /// Returns the bin of every query.
-    pub fn bins(&self, by: BinBy) -> Result<Bins<'_>> {
-        let mut labelled: Vec<(usize, &str, &str)> = (0..self.queries.len())
-            .map(|i| {
-                let (place, label) = match by {
-                    BinBy::Clicks => clicks_bin(self.clicks[i]),
-                    BinBy::Length => length_bin(self.n_words[i]),
-                    BinBy::Seen if self.clicks[i] > 0.0 => (0, "seen"),
-                    BinBy::Seen => (1, "unseen"),
-                };
-                (place, self.queries[i].id.as_str(), label)
-            })
+    pub fn bins(&self, by: BinBy, dataset: &Dataset) -> Result<Bins<'_>> {
+        self.bins_of(&self.bin_labels(by, dataset)?)
+    }
+
+    /// Returns the label of every query; none for a query that is in no bin.
+    pub(crate) fn bin_labels(&self, by: BinBy, dataset: &Dataset) -> Result<Vec<Option<BinLabel>>> {
+        let two = |is_first: bool, labels: [&'static str; 2]| {
+            if is_first { (0, labels[0]) } else { (1, labels[1]) }
+        };
+        Ok(match by {
+            BinBy::Clicks => self.clicks.iter().map(|&clicks| Some(clicks_bin(clicks))).collect(),
+            BinBy::Length => self.n_words.iter().map(|&n_words| Some(length_bin(n_words))).collect(),
+            BinBy::Seen => self.clicks.iter().map(|&n| Some(two(n > 0.0, ["seen", "unseen"]))).collect(),
+            BinBy::Documents => {
+                let labels = ["relevant document seen", "no relevant document seen"];
+                let seen = self.have_seen_documents(dataset)?.into_iter();
+                seen.map(|seen| Some(two(seen?, labels))).collect()
+            }
+            BinBy::Duplicates => {
+                let labels = ["near-duplicate in training", "no near-duplicate"];
+                let near = self.have_near_duplicates(dataset)?.into_iter();
+                near.map(|near| Some(two(near, labels))).collect()
+            }
+        })
+    }
+
+    /// Returns the bins of labels, in the order of the queries.
+    pub(crate) fn bins_of(&self, labels: &[Option<BinLabel>]) -> Result<Bins<'_>> {
+        let mut labelled: Vec<(usize, &str, &str)> = self
+            .queries
+            .iter()
+            .zip(labels)
+            .filter_map(|(query, label)| label.map(|(place, label)| (place, query.id.as_str(), label)))
             .collect();
         labelled.sort_by_key(|(place, ..)| *place);
         Bins::new(labelled.into_iter().map(|(_, query, label)| (query, label)))
     }
+
+    /// Returns true for each query of which some relevant document has a training response, none for a query without a
+    /// relevant document.
+    pub(crate) fn have_seen_documents(&self, dataset: &Dataset) -> Result<Vec<Option<bool>>> {
+        let ids = dataset.document_ids()?;
+        let responses = dataset.responses()?;
+        let answered = responses.iter().filter(|response| response.response > 0.0);
+        let seen: HashSet<&str> = answered.map(|response| ids[response.document as usize].as_str()).collect();
+        let relevant = |list: &[(String, f32)]| {
+            let grades = list.iter().filter(|(_, grade)| *grade > 0.0);
+            grades.map(|(id, _)| seen.contains(id.as_str())).reduce(|any, seen| any || seen)
+        };
+        Ok(self.judged.iter().map(|list| relevant(list)).collect())
+    }
+
+    /// Returns true for each query with a near-duplicate among the training queries, those with a response.
+    pub(crate) fn have_near_duplicates(&self, dataset: &Dataset) -> Result<Vec<bool>> {
+        let analyser = Analyser::new(&dataset.manifest.analyser)?;
+        let texts = self.queries.iter().map(|query| query.text.as_str());
+        let mut near = NearDuplicates::of(&analyser, texts);
+        let queries = dataset.queries()?;
+        let mut is_training = vec![false; queries.len()];
+        let responses = dataset.responses()?;
+        for response in responses.iter().filter(|response| response.response > 0.0) {
+            is_training[response.query as usize] = true;
+        }
+        for (query, _) in queries.iter().zip(is_training).filter(|(_, is_training)| *is_training) {
+            near.look_up(&query.text);
+        }
+        // A text without a word is its own duplicate, too.
+        Ok(near.found().into_iter().zip(&self.clicks).map(|(near, clicks)| near || *clicks > 0.0).collect())
+    }
 }
 
-fn clicks_bin(clicks: f64) -> (usize, &'static str) {
+fn clicks_bin(clicks: f64) -> BinLabel {
     match clicks {
         c if c <= 0.0 => (0, "no clicks"),
         c if c <= 10.0 => (1, "1 to 10 clicks"),
@@ -115,7 +195,7 @@ fn clicks_bin(clicks: f64) -> (usize, &'static str) {
     }
 }
 
-fn length_bin(n_words: usize) -> (usize, &'static str) {
+fn length_bin(n_words: usize) -> BinLabel {
     match n_words {
         0 => (0, "no word"),
         1 => (1, "1 word"),
@@ -127,7 +207,14 @@ fn length_bin(n_words: usize) -> (usize, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use matchrank_core::progress::Silent;
+
     use super::*;
+    use crate::ingest::{IngestParams, ingest};
+
+    fn labels<T: Copy>(values: &[T], bin: impl Fn(T) -> BinLabel) -> Vec<Option<BinLabel>> {
+        values.iter().map(|&value| Some(bin(value))).collect()
+    }
 
     #[test]
     fn bins_by_clicks_end_at_the_powers_of_ten() {
@@ -142,13 +229,54 @@ mod tests {
         let queries = clicks.iter().map(|n| Query { id: n.to_string(), text: String::new() }).collect();
         let n = clicks.len();
         let held_out = HeldOut { queries, clicks, n_words: vec![0; n], judged: vec![Vec::new(); n] };
-        let found = held_out.bins(BinBy::Clicks).unwrap();
+        let found = labels(&held_out.clicks, clicks_bin);
+        let found = held_out.bins_of(&found).unwrap();
         for (label, clicks) in &bins {
             for n in clicks {
                 assert_eq!(found.label(&n.to_string()), Some(*label), "{n} clicks");
             }
         }
-        let seen = held_out.bins(BinBy::Seen).unwrap();
-        assert_eq!((seen.label("0"), seen.label("1")), (Some("unseen"), Some("seen")));
+    }
+
+    /// Test queries q0 to q4; d0 and d1 have training responses, d2 only one of 0.
+    #[test]
+    fn bins_by_what_training_knows() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path
+        };
+        let queries = "t0\tred running shoes\nt1\tgreen hat\nt2\twide green umbrella\nq0\tshoes running red\n\
+                       q1\tyellow boots\nq2\twide green umbrellas\nq3\tgreen boots\nq4\tthe\n";
+        let params = IngestParams {
+            documents: vec![file("docs.tsv", "d0\tshoe\nd1\that\nd2\tumbrella\n")],
+            queries: vec![file("queries.tsv", queries)],
+            responses: vec![file("train.qrels", "t0 0 d0 2\nt1 0 d1 1\nt2 0 d2 0\n")],
+            judgments: vec![(
+                Holdout::Test,
+                file(
+                    "qrels",
+                    "q0 0 d0 1\nq1 0 d2 1\nq2 0 d0 1\nq2 0 d2 1\nq3 0 d1 0\nq3 0 d2 1\nq4 0 d0 0\n",
+                ),
+            )],
+            ..IngestParams::default()
+        };
+        ingest(&params, &folder.path().join("data"), false, &Silent).unwrap();
+        let dataset = Dataset::open(&folder.path().join("data")).unwrap();
+        let held_out = HeldOut::of(&dataset, Holdout::Test).unwrap();
+        let labels = |by: BinBy| {
+            let bins = held_out.bins(by, &dataset).unwrap();
+            ["q0", "q1", "q2", "q3", "q4"].map(|query| bins.label(query))
+        };
+        let [seen, none] = ["relevant document seen", "no relevant document seen"].map(Some);
+        // q4 has no relevant document.
+        assert_eq!(labels(BinBy::Documents), [seen, none, seen, none, None]);
+        let [near, no] = ["near-duplicate in training", "no near-duplicate"].map(Some);
+        // t2 has no response above 0, so q2 has no near-duplicate in training.
+        assert_eq!(labels(BinBy::Duplicates), [near, no, no, no, no]);
+        assert_eq!(labels(BinBy::Seen), [Some("unseen"); 5]);
+        let all: Vec<&str> = held_out.bins(BinBy::Documents, &dataset).unwrap().labels().collect();
+        assert_eq!(all, ["relevant document seen", "no relevant document seen"]);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use foldhash::{HashMap, HashSet};
 
 use super::finding::{Finding, Report, Severity, listed, whole};
-use super::{FileKind, encoding, held_out, memory};
+use super::{FileKind, encoding, held_out, memory, test_queries};
 use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, Query};
 use crate::files;
@@ -41,6 +41,7 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         findings.extend(document_findings(&dataset, &analyser)?);
         findings.extend(query_findings(&queries, &analyser));
         findings.extend(held_out::findings(&dataset, &queries)?);
+        findings.extend(test_queries::findings(&dataset)?);
         findings.extend(preferences(&dataset)?);
         findings.extend(left_out(&dataset));
         findings.push(memory::finding(&dataset.manifest.statistics));

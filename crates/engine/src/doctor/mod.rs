@@ -14,6 +14,7 @@
 //! | `run` | TREC runs |
 //! | `dataset` | a dataset folder: damage, empty texts |
 //! | `held_out` | judged queries of a dataset: test data in training |
+//! | `test_queries` | test queries of a dataset: their number, and what training knows of their answers |
 //! | `memory` | memory that training the matching models on a dataset takes |
 //! | `together` | files given together: shared queries, runs without judgments |
 
@@ -30,6 +31,7 @@ mod letor_memory;
 mod memory;
 mod qrels;
 mod run;
+mod test_queries;
 mod together;
 
 use std::collections::HashMap;

@@ -5,6 +5,7 @@ use matchrank_core::Result;
 use super::MatchingModel;
 use super::memory::Sizes;
 use super::recipe::Trainer;
+use super::unseen::UnseenDocuments;
 use crate::container::Reader;
 use crate::settings::{Parameter, Settings};
 
@@ -35,6 +36,9 @@ pub struct MatchingKind {
     pub effort: Option<(&'static str, u64)>,
     /// Values that a search starts from in place of `auto`.
     pub search_start: fn() -> Settings,
+    /// What the model can say about documents without a training response; of models that are made of others, their
+    /// parts decide.
+    pub unseen_documents: UnseenDocuments,
     /// Makes a trainer from settings; `None` for models that are made of other models.
     pub(crate) trainer: Option<MakeTrainer>,
     /// Reads the model from a file.
@@ -62,6 +66,7 @@ impl MatchingKind {
             space: &[],
             effort: None,
             search_start: Settings::new,
+            unseen_documents: UnseenDocuments::Scored,
             trainer: None,
             open,
             memory: None,

@@ -49,6 +49,7 @@ pub mod svdfeature;
 mod tests;
 #[cfg(test)]
 mod training_tests;
+mod unseen;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -62,6 +63,7 @@ pub use kind::MatchingKind;
 pub(crate) use memory::Sizes;
 pub use recipe::{Recipe, Training};
 pub use related::{Related, RelatedQuery, RelatedWord};
+pub use unseen::{UnseenDocuments, note_on_unseen, note_on_zero, training_notes, unseen_documents};
 
 use crate::container::Writer;
 use crate::dataset::Dataset;
@@ -89,6 +91,11 @@ pub trait MatchingModel: Any + Debug + Send + Sync {
     /// Figures that its training reported on the way.
     fn curves(&self) -> Vec<Curve> {
         Vec::new()
+    }
+
+    /// Figure on the validation judgments that its training ended with, where training measured one.
+    fn validation(&self) -> Option<f64> {
+        None
     }
 
     /// Settings that training chose on the validation judgments, such as the number of iterations.

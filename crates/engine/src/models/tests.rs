@@ -2,6 +2,7 @@
 //! is not known has no score.
 
 mod stacks;
+mod unseen;
 
 use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
 use matchrank_core::progress::Silent;

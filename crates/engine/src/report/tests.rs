@@ -11,6 +11,7 @@ use crate::comparison::{
 use crate::dataset::{Split, Statistics};
 use crate::description::Curve;
 use crate::doctor::{Finding, Report, Severity};
+use crate::evidence::SmallestDifference;
 use crate::json::Json;
 use crate::scoring::{Explanation, Pair, Why};
 use crate::validation::Ranked;
@@ -135,6 +136,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
         }],
         comparison: Comparison {
             version: "0.1.0".into(),
+            smallest_difference: None,
             data,
             split: protocol(),
             models: entries.into_iter().map(|entry| entry.row).collect(),
@@ -261,4 +263,48 @@ fn folds_of_lists_have_a_page_too() {
     assert!(made.contains("Each fold was tested once") && !made.contains("<template"));
     assert!(made.contains("No results are kept for these queries, so none can be opened."));
     assert_eq!(data(&made)["queries"][3][0], "q3", "a query without a text goes by its id");
+}
+
+#[test]
+fn few_queries_are_no_evidence() {
+    let few = |n: usize| {
+        let mut entries = vec![entry("a", values(0.5)), entry("b", values(0.4))];
+        for entry in &mut entries {
+            entry.per_query.values_mut().for_each(|values| values.truncate(n));
+            if n < 2 {
+                entry.row.intervals.clear();
+            }
+        }
+        let mut few = page(entries, &[], "shop");
+        few.comparison.split.test_queries = n;
+        html(&few)
+    };
+    let one = few(1);
+    assert!(one.contains("<h1>Too few test queries to tell the models apart</h1>"));
+    assert!(one.contains("<p>Nothing can be concluded from 1 test query.</p>"));
+    assert!(
+        !one.contains("95 % interval ") && !one.contains(r#"class="whisker""#),
+        "no interval of one value"
+    );
+    assert!(few(9).contains("<p>Nothing can be concluded from 9 test queries.</p>"));
+    let mut enough = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &[], "shop");
+    enough.comparison.smallest_difference = SmallestDifference::of(40, 1, 0.2, 0.05);
+    let enough = html(&enough);
+    assert!(enough.contains(
+        "<p>With 40 test queries, differences in ndcg@10 below about 0.064 cannot be told from chance.</p>"
+    ));
+    assert!(!enough.contains("Nothing can be concluded") && enough.contains(r#"class="whisker""#));
+}
+
+#[test]
+fn bins_by_what_training_knows_have_titles() {
+    let mut made = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &[], "shop");
+    let bins = made.comparison.models[0].bins["seen"].clone();
+    for model in &mut made.comparison.models {
+        model.bins.insert("documents".into(), bins.clone());
+        model.bins.insert("duplicates".into(), bins.clone());
+    }
+    let made = html(&made);
+    assert!(made.contains("<h3>With or without a relevant document seen in training</h3>"));
+    assert!(made.contains("<h3>With or without a near-duplicate among the training queries</h3>"));
 }

@@ -178,6 +178,14 @@ impl Validation {
         self.wanted.as_deref()
     }
 
+    /// Rows of the relevant documents of each query.
+    pub(crate) fn relevant(&self) -> impl Iterator<Item = Vec<u32>> {
+        let row = |document: u32| self.wanted.as_ref().map_or(document, |rows| rows[document as usize]);
+        self.judged.iter().map(move |list| {
+            list.iter().filter(|(_, grade)| *grade > 0.0).map(|(document, _)| row(*document)).collect()
+        })
+    }
+
     /// Number of documents that are ranked.
     pub fn n_documents(&self) -> u32 {
         self.documents.len() as u32
@@ -194,7 +202,7 @@ impl Validation {
         rankings.chunks(self.judged.len()).map(|variant| Ok(self.evaluate(variant)?.mean(0))).collect()
     }
 
-    /// Measures every query by itself: one list of values for each variant of a scorer, in the order of the queries. The
+    /// Measures every query by itself: one list of values for each variant of a scorer, all in one order. The
     /// mean of a list is what [`Validation::value`] returns. Queries that do not count towards the mean are left out, the
     /// same ones of every variant.
     pub fn per_query(&self, scorer: &mut dyn Scorer) -> Result<Vec<Vec<f64>>> {
@@ -203,6 +211,15 @@ impl Validation {
             Ok((0..evaluation.n_queries()).filter_map(|query| evaluation.value(query, 0)).collect())
         };
         self.rankings(scorer).chunks(self.judged.len()).map(of_variant).collect()
+    }
+
+    /// Returns the measure of every query, in the order of the queries; none for a query that is left out of the mean.
+    pub(crate) fn by_query(&self, scorer: &mut dyn Scorer) -> Result<Vec<Option<f64>>> {
+        let evaluation = self.evaluate(&self.rankings(scorer))?;
+        // The evaluation may have its own order.
+        let places: foldhash::HashMap<&str, usize> = evaluation.queries().zip(0..).collect();
+        let value = |id: &String| evaluation.value(*places.get(id.as_str())?, 0);
+        Ok(self.ids.iter().map(value).collect())
     }
 
     /// Documents with their scores for every query of a scorer, as far as the measure looks.

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use matchrank_core::measure::Measure;
 use matchrank_core::message::counted;
 use matchrank_engine::comparison::{Compared, Comparison, MeanOver};
+use matchrank_engine::evidence::too_few;
 use matchrank_engine::validation::Ranked;
 
 use super::Format;
@@ -43,6 +44,10 @@ pub(crate) fn render(comparison: &Comparison, format: Format, per_fold: bool) ->
 
 /// Which model is best, and whether that is real.
 fn headline(comparison: &Comparison) -> String {
+    // Chance orders the models of so few queries.
+    if too_few(comparison.split.test_queries).is_some() {
+        return String::new();
+    }
     let measure = &comparison.split.measures[0];
     let figure = |model: &Compared| model.test.get(measure).copied().unwrap_or(f64::NAN);
     let better = |a: &&Compared, b: &&Compared| figure(a).total_cmp(&figure(b));
@@ -74,7 +79,14 @@ fn headline(comparison: &Comparison) -> String {
 /// The groups of queries that are printed: by length is in the files.
 fn bins(comparison: &Comparison) -> Vec<&'static str> {
     let known = |by: &&str| comparison.models.first().is_some_and(|model| model.bins.get(by).is_some());
-    ["seen", "clicks", "fold"].into_iter().filter(known).collect()
+    // A single kind divides nothing; of queries that are all seen, or all unseen, the table says that they are.
+    let divides = |by: &&str| match *by {
+        "documents" | "duplicates" => {
+            comparison.models.iter().any(|m| m.bins.get(by).is_some_and(|bins| bins.len() > 1))
+        }
+        _ => true,
+    };
+    ["seen", "documents", "duplicates", "clicks", "fold"].into_iter().filter(known).filter(divides).collect()
 }
 
 /// A header and rows; the first `left` columns are texts.
@@ -205,9 +217,10 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
         };
         let mut row = start("all", "", comparison.split.test_queries);
         row.extend(measures.iter().map(|name| model.test[name.as_str()].to_string()));
-        row.extend(
-            measures.iter().flat_map(|name| model.intervals[name.as_str()].map(|end| end.to_string())),
-        );
+        row.extend(measures.iter().flat_map(|name| {
+            let interval = model.intervals.get(name).map(|ends| ends.map(|end| end.to_string()));
+            interval.unwrap_or_default()
+        }));
         row.extend([
             model.validation.values().next().map_or(String::new(), |value| value.to_string()),
             model.seconds.to_string(),
@@ -287,8 +300,9 @@ fn legend(comparison: &Comparison) -> String {
             comparison.unfinished.join(", ")
         );
     }
+    let evidence = comparison.evidence().map_or(String::new(), |evidence| evidence + "\n");
     format!(
-        "ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
+        "{evidence}ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {}, measured once; {ranked}\n\
          {means}validation: {} over {}, on which parameters were chosen; seconds: {trained}; MiB: most memory \
          of the process meanwhile; ms/query: {timed}, median{again}{noted}{left_out}",

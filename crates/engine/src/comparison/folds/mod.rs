@@ -16,6 +16,7 @@ use serde_json::json;
 use self::split::check_folds;
 use super::course::{Course, Ground, hash};
 use super::results::{Comparison, DataSummary, Entry, MeanOver, TestQuery, check_name, file_name, write};
+use crate::by_name::ByName;
 use crate::model_file;
 use crate::rankers::query_dependent::QueryInput;
 use crate::rankers::{RankerRecipe, registry};
@@ -89,7 +90,9 @@ pub fn compare_folds(folds: &Folds, rankers: &Rankers<'_>, course: Course<'_>) -
         mean_over: MeanOver::Folds,
         refit: rankers.refit,
         validation_queries: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
+        n_measured: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
         test_queries: queries(folds),
+        refused: ByName::default(),
     };
     let run = FoldRun { course, folds, rankers };
     let planned = rankers.rankers.iter().map(|planned| (planned.name.as_str(), planned));

@@ -7,7 +7,7 @@ use super::testing::Tested;
 use super::{FoldRun, PlannedRanker};
 use crate::by_name::ByName;
 use crate::comparison::course::Course;
-use crate::comparison::measuring::interval;
+use crate::comparison::measuring::intervals;
 use crate::comparison::results::{BinFigures, Compared, Entry, Figures};
 use crate::json::Json;
 use crate::prose::to_json;
@@ -59,10 +59,7 @@ impl FoldRun<'_> {
             params: Json(params),
             validation: Figures::from([(plan.tuned_by.to_string(), mean(&|fold| fold.validation))]),
             test: named(&|m| mean(&|fold| fold.evaluation.mean(m))),
-            intervals: per_query
-                .iter()
-                .map(|(name, values)| (name.clone(), interval(values, seed)))
-                .collect(),
+            intervals: intervals(&per_query, seed),
             bins: ByName::from([("fold".to_owned(), by_fold)]),
             seconds: tested.iter().map(|fold| fold.cost.seconds).sum(),
             tuning_seconds: tested.iter().flat_map(|fold| &fold.trials).map(|trial| trial.seconds).sum(),

@@ -312,6 +312,10 @@ impl MatchingModel for BltmModel {
         description
     }
 
+    fn validation(&self) -> Option<f64> {
+        self.report.validation
+    }
+
     fn curves(&self) -> Vec<Curve> {
         let kept = self.report.best.map(|best| best as f64);
         let rows = || self.report.iterations.iter().map(|row| (row.number as f64, row));

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::memory::PROGRAM;
 use super::recipe::{NoFeatures, trainer};
-use super::{Binding, MatchingKind, MatchingModel};
+use super::{Binding, MatchingKind, MatchingModel, UnseenDocuments};
 use crate::container::{Reader, Writer};
 use crate::dataset::Dataset;
 use crate::description::Description;
@@ -37,6 +37,7 @@ pub const KIND: MatchingKind = MatchingKind {
     parameters: &[Parameter::new("mu", "1", "clicks that the words of a query count as, above 0")],
     is_seeded: false,
     space: &[("mu", "0.1,0.3,1,3,10,30,100")],
+    unseen_documents: UnseenDocuments::Unscored,
     trainer: Some(|settings| {
         trainer::<ClickCountParams, NoFeatures>(
             settings,

@@ -101,6 +101,10 @@ impl MatchingModel for Combination {
         description
     }
 
+    fn validation(&self) -> Option<f64> {
+        self.curve.iter().map(|(_, ndcg)| *ndcg).max_by(f64::total_cmp)
+    }
+
     fn curves(&self) -> Vec<Curve> {
         let points = self.curve.iter().map(|(weight, ndcg)| (f64::from(*weight), Some(*ndcg)));
         let kept = Some(f64::from(self.weight));

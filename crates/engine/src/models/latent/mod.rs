@@ -232,6 +232,10 @@ impl MatchingModel for LatentModel {
         summary::summary(self, dataset)
     }
 
+    fn validation(&self) -> Option<f64> {
+        self.report.validation
+    }
+
     fn curves(&self) -> Vec<Curve> {
         let report = &self.report;
         let kept = report.best.map(|best| best as f64);

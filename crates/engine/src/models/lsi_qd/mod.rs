@@ -8,7 +8,7 @@ use matchrank_core::matching::{Csr, LsiParams, lsi};
 use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::memory::{BUFFERS, PROGRAM};
 use super::recipe::trainer;
-use super::{MatchingKind, Training};
+use super::{MatchingKind, Training, UnseenDocuments};
 use crate::dataset::Clicks;
 use crate::features::{ClickParams, Source};
 
@@ -18,6 +18,7 @@ pub const KIND: MatchingKind = MatchingKind {
     feature_parameters: ClickParams::PARAMETERS,
     space: &[("d", "25,50,100,200,300,400")],
     effort: Some(("d", 10)),
+    unseen_documents: UnseenDocuments::Unscored,
     trainer: Some(|settings| {
         trainer::<LsiParams, ClickParams>(
             settings,

@@ -8,7 +8,7 @@ use matchrank_core::matching::{PlsParams, pls};
 
 use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::recipe::trainer;
-use super::{MatchingKind, Training};
+use super::{MatchingKind, Training, UnseenDocuments};
 use crate::dataset::Clicks;
 use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
@@ -35,6 +35,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ("idf", "smooth,bm25"),
     ],
     effort: Some(("d", 10)),
+    unseen_documents: UnseenDocuments::Learned,
     trainer: Some(|settings| {
         trainer::<PlsParams, FeatureParams>(
             settings,

@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 
 use super::memory::{ENTRY, PROGRAM};
 use super::recipe::{NoFeatures, trainer};
-use super::{Binding, BoundDocuments, MatchingKind, MatchingModel};
+use super::{Binding, BoundDocuments, MatchingKind, MatchingModel, UnseenDocuments};
 use crate::container::{Reader, Writer};
 use crate::dataset::{Clicks, Dataset};
 use crate::description::Description;
@@ -26,6 +26,7 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     is_seeded: false,
     space: &[("steps", "1,3,5,7,9"), ("self_transition", "0.1,0.5,0.9")],
+    unseen_documents: UnseenDocuments::Unscored,
     trainer: Some(|settings| {
         trainer::<RandomWalkParams, NoFeatures>(
             settings,

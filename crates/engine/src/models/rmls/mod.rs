@@ -15,7 +15,7 @@ use matchrank_core::{Error, Result};
 
 use super::latent::{self, Inputs, IterationRow, Judge, LatentKind, LatentModel, LatentReport, plain};
 use super::recipe::trainer;
-use super::{MatchingKind, MatchingModel, Training};
+use super::{MatchingKind, MatchingModel, Training, UnseenDocuments};
 use crate::dataset::Clicks;
 use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
@@ -59,6 +59,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ("idf", "smooth,bm25"),
     ],
     effort: Some(("d", 10)),
+    unseen_documents: UnseenDocuments::Learned,
     trainer: Some(|settings| {
         trainer::<RmlsParams, FeatureParams>(
             settings,

@@ -18,6 +18,10 @@ impl MatchingModel for PreferenceModel {
         KIND.name
     }
 
+    fn validation(&self) -> Option<f64> {
+        self.report.validation
+    }
+
     fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
         Ok(Box::new(matcher::PreferenceMatcher::new(self, binding.documents, binding.progress)?))
     }

@@ -17,6 +17,7 @@ mod columns;
 mod lists;
 mod matcher;
 mod params;
+mod requirements;
 mod training;
 
 use std::sync::Arc;
@@ -30,6 +31,8 @@ use columns::FEATURES;
 pub use columns::{ColumnScorer, Columns};
 pub use lists::{JudgedQueries, join_columns, list_columns};
 pub use params::{StackCandidates, StackParams};
+pub use requirements::check_stack;
+pub(crate) use requirements::learned_already;
 pub use training::StackTrial;
 
 use super::{Binding, MatchingKind, MatchingModel, Related, RelatedQuery, registry};
@@ -177,6 +180,10 @@ impl MatchingModel for Stack {
 
     fn parts(&self) -> Vec<(&str, &Arc<dyn MatchingModel>)> {
         self.parts.iter().map(|(name, part)| (name.as_str(), part)).collect()
+    }
+
+    fn validation(&self) -> Option<f64> {
+        self.kept().map(|kept| kept.validation)
     }
 
     fn has_learned_from_validation(&self) -> bool {

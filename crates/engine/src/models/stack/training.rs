@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
+use super::requirements::{check_measure, check_queries, learned_already};
 use super::{Columns, JudgedQueries, Stack, StackCandidates, StackKind, StackParams, list_columns, takes};
 use crate::dataset::{HeldOut, Holdout};
 use crate::models::MatchingModel;
@@ -80,31 +81,15 @@ impl Stack {
     ) -> Result<Self> {
         let Training { dataset, seed, progress, .. } = *training;
         params.validate()?;
-        if !measure.higher_is_better() {
-            return Err(Error::Params(format!(
-                "a stack is chosen by a measure that is better when larger, not {measure}"
-            )));
-        }
+        check_measure(measure)?;
         if parts.is_empty() {
             return Err(Error::Params("there is no model to stack; give at least one".into()));
         }
         if parts.iter().any(|(_, part)| part.has_learned_from_validation()) {
-            return Err(Error::Params(
-                "one of the models is a stack, which has learned from the validation judgments already; give its models"
-                    .into(),
-            ));
+            return Err(learned_already());
         }
         let held_out = HeldOut::of(dataset, Holdout::Validation)?.sample(params.queries, seed);
-        if held_out.queries.len() < params.folds {
-            return Err(Error::Params(format!(
-                "{}: there {} {}, and a ranker over models needs at least {} to learn \
-                 from; ingest with option `judgments validation=QRELS` or option `split`",
-                dataset.folder().display(),
-                if held_out.queries.len() == 1 { "is" } else { "are" },
-                counted(held_out.queries.len(), "judged validation query"),
-                params.folds
-            )));
-        }
+        check_queries(held_out.queries.len(), params, dataset)?;
         let ranked = match params.candidates {
             StackCandidates::Judged => Ranked::Judged,
             StackCandidates::All => Ranked::All,

@@ -14,7 +14,7 @@ use super::latent::{
     self, Inputs, Judge, LatentKind, LatentModel, LatentReport, Learned, Learns, keep_best, plain,
 };
 use super::recipe::trainer;
-use super::{MatchingKind, Training};
+use super::{MatchingKind, Training, UnseenDocuments};
 use crate::dataset::Clicks;
 use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
@@ -57,6 +57,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ("target", "log,count"),
     ],
     effort: Some(("iterations", 2)),
+    unseen_documents: UnseenDocuments::Learned,
     trainer: Some(|settings| {
         trainer::<SvdFeatureSettings, FeatureParams>(
             settings,

@@ -106,6 +106,11 @@ pub fn is_installed() -> bool {
     Library::load().is_ok()
 }
 
+/// Returns an error that says how to install LightGBM, if it is not there.
+pub(crate) fn check_installed() -> Result<()> {
+    Library::load().map(drop)
+}
+
 /// Says which library of LightGBM grows trees, once in a process, if there is one: before work whose own notes are not
 /// shown.
 fn note_library(progress: &dyn Progress) {

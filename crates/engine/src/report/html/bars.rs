@@ -26,14 +26,18 @@ pub(super) fn section(page: &Page) -> Markup {
 
 fn chart(page: &Page, name: &str) -> Markup {
     let models = &page.comparison.models;
-    let rows: Vec<(f64, [f64; 2])> = models
+    let rows: Vec<(f64, Option<[f64; 2]>)> = models
         .iter()
         .map(|model| {
             let mean = model.test.get(name).copied().unwrap_or(f64::NAN);
-            (mean, model.intervals.get(name).copied().unwrap_or([mean; 2]))
+            (mean, model.intervals.get(name).copied())
         })
         .collect();
-    let most = nice(rows.iter().map(|(mean, interval)| mean.max(interval[1])).fold(0.0, f64::max));
+    let most = nice(
+        rows.iter()
+            .map(|(mean, interval)| interval.map_or(*mean, |[_, high]| mean.max(high)))
+            .fold(0.0, f64::max),
+    );
     let ticks = 5;
     html! {
         figure.bars {
@@ -41,7 +45,7 @@ fn chart(page: &Page, name: &str) -> Markup {
             ul { @for (i, (model, (mean, interval))) in models.iter().zip(&rows).enumerate() {
                 li.best[i == 0].baseline[i == page.baseline] {
                     span.name { (model.name) }
-                    span.value { (figure(*mean)) " " span.faint { (rounded(interval[0])) " – " (rounded(interval[1])) } }
+                    span.value { (figure(*mean)) " " @if let Some([low, high]) = interval { span.faint { (rounded(*low)) " – " (rounded(*high)) } } }
                     (bar(*mean, *interval, most, ticks))
                 }
             }
@@ -51,10 +55,11 @@ fn chart(page: &Page, name: &str) -> Markup {
 }
 
 /// Draws one bar, 1000 units wide and 20 high.
-fn bar(mean: f64, [low, high]: [f64; 2], most: f64, ticks: i32) -> Markup {
+fn bar(mean: f64, interval: Option<[f64; 2]>, most: f64, ticks: i32) -> Markup {
     let x =
         |value: f64| if value.is_finite() { (1000.0 * value / most).clamp(0.0, 1000.0).round() } else { 0.0 };
-    let label = format!("{}, interval {} to {}", rounded(mean), rounded(low), rounded(high));
+    let ends = interval.map(|[low, high]| format!(", interval {} to {}", rounded(low), rounded(high)));
+    let label = rounded(mean) + &ends.unwrap_or_default();
     html! {
         svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label=(label) {
             @for tick in 0..=ticks {
@@ -62,7 +67,9 @@ fn bar(mean: f64, [low, high]: [f64; 2], most: f64, ticks: i32) -> Markup {
                 line.grid x1=(at) x2=(at) y1="0" y2="20" {}
             }
             rect.bar x="0" y="3" width=(x(mean)) height="14" {}
-            path.whisker d={ "M" (x(low)) " 10H" (x(high)) "M" (x(low)) " 6V14M" (x(high)) " 6V14" } {}
+            @if let Some([low, high]) = interval {
+                path.whisker d={ "M" (x(low)) " 10H" (x(high)) "M" (x(low)) " 6V14M" (x(high)) " 6V14" } {}
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Means by kind of query: seen or unseen, number of clicks (Tables 6 and 7 of the papers), number of words. Each
-//! column is a small chart, with bars behind the numbers.
+//! Means by kind of query: seen or unseen, with or without a relevant document that training saw, number of clicks
+//! (Tables 6 and 7 of the papers), number of words. Each column is a small chart, with bars behind the numbers.
 
 use maud::{Markup, html};
 
@@ -45,6 +45,8 @@ fn kinds(page: &Page) -> Vec<&str> {
 fn title(kind: &str) -> String {
     match kind {
         "seen" => "Seen or unseen in training".to_owned(),
+        "documents" => "With or without a relevant document seen in training".to_owned(),
+        "duplicates" => "With or without a near-duplicate among the training queries".to_owned(),
         "clicks" => "By clicks in training".to_owned(),
         "length" => "By number of words".to_owned(),
         other => format!("By {other}"),

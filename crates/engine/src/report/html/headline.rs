@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::numbers::{counted, listed, measure, p, rounded, signed, thousands};
 use crate::comparison::Compared;
+use crate::evidence::too_few;
 use crate::report::Page;
 use crate::report::shown::shortened;
 
@@ -55,6 +56,9 @@ fn title(page: &Page) -> String {
     let best = &models[0].name;
     match models.len() {
         1 => format!("{best} is the only model"),
+        _ if too_few(page.n_measured()).is_some() => {
+            "Too few test queries to tell the models apart".to_owned()
+        }
         _ if page.baseline == 0 && models.iter().enumerate().skip(1).all(|(i, _)| beats(page, i)) => {
             format!("No model comes near the baseline {best}")
         }
@@ -77,7 +81,8 @@ fn lead(page: &Page, other: usize, role: &str) -> Markup {
             span {
                 "over " strong { (page.comparison.models[other].name) } ", " (role)
                 ": " @if real { "significant" } @else { "not significant" }
-                " (" (p(pair.p)) "), 95 % interval " (signed(pair.interval[0])) " to " (signed(pair.interval[1]))
+                " (" (p(pair.p)) ")"
+                @if pair.queries > 1 { ", 95 % interval " (signed(pair.interval[0])) " to " (signed(pair.interval[1])) }
             }
         }
     }

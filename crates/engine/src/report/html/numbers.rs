@@ -18,6 +18,13 @@ pub(super) fn others(measures: &[String]) -> String {
     listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// Writes a message as a sentence: with a capital letter and a full stop.
+pub(super) fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
 /// Formats a figure of a measure for a table.
 pub(super) fn figure(value: f64) -> String {
     fixed(value, 4)

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::letters::{letter, letters};
-use super::numbers::{counted, figure, fixed, measure, seconds, short};
+use super::numbers::{counted, figure, fixed, measure, seconds, sentence, short};
 use crate::comparison::Compared;
 use crate::report::Page;
 
@@ -18,6 +18,7 @@ pub(super) fn section(page: &Page) -> Markup {
                 @if page.n_measured() < page.queries.len() { " (of " (page.queries.len()) "; the others have no relevant document)" }
                 ", sorted by " (measure(&split.measures[0])) ". A letter means that the model is significantly better than the model with "
                 "that letter (" (test(&split.test)) ", Holm-corrected p < " (split.level) ")." }
+            @if let Some(evidence) = page.comparison.evidence() { p { (sentence(&evidence)) } }
             div.scroll tabindex="0" role="region" aria-labelledby="models-title" {
                 table.models data-sortable="" {
                     thead { tr {
