@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
-use matchrank_core::measure::{Conventions, Dialect, Measure, evaluate};
+use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
 use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
@@ -186,7 +186,24 @@ impl Validation {
 
     /// Measures a scorer that holds all queries several times, once for each of its variants.
     pub(crate) fn values(&self, scorer: &mut dyn Scorer) -> Result<Vec<f64>> {
-        let rankings: Vec<Vec<(u32, f32)>> = if self.wanted.is_some() {
+        let rankings = self.rankings(scorer);
+        rankings.chunks(self.judged.len()).map(|variant| Ok(self.evaluate(variant)?.mean(0))).collect()
+    }
+
+    /// Measures every query by itself: one list of values for each variant of a scorer, in the order of the queries. The
+    /// mean of a list is what [`Validation::value`] returns. Queries that do not count towards the mean are left out, the
+    /// same ones of every variant.
+    pub fn per_query(&self, scorer: &mut dyn Scorer) -> Result<Vec<Vec<f64>>> {
+        let of_variant = |variant: &[Vec<(u32, f32)>]| {
+            let evaluation = self.evaluate(variant)?;
+            Ok((0..evaluation.n_queries()).filter_map(|query| evaluation.value(query, 0)).collect())
+        };
+        self.rankings(scorer).chunks(self.judged.len()).map(of_variant).collect()
+    }
+
+    /// Documents with their scores for every query of a scorer, as far as the measure looks.
+    fn rankings(&self, scorer: &mut dyn Scorer) -> Vec<Vec<(u32, f32)>> {
+        if self.wanted.is_some() {
             let list = |query: usize| {
                 let documents: Vec<u32> =
                     self.judged[query % self.judged.len()].iter().map(|(document, _)| *document).collect();
@@ -201,8 +218,7 @@ impl Validation {
             scorer.prepare();
             let hits = self.top(scorer);
             hits.iter().map(|hits| hits.iter().map(|hit| (hit.document, hit.score)).collect()).collect()
-        };
-        rankings.chunks(self.judged.len()).map(|variant| self.evaluate(variant)).collect()
+        }
     }
 
     /// The best documents of each query, as deep as the measure looks; as deep as rankings usually are where the score at
@@ -218,7 +234,7 @@ impl Validation {
         }
     }
 
-    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<f64> {
+    fn evaluate(&self, rankings: &[Vec<(u32, f32)>]) -> Result<Evaluation> {
         let lists = self.ids.iter().zip(&self.judged);
         let judgments: Vec<Judgment<'_>> = lists
             .flat_map(|(query, list)| {
@@ -235,6 +251,6 @@ impl Validation {
         let rankings: Vec<(&str, Vec<(&str, f32)>)> =
             self.ids.iter().zip(rankings).map(|(query, list)| (query.as_str(), named(list))).collect();
         let conventions = Conventions::of(Dialect::Matchrank);
-        Ok(evaluate(&Qrels::new(&judgments)?, &rankings[..], &[self.measure], &conventions)?.mean(0))
+        evaluate(&Qrels::new(&judgments)?, &rankings[..], &[self.measure], &conventions)
     }
 }

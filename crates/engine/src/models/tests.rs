@@ -19,7 +19,7 @@ use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::json::Json;
 use crate::ranking::{Candidates, RankRequest, rank_candidates, rank_collection};
 use crate::scoring::{Hit, Why};
-use crate::validation::Validation;
+use crate::validation::{Ranked, Validation};
 
 type Model = Arc<dyn MatchingModel>;
 
@@ -333,6 +333,23 @@ fn tuning_finds_what_ranking_with_every_weight_finds() {
     }
     let best = tuned.curve.iter().map(|(_, ndcg)| *ndcg).fold(0.0, f64::max);
     assert!(best > 0.0 && tuned.curve.contains(&(tuned.weight, best)), "{:?}", tuned.curve);
+}
+
+/// Values of single queries average to the figure of all, with judged documents and with the collection ranked.
+#[test]
+fn values_of_queries_average_to_the_figure() {
+    let (_folder, dataset) = dataset();
+    for ranked in [Ranked::All, Ranked::Judged] {
+        let validation = Validation::ranking(Some(ranked), &dataset, 1, &Silent).unwrap().unwrap();
+        for model in models(&dataset) {
+            let matcher = bind(&*model, &dataset, validation.wanted(), &Silent).unwrap();
+            let mut scorer = matcher.begin(&validation.queries()).unwrap();
+            let values = validation.per_query(&mut *scorer).unwrap();
+            assert_eq!((values.len(), values[0].len()), (1, validation.n_queries()));
+            let mean = values[0].iter().sum::<f64>() / values[0].len() as f64;
+            assert_eq!(mean, validation.value(&mut *scorer).unwrap(), "{}", model.kind());
+        }
+    }
 }
 
 /// The help of every model names its parameters, all of them, with their defaults.
