@@ -16,6 +16,7 @@ TINY = "--set trees=3 --set leaves=3 --set min_rows=2"
 #: Models of a dataset, and how they are trained.
 MATCHING = {
     "bm25": "bm25",
+    "rm3": "rm3 --set terms=3",
     "rmls": "rmls --set d=4 --set iterations=2",
     "pls": "pls --set d=4",
     "lsi-dt": "lsi-dt --set d=4",

@@ -54,7 +54,10 @@ def pls(case, W):
 def lsi_dt(case):
     D, q, d = np.array(case["D"]), np.array(case["q"]), case["d"]
     V = np.linalg.svd(D)[2][:d]
-    return case | {"scores": (q @ V.T @ V @ D.T).tolist()}
+    scores = q @ V.T @ V @ D.T
+    lengths = np.outer(np.linalg.norm(q @ V.T, axis=1), np.linalg.norm(D @ V.T, axis=1))
+    cosines = np.divide(scores, lengths, out=np.zeros_like(scores), where=lengths > 0)
+    return case | {"scores": scores.tolist(), "cosines": cosines.tolist()}
 
 
 def lsi_qd(case):

@@ -112,9 +112,10 @@ fn tables_come_in_every_format_and_plans_from_files() {
             "kind = \"stack\"\ntrials = 3",
             "`vary` and `trials` are for models that learn from the dataset alone",
         ),
+        ("kind = \"combination\"\nof = [\"bm25\"]", "`of` names the models of a combination, 2 to 12"),
         (
             "kind = \"combination\"\nof = [\"a\", \"b\"]\nset = { d = 1 }",
-            "a combination has nothing to `set`",
+            "d: the model has no such parameter; it has rule",
         ),
     ] {
         folder.write("wrong.toml", format!("models = [\"bm25\"]\n[[model]]\nname = \"x\"\n{wrong}\n"));

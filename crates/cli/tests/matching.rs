@@ -5,8 +5,9 @@ mod matchrank;
 use matchrank::{Folder, shop};
 use serde_json::Value;
 
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 11] = [
     "bm25",
+    "rm3",
     "rmls",
     "pls",
     "lsi-dt",
@@ -23,6 +24,7 @@ fn trained() -> Folder {
     for model in MODELS {
         let d = match model {
             "bm25" | "random-walk" => "",
+            "rm3" => "--set max_df=1",
             "sparse-preference" => "--set tuples=2000",
             "ssi" => "--set tuples=2000 --set d=4",
             "bltm" => "--set topics=4",
@@ -190,7 +192,7 @@ fn training_says_what_it_did() {
     assert_eq!(started["params"]["d"], 8, "taken over from the model it starts from");
     assert_eq!(started["params"]["gamma"].to_string(), "0.3", "numbers as people write them");
     let curve = folder.text("train combination --data shop --of rmls.model flat.model --out both.model");
-    assert!(curve.contains("0.9") && curve.contains("best"), "{curve}");
+    assert!(curve.contains("0.9") && curve.contains("kept"), "{curve}");
     // The same command gives the same file, whatever the number of threads.
     folder.text("train rmls --data shop --set d=8 --set click_weight=0.5 --out one.model --threads 1");
     let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
@@ -268,6 +270,34 @@ fn what_a_combination_is_tuned_on_can_be_chosen_and_is_said() {
 }
 
 #[test]
+fn sums_of_three_models() {
+    let folder = trained();
+    let train = "train combination --data shop --of bm25.model rmls.model pls.model --out sum.model";
+    let tuned = folder.json(&format!("{train} --format json"));
+    let weights = tuned["weights"].as_array().unwrap().iter().map(|w| w.as_f64().unwrap());
+    assert!((weights.sum::<f64>() - 1.0).abs() < 1e-6, "{tuned}");
+    assert_eq!((&tuned["of"][2], &tuned["rule"]), (&"pls".into(), &"one_se".into()));
+    let best = folder.json(&format!("{train} --set rule=best --format json"));
+    let figure = |made: &Value, of: &Value| -> f64 {
+        let trials = made["trials"].as_array().unwrap();
+        let trial = trials.iter().find(|trial| trial["weights"] == *of).unwrap_or_else(|| panic!("{made}"));
+        trial["validation_ndcg@10"].as_f64().unwrap()
+    };
+    let highest = best["trials"].as_array().unwrap().iter().map(|trial| figure(&best, &trial["weights"]));
+    assert_eq!(figure(&best, &best["weights"]), highest.fold(0.0, f64::max));
+    assert!(folder.text(train).contains("weight of pls"));
+    let given = "train combination --data shop --of bm25.model rmls.model pls.model --weight 0.5 0.3 0.2 --out sum.model";
+    assert_eq!(folder.json(&format!("{given} --format json"))["rule"], Value::Null);
+    let text = folder.text("inspect sum.model");
+    assert!(text.contains("weight of the third") && text.contains("0.2"), "{text}");
+    let why = folder.json("explain --model sum.model --data shop --query lid --document d1 --format json");
+    let parts = why["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 3, "{why}");
+    let sum: f64 = parts.iter().map(|part| part["contribution"].as_f64().unwrap()).sum();
+    assert!((sum - why["score"].as_f64().unwrap()).abs() < 1e-5, "{why}");
+}
+
+#[test]
 fn more_dimensions_than_the_data_has_are_not_made_up() {
     let folder = shop();
     // Two kinds of titles and six models: 2 + 6 - 1 directions.
@@ -319,10 +349,18 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     folder.text("train bm25 --data shop --out bm25.model");
     refused("train rmls --data shop --start bm25.model --out x", "no latent rows");
     refused("train combination --data shop --of bm25.model --out x", "2 values");
+    let two = "train combination --data shop --of bm25.model bm25.model --out x";
+    refused(&format!("{two} --weight 1.5"), "--weight: a weight of a combination is 1.5");
+    refused(&format!("{two} --weight 0.5 0.6"), "they must sum to 1");
+    refused(&format!("{two} --weight 0.5 0.25 0.25"), "there are 2 models and 3 weights");
+    refused(
+        &format!("{two} --set rule=two_se"),
+        "--set rule=two_se: rule is one of one_se, best (default one_se)",
+    );
     folder.json("ingest --clicks log.csv --documents docs.csv --out bare --format json --quiet");
     refused(
         "train combination --data bare --of bm25.model bm25.model --out x",
-        "no validation judgments to find the weight with",
+        "no validation judgments to find the weights with",
     );
     folder.text("train lsi-qd --data shop --set d=2 --out qd.model");
     refused("explain --model qd.model --data bare --query lid --document d1", "train it on this one");

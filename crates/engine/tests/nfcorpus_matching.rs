@@ -6,7 +6,7 @@ use matchrank_core::matching::{Bm25Params, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 use matchrank_engine::features::FeatureParams;
 use matchrank_engine::models::bm25::TextBm25;
-use matchrank_engine::models::combination::Combination;
+use matchrank_engine::models::combination::{Combination, CombinationParams};
 use matchrank_engine::models::{MatchingModel, Training, pls, rmls};
 use matchrank_engine::validation::Validation;
 
@@ -29,7 +29,9 @@ fn models_learn_what_words_do_not_say() {
         let alone = ndcg(&*model);
         assert!(alone >= 0.20, "{} alone: NDCG@10 {alone:.4}", model.kind());
         let name = model.kind();
-        let both = Combination::tune([model, bm25.clone()], dataset, &validation, &Silent).unwrap();
+        let models: Vec<Arc<dyn MatchingModel>> = vec![model, bm25.clone()];
+        let params = CombinationParams::default();
+        let both = Combination::tune(models, &params, (dataset, &validation), &Silent).unwrap();
         let combined = ndcg(&both);
         assert!(combined >= 0.345, "{name} with BM25: NDCG@10 {combined:.4}");
     }

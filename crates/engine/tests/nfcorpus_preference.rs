@@ -7,7 +7,7 @@ use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Silent;
 use matchrank_engine::models::MatchingModel;
 use matchrank_engine::models::bm25::TextBm25;
-use matchrank_engine::models::combination::Combination;
+use matchrank_engine::models::combination::{Combination, CombinationParams};
 use matchrank_engine::models::sparse_preference::{self, PreferenceSettings, TupleCourse};
 use matchrank_engine::validation::Validation;
 
@@ -28,7 +28,8 @@ fn pairs_of_words_beat_bm25() {
 
     let bm25 = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), dataset).unwrap());
     let validation = Validation::of(dataset, 1, &Silent).unwrap().expect("validation judgments");
-    let both = Combination::tune([preference, bm25], dataset, &validation, &Silent).unwrap();
+    let params = CombinationParams::default();
+    let both = Combination::tune(vec![preference, bm25], &params, (dataset, &validation), &Silent).unwrap();
     let combined = ndcg(&both);
     assert!(combined >= 0.372, "with BM25: NDCG@10 {combined:.4}");
 }

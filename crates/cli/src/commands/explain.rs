@@ -14,10 +14,10 @@ use crate::{Global, Outcome};
 
 /// Say why a document has its score for a query
 ///
-/// The parts add up to the score: shared words for BM25; for RMLS, PLS, LSI, SSI, SVDFeature and sparse preferences pairs of a query
+/// The parts add up to the score: shared words for BM25; for RM3 the words of the query and of its best documents; for RMLS, PLS, LSI, SSI, SVDFeature and sparse preferences pairs of a query
 /// feature and a document feature, each adding x * affinity * y; for BLTM the words of the query. A click feature is shown as document:ID (this query led
 /// to a click there) or query:TEXT (that query led to a click on this document). A random walk shows the
-/// likeliest ways over clicks, which do not add up to its score; a combination both of its models; a stack what each of
+/// likeliest ways over clicks, which do not add up to its score; a combination all of its models; a stack what each of
 /// its models adds to the mean score of the candidates. Rankers of feature lists show weight * value of each feature;
 /// query-dependent ones also which training queries the function of the query was learned from, and with what weight.
 /// Boosted trees show what each feature adds to the mean score of the documents of the query, or to the score of the
@@ -125,6 +125,7 @@ pub(crate) fn row_of(dataset: &Dataset, document: &str) -> anyhow::Result<u32> {
 pub(crate) fn shorten(explanation: &mut Explanation, top: usize) {
     match &mut explanation.why {
         Why::Terms { terms } => terms.truncate(top),
+        Why::Expanded { words, .. } => words.truncate(top),
         Why::Pairs { pairs, others } => {
             *others += pairs.drain(top.min(pairs.len())..).map(|pair| f64::from(pair.score)).sum::<f64>();
         }
@@ -166,6 +167,40 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
             rows.push(line(6, "score", score));
             let header = ["word", "in query", "in document", "idf", "saturation", "adds"];
             format!("{kind}: the score is the sum over shared words\n{}", table(&header, rows, Format::Table))
+        }
+        Why::Expanded { feedback, words } => {
+            let mut rows: Vec<Vec<String>> = words
+                .iter()
+                .take(top)
+                .map(|word| {
+                    let c = &word.term.contribution;
+                    vec![
+                        word.term.text.clone(),
+                        word.in_query.to_string(),
+                        number(word.relevance),
+                        number(f64::from(c.query_count)),
+                        c.count.to_string(),
+                        number(c.idf),
+                        number(c.saturation),
+                        number(c.score),
+                    ]
+                })
+                .collect();
+            if words.len() > top {
+                let rest = words[top..].iter().map(|word| word.term.contribution.score).sum();
+                rows.push(line(8, &format!("{} more words", words.len() - top), number(rest)));
+            }
+            rows.push(line(8, "score", score));
+            let header =
+                ["word", "in query", "in feedback", "weight", "in document", "idf", "saturation", "adds"];
+            let taken: Vec<String> =
+                feedback.iter().map(|taken| format!("{} ({:.3})", taken.document, taken.share)).collect();
+            format!(
+                "{kind}: the score is the sum over the words of the expanded query of weight * idf * saturation; words were \
+                 taken from {}\n{}",
+                taken.join(", "),
+                table(&header, rows, Format::Table)
+            )
         }
         Why::Pairs { pairs, others } => {
             let mut rows: Vec<Vec<String>> = pairs
@@ -293,13 +328,14 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
 fn silence(why: &Why) -> &'static str {
     match why {
         Why::Terms { .. } => "query and document share no word",
+        Why::Expanded { .. } => "the document has no word of the query or of its best documents",
         Why::Pairs { .. } => {
             "the model has learned nothing about the words of the query, and training saw no clicks of it"
         }
         Why::Words { .. } => "the model knows no word of the query",
         Why::Paths { .. } => "no way over clicks leads from the document to the query within so few steps",
         Why::Stacked { .. } => "no model of the stack has a score for it",
-        Why::Parts { .. } => "neither model tells the documents apart for this query",
+        Why::Parts { .. } => "no model tells the documents apart for this query",
     }
 }
 

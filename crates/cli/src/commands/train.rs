@@ -15,7 +15,7 @@ use matchrank_engine::Error;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::models::combination::Combination;
+use matchrank_engine::models::combination::{Combination, CombinationParams, check_weights};
 use matchrank_engine::models::stack::{Stack, StackParams, check_stack};
 use matchrank_engine::models::{MatchingModel, Recipe, Training, training_notes};
 use matchrank_engine::outputs::check_outputs;
@@ -47,6 +47,7 @@ Examples:
   matchrank train sparse-preference --data shop --out words.model
   matchrank train combination --data shop --of bm25.model rmls.model --out both.model
   matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model
+  matchrank train combination --data shop --of bm25.model pls.model rmls.model --out sum.model
   matchrank train stack --data shop --of bm25.model rmls.model words.model --out stack.model
   matchrank train ranksvm --letor train.txt --validation vali.txt --out ranker.model";
 
@@ -95,18 +96,22 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let place = Place { out, ..args.common.place };
             (place, Arc::new(trained.model), dataset, true)
         }
-        DatasetModel::Special(Special::Combination { place, of, weight, candidates }) => {
-            if weight.is_some_and(|weight| !(0.0..=1.0).contains(&weight)) {
-                bail!("--weight is a number from 0 to 1");
-            }
-            let [first, second] = [&of[0], &of[1]].map(|path| model_file::load(path).map(|(model, _)| model));
-            let (first, second) = (first?, second?);
+        DatasetModel::Special(Special::Combination { common, of, weight, candidates }) => {
+            let Common { place, settings } = common;
+            let params: CombinationParams = params_from(&settings)?;
+            let weights = of_parts(&weight, of.len())?;
+            let load = |path: &PathBuf| Ok(model_file::load(path)?.0);
+            let models: Vec<Arc<dyn MatchingModel>> = of.iter().map(load).collect::<anyhow::Result<_>>()?;
             let dataset = Dataset::open(&place.data)?;
-            let model = match weight {
-                Some(weight) => Combination { weight, first, second, curve: Vec::new(), tuned_on: None },
-                None => combine(first, second, candidates.into(), &dataset, global, &terminal)?,
+            let is_tuned = weights.is_none();
+            let model = match weights {
+                Some(weights) => Combination::new(models, weights)?,
+                None => {
+                    let validation = validation_of(candidates.into(), &dataset, global, &terminal)?;
+                    Combination::tune(models, &params, (&dataset, &validation), &terminal)?
+                }
             };
-            (place, Arc::new(model), dataset, weight.is_none())
+            (place, Arc::new(model), dataset, is_tuned)
         }
         DatasetModel::Special(Special::Stack { common: Common { place, settings }, of, ranker_of }) => {
             let params: StackParams = params_from(&settings)?;
@@ -167,20 +172,30 @@ pub(crate) fn named_models(
     Ok(named)
 }
 
-/// A combination tuned on the validation judgments, of which there must be some.
-pub(crate) fn combine(
-    first: Arc<dyn MatchingModel>,
-    second: Arc<dyn MatchingModel>,
+/// The weights of some models as they were given; none where they are to be tuned.
+fn of_parts(given: &[f32], n: usize) -> anyhow::Result<Option<Vec<f32>>> {
+    let weights = match *given {
+        [] => return Ok(None),
+        [a] if n == 2 => vec![a, ((1.0 - f64::from(a)) * 1e6).round() as f32 / 1e6],
+        _ if given.len() == n => given.to_vec(),
+        _ => bail!("--weight: there are {n} models and {} weights; give one for each", given.len()),
+    };
+    check_weights(&weights).map_err(|error| anyhow::anyhow!("--weight: {error}"))?;
+    Ok(Some(weights))
+}
+
+/// The validation judgments of a dataset, of which there must be some.
+fn validation_of(
     ranked: Ranked,
     dataset: &Dataset,
     global: &Global,
     terminal: &Terminal,
-) -> anyhow::Result<Combination> {
+) -> anyhow::Result<Validation> {
     let Some(validation) = Validation::ranking(Some(ranked), dataset, global.seed, terminal)? else {
         bail!(
-            "{}: there are no validation judgments to find the weight with; give --weight, or ingest with --judgments validation=QRELS or --split",
+            "{}: there are no validation judgments to find the weights with; give --weight, or ingest with --judgments validation=QRELS or --split",
             dataset.folder().display()
         );
     };
-    Ok(Combination::tune([first, second], dataset, &validation, terminal)?)
+    Ok(validation)
 }

@@ -7,8 +7,12 @@
 //!   first ([`Bilinear::with_identity`]);
 //! - SVDFeature: f = x' L_x L_y' y + b + b_x' x + b_y' y ([`Biases`]).
 //!
+//! LSI may score by the cosine of the images instead ([`Bilinear::with_cosine`]): both images are divided by their lengths,
+//! so that a long document has no advantage. An image of length 0 stays 0.
+//!
 //! The score is a sum over pairs of features, x_u (l_xu . l_yv) y_v, so [`Bilinear::explain`] can name the pairs that
-//! contribute to it; their contributions sum to the score.
+//! contribute to it; their contributions sum to the score. With the cosine, the affinity l_xu . l_yv of every pair is divided
+//! by the lengths of both images.
 //!
 //! ```
 //! use matchrank_core::matching::{Bilinear, Factor, SparseRow};
@@ -26,7 +30,7 @@
 //! # Ok::<(), matchrank_core::Error>(())
 //! ```
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::matching::{Factor, SparseRow, dot};
 use crate::{Error, Result};
@@ -91,6 +95,17 @@ pub(super) fn shared(n: usize, x: SparseRow<'_>, y: SparseRow<'_>) -> f32 {
     sum
 }
 
+/// How the images of a query and a document make a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Similarity {
+    /// By their dot product.
+    #[default]
+    Dot,
+    /// By the cosine of the angle between them.
+    Cosine,
+}
+
 /// A bilinear model; see the [module](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bilinear {
@@ -99,6 +114,7 @@ pub struct Bilinear {
     weights: Option<Vec<f32>>,
     identity: usize,
     biases: Option<Biases>,
+    similarity: Similarity,
 }
 
 /// Contribution of a pair of features to a score.
@@ -139,7 +155,7 @@ impl Bilinear {
         if !weights.iter().flatten().all(|weight| weight.abs() <= LARGEST_WEIGHT) {
             return Err(Error::Shape("a weight of a latent column is not finite, or exceeds 1e15".into()));
         }
-        Ok(Self { lx, ly, weights, identity: 0, biases: None })
+        Ok(Self { lx, ly, weights, identity: 0, biases: None, similarity: Similarity::Dot })
     }
 
     /// Returns the model with x_u y_u added for each of the first `n` features, which both sides share.
@@ -172,6 +188,22 @@ impl Bilinear {
         Ok(Self { biases: Some(biases), ..self })
     }
 
+    /// Returns the model with the cosine of the images as its score. A model with an identity or with biases cannot have
+    /// it: they are no part of the images.
+    pub fn with_cosine(self) -> Result<Self> {
+        if self.identity > 0 || self.biases.is_some() {
+            return Err(Error::Params(
+                "the cosine is for models without an identity and without biases".into(),
+            ));
+        }
+        Ok(Self { similarity: Similarity::Cosine, ..self })
+    }
+
+    /// How images make a score.
+    pub fn similarity(&self) -> Similarity {
+        self.similarity
+    }
+
     /// Latent dimension.
     pub fn d(&self) -> usize {
         self.lx.d()
@@ -192,7 +224,7 @@ impl Bilinear {
         self.weights.as_deref()
     }
 
-    /// Computes diag(w) L_x' x, the image of a query. Its dot product with [`map_document`](Self::map_document) is the
+    /// Computes diag(w) L_x' x, the image of a query, of length 1 for the cosine. Its dot product with [`map_document`](Self::map_document) is the
     /// score without identity and biases.
     pub fn map_query(&self, x: SparseRow<'_>) -> Vec<f32> {
         let mut image = vec![0.0; self.d()];
@@ -200,9 +232,11 @@ impl Bilinear {
         image
     }
 
-    /// Computes L_y' y, the image of a document.
+    /// Computes L_y' y, the image of a document, of length 1 for the cosine.
     pub fn map_document(&self, y: SparseRow<'_>) -> Vec<f32> {
-        self.ly.map(y)
+        let mut image = vec![0.0; self.d()];
+        self.map_document_into(y, &mut image);
+        image
     }
 
     /// f(x, y).
@@ -213,6 +247,18 @@ impl Bilinear {
 
     /// Returns the pairs of features behind a score, in descending order of absolute contribution.
     pub fn explain(&self, x: SparseRow<'_>, y: SparseRow<'_>) -> Vec<PairContribution> {
+        self.explain_among([x, y], [x, y])
+    }
+
+    /// Returns the pairs among some features of a query and of a document that are behind their score, in descending order
+    /// of absolute contribution. `all` has the rows of the query and of the document with all of their features, which
+    /// decide the lengths of the images.
+    pub fn explain_among(
+        &self,
+        [x, y]: [SparseRow<'_>; 2],
+        all: [SparseRow<'_>; 2],
+    ) -> Vec<PairContribution> {
+        let scale = self.scale(all);
         let rows = |factor: &Factor, row: SparseRow<'_>| -> Vec<Vec<f32>> {
             row.iter()
                 .map(|(feature, _)| {
@@ -228,7 +274,7 @@ impl Bilinear {
         for ((u, x), lxu) in x.iter().zip(&lx) {
             for ((v, y), lyv) in y.iter().zip(&ly) {
                 let own = if u == v && (u as usize) < self.identity { 1.0 } else { 0.0 };
-                let affinity = dot(lxu, lyv) + own;
+                let affinity = dot(lxu, lyv) * scale + own;
                 pairs.push(PairContribution { u, v, x, y, affinity, score: x * affinity * y });
             }
         }
@@ -248,12 +294,36 @@ impl Bilinear {
         pairs
     }
 
+    /// Returns what turns x' L_x diag(w) L_y' y into the score: 1, or 1 / (length of one image * length of the other).
+    fn scale(&self, [x, y]: [SparseRow<'_>; 2]) -> f32 {
+        if self.similarity == Similarity::Dot {
+            return 1.0;
+        }
+        let (mut of_query, of_document) = (self.lx.map(x), self.ly.map(y));
+        self.weigh(&mut of_query);
+        inverse_length(&of_query) * inverse_length(&of_document)
+    }
+
+    /// Computes v / |v| for the cosine.
+    fn normalise(&self, image: &mut [f32]) {
+        if self.similarity == Similarity::Cosine {
+            let scale = inverse_length(image);
+            image.iter_mut().for_each(|value| *value *= scale);
+        }
+    }
+
     /// Computes diag(w) v.
     fn weigh(&self, image: &mut [f32]) {
         if let Some(weights) = &self.weights {
             image.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
         }
     }
+}
+
+/// 1 / |v|; 0 where the length is 0 or not finite.
+fn inverse_length(image: &[f32]) -> f32 {
+    let length = dot(image, image).sqrt();
+    if length > 0.0 && length.is_finite() { 1.0 / length } else { 0.0 }
 }
 
 impl Mapping for Bilinear {
@@ -264,10 +334,12 @@ impl Mapping for Bilinear {
     fn map_query_into(&self, x: SparseRow<'_>, image: &mut [f32]) {
         self.lx.map_into(x, image);
         self.weigh(image);
+        self.normalise(image);
     }
 
     fn map_document_into(&self, y: SparseRow<'_>, image: &mut [f32]) {
         self.ly.map_into(y, image);
+        self.normalise(image);
     }
 
     fn identity(&self) -> usize {
@@ -296,7 +368,9 @@ mod tests {
         let biases = |n, global| Biases { global, x: vec![0.0; 2], y: vec![0.0; n] };
         assert!(model.clone().with_biases(biases(3, 0.0)).is_err());
         assert!(model.clone().with_biases(biases(2, f32::NAN)).is_err());
-        assert!(model.with_biases(biases(2, 1.0)).is_ok());
+        assert!(model.clone().with_biases(biases(2, 1.0)).unwrap().with_cosine().is_err());
+        assert!(model.clone().with_identity(1).unwrap().with_cosine().is_err());
+        assert_eq!(model.with_cosine().unwrap().similarity(), Similarity::Cosine);
     }
 
     proptest! {
@@ -330,6 +404,16 @@ mod tests {
             let sum: f64 = model.explain(x, y).iter().map(|pair| f64::from(pair.score)).sum();
             prop_assert!((sum - f64::from(model.score(x, y))).abs() < 1e-3);
             prop_assert!((plain.score(x, y) + more - model.score(x, y)).abs() < 1e-3);
+            // The cosine of the images, and 0 where one of them is 0.
+            let (of_query, of_document) = (plain.map_query(x), plain.map_document(y));
+            let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+            let lengths = (product(&of_query, &of_query) * product(&of_document, &of_document)).sqrt();
+            let expected = if lengths > 0.0 { product(&of_query, &of_document) / lengths } else { 0.0 };
+            let cosine = plain.with_cosine().unwrap();
+            let found = f64::from(cosine.score(x, y));
+            prop_assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+            let sum: f64 = cosine.explain(x, y).iter().map(|pair| f64::from(pair.score)).sum();
+            prop_assert!((sum - found).abs() < 1e-4 * (1.0 + xi.len() as f64 * yi.len() as f64), "{sum} {found}");
         }
     }
 }

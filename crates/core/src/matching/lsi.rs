@@ -5,6 +5,9 @@
 //! | LSI_dt | D, documents x words, tf-idf | q' V_d V_d' y: both projected onto the latent directions of words |
 //! | LSI_qd | R, queries x documents, clicks | (U_d S_d V_d')_ij: the rank-d approximation of the click matrix |
 //!
+//! LSI_dt may score by the cosine of the two projections in place of their dot product
+//! ([`Bilinear::with_cosine`]), as Deerwester et al. do: a long document then has no advantage.
+//!
 //! LSI_dt uses no clicks and LSI_qd no words: a query without clicks gets no score from LSI_qd. Both are bilinear
 //! models; the features of LSI_qd are the query and document numbers.
 //!
@@ -121,6 +124,7 @@ mod tests {
         q: Vec<Vec<f32>>,
         d: usize,
         scores: Vec<Vec<f64>>,
+        cosines: Vec<Vec<f64>>,
     }
 
     #[derive(Deserialize)]
@@ -146,9 +150,12 @@ mod tests {
         let (documents, queries) = (sparse(&lsi_dt.D), sparse(&lsi_dt.q));
         let params = LsiParams { d: lsi_dt.d, ..Default::default() };
         let model = fit(&params, &documents, 1, &Silent).unwrap().words().unwrap();
-        let scores =
-            queries.rows().flat_map(|x| documents.rows().map(|y| model.score(x, y)).collect::<Vec<_>>());
-        agree("LSI_dt", scores, entries(&lsi_dt.scores));
+        let scores = |model: Bilinear| {
+            let of_query = |x| documents.rows().map(|y| model.score(x, y)).collect::<Vec<f32>>();
+            queries.rows().flat_map(of_query).collect::<Vec<f32>>().into_iter()
+        };
+        agree("LSI_dt", scores(model.clone()), entries(&lsi_dt.scores));
+        agree("LSI_dt, cosine", scores(model.with_cosine().unwrap()), entries(&lsi_dt.cosines));
         let params = LsiParams { d: lsi_qd.d, ..Default::default() };
         let model = fit(&params, &sparse(&lsi_qd.R), 1, &Silent).unwrap().clicks().unwrap();
         let score = |i: u32, j: u32| {

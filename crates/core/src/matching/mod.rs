@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`bm25`] | the probabilistic baseline of every search engine |
+//! | [`rm3`] | pseudo-relevance feedback: BM25 with words of its best documents |
 //! | [`random_walk`] | the backward walk on the click graph |
 //! | [`tf_idf`] | weights of terms in sparse text vectors |
 //! | [`bilinear`] | f(x, y) = x' L_x L_y' y, the form of PLS, RMLS and LSI |
@@ -26,13 +27,14 @@ pub mod lsi;
 pub(crate) mod operator;
 pub mod pls;
 pub mod random_walk;
+pub mod rm3;
 pub mod rmls;
 pub mod sparse_preference;
 pub mod ssi;
 pub mod svd_feature;
 pub mod tf_idf;
 
-pub use bilinear::{Biases, Bilinear, Mapping, PairContribution};
+pub use bilinear::{Biases, Bilinear, Mapping, PairContribution, Similarity};
 pub use bltm::{Bltm, BltmParams};
 pub use bm25::{Bm25, Bm25Params};
 pub use click_graph::ClickGraph;
@@ -40,6 +42,7 @@ pub use factor::{Factor, Rows, SparseRows};
 pub use lsi::LsiParams;
 pub use pls::PlsParams;
 pub use random_walk::{RandomWalk, RandomWalkParams, Walker};
+pub use rm3::Rm3Params;
 pub use rmls::RmlsParams;
 pub use sparse_preference::PreferenceParams;
 pub use ssi::SsiParams;

@@ -125,10 +125,9 @@ impl Making<'_> {
         let part = |name: &String| Ok(model_file::load(&Comparison::model(self.course.folder, name))?.0);
         let model: &dyn Any = model;
         Ok(match &planned.what {
-            What::Combination([first, second]) => {
-                let both: &Combination = model.downcast_ref().expect("a combination was tuned");
-                let (first, second) = (part(first)?, part(second)?);
-                Arc::new(Combination { first, second, ..both.clone() })
+            What::Combination { of, .. } => {
+                let sum: &Combination = model.downcast_ref().expect("a combination was tuned");
+                Arc::new(sum.clone().with_models(of.iter().map(part).collect::<Result<_>>()?)?)
             }
             What::Stack { of, .. } => {
                 let stack: &Stack = model.downcast_ref().expect("a stack was trained");
@@ -170,14 +169,16 @@ impl Making<'_> {
                 let choice = ChosenModel { model, recipe, params, validation: value, trials, tuning_seconds };
                 Ok(Some((choice, cost)))
             }
-            What::Combination(parts) => {
-                progress.note(&format!("{name}: finding the weight on the validation queries"));
-                let [first, second] = parts.each_ref().map(|part| self.load(part));
-                let (first, second) = (first?, second?);
-                let (both, cost) =
-                    timed(|| Combination::tune([first, second], dataset, validation, training))?;
-                let params = json!({ "weight": both.weight, "of": parts });
-                let model = Arc::new(both);
+            What::Combination { of, params } => {
+                progress.note(&format!("{name}: finding the weights on the validation queries"));
+                let models = of.iter().map(|part| self.load(part)).collect::<Result<_>>()?;
+                let (sum, cost) =
+                    timed(|| Combination::tune(models, params, (dataset, validation), training))?;
+                let mut params = json!({ "weights": sum.weights, "of": of, "rule": sum.rule });
+                if let [weight, _] = sum.weights[..] {
+                    params["weight"] = json!(weight);
+                }
+                let model = Arc::new(sum);
                 let value = tuning::measure(&*model, dataset, validation)?;
                 Ok(Some((ChosenModel::of_parts(model, params, value), cost)))
             }

@@ -214,7 +214,7 @@ impl ComparisonRun<'_> {
                 let search = json!([search.space, search.strategy, search.trials, search.seconds]);
                 (json!([kind, settings]), search)
             }
-            What::Combination(of) => (json!(["combination", of]), Value::Null),
+            What::Combination { of, params } => (json!(["combination", of, params]), Value::Null),
             // What is best depends on what there is to try.
             What::Stack { of, params } if params.ranker == StackKind::Auto && !boosted::is_installed() => {
                 (json!(["stack", of, params, "without trees"]), Value::Null)

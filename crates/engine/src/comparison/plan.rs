@@ -3,7 +3,7 @@
 //! | name | model |
 //! |---|---|
 //! | `rmls` | a kind of [`Recipe`] |
-//! | `rmls+bm25` | the [combination](crate::models::combination::Combination) of two models |
+//! | `rmls+bm25`, `pls+rmls+bm25` | the [combination](crate::models::combination::Combination) of two or more models, as one sum |
 //! | `mart`, `lambdamart`, `listnet` | a [`Stack`](crate::models::stack::Stack) over the scores of all models of the plan that are no stack and no combination |
 //! | `stack` | the same with the training clicks as features too, and the ranker that is best on validation |
 //! | `mart:bm25+pls` | a stack over these models |
@@ -15,6 +15,7 @@ use matchrank_core::{Error, Result};
 
 use super::results::{check_name, file_name};
 use crate::models::Recipe;
+use crate::models::combination::{CombinationParams, MOST_PARTS};
 use crate::models::registry::{proper_name, trainable_names};
 use crate::models::stack::{StackKind, StackParams};
 use crate::settings::Settings;
@@ -67,8 +68,13 @@ pub enum What {
         /// Settings over its defaults.
         settings: Settings,
     },
-    /// The weighted sum of two models of the plan.
-    Combination([String; 2]),
+    /// The weighted sum of models of the plan.
+    Combination {
+        /// Their names.
+        of: Vec<String>,
+        /// Parameters of the search for weights.
+        params: CombinationParams,
+    },
     /// A ranker over the scores of models of the plan.
     Stack {
         /// Their names.
@@ -131,18 +137,18 @@ impl Plan {
                     parts.split('+').map(|part| proper_name(part.trim()).to_owned()).collect();
                 return self.add_stack(&format!("{ranker}:{}", of.join("+")), kind, of);
             }
-            None => match (ranker_of(name), name.rsplit_once('+')) {
+            None => match (ranker_of(name), name.contains('+')) {
                 // Over all models, the later ones too: filled in when all are known.
                 (Some(kind), _) => return self.add_stack(name, kind, Vec::new()),
-                (None, Some((first, second))) => {
-                    let names = [self.add_named(first)?, self.add_named(second)?];
-                    What::Combination(names)
+                (None, true) => {
+                    let of = name.split('+').map(|part| self.add_named(part)).collect::<Result<_>>()?;
+                    What::Combination { of, params: CombinationParams::default() }
                 }
-                (None, None) => {
+                (None, false) => {
                     let kind = proper_name(name).to_owned();
                     Recipe::new(&kind, &[]).map_err(|e| {
                         Error::Params(format!(
-                            "{e}; or two of them as in rmls+bm25; or stack, listnet, mart, lambdamart"
+                            "{e}; or several of them as in rmls+bm25; or stack, listnet, mart, lambdamart"
                         ))
                     })?;
                     What::Single { kind, settings: Settings::new() }
@@ -150,7 +156,7 @@ impl Plan {
             },
         };
         let name = match &what {
-            What::Combination([first, second]) => format!("{first}+{second}"),
+            What::Combination { of, .. } => of.join("+"),
             _ => proper_name(name).to_owned(),
         };
         self.push(Planned { name, what, space: None, trials: None })
@@ -254,8 +260,7 @@ impl Planned {
     pub fn parts(&self) -> Vec<&str> {
         match &self.what {
             What::Single { .. } => Vec::new(),
-            What::Combination(of) => of.iter().map(String::as_str).collect(),
-            What::Stack { of, .. } => of.iter().map(String::as_str).collect(),
+            What::Combination { of, .. } | What::Stack { of, .. } => of.iter().map(String::as_str).collect(),
         }
     }
 
@@ -265,7 +270,10 @@ impl Planned {
             What::Single { kind, settings } => {
                 Recipe::new(kind, settings).and_then(|recipe| recipe.validate()).map_err(named)
             }
-            What::Combination(_) => Ok(()),
+            What::Combination { of, .. } if !(2..=MOST_PARTS).contains(&of.len()) => Err(Error::Params(
+                format!("{}: `of` names the models of a combination, 2 to {MOST_PARTS}", self.name),
+            )),
+            What::Combination { .. } => Ok(()),
             What::Stack { of, .. } if of.len() < 2 => {
                 Err(Error::Params(format!("{}: a stack needs at least two models", self.name)))
             }

@@ -175,13 +175,7 @@ impl FileModel {
             return Err(named(Error::Params(message.into())));
         }
         let what = if kind == "combination" {
-            let of: [String; 2] = of.try_into().map_err(|_| {
-                Error::Params(format!("model {name}: `of` names the two models of a combination"))
-            })?;
-            if !settings.is_empty() {
-                return Err(named(Error::Params("a combination has nothing to `set`".into())));
-            }
-            What::Combination(of)
+            What::Combination { of, params: params_from(&settings).map_err(named)? }
         } else if let Some(ranker) = ranker_of(&kind) {
             for (setting, instead) in [("ranker", "`kind`"), ("candidates", "`candidates` of the whole plan")]
             {

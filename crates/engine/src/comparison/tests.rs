@@ -11,7 +11,9 @@ use super::*;
 use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::model_file;
+use crate::models::combination::Combination;
 use crate::models::find_part;
+use crate::models::latent::LatentModel;
 use crate::models::stack::{Stack, StackKind, StackParams};
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 
@@ -76,6 +78,50 @@ fn plan(models: &[(&str, u32)]) -> Plan {
         plan.add_single(name, "pls", vec![("d".into(), (*d).into())]).unwrap();
     }
     plan
+}
+
+/// `a+b+c` is one sum of three models, whose parts are added in front.
+#[test]
+fn sums_of_several_models_are_flat() {
+    let mut plan = Plan::default();
+    plan.add("pls+rmls+bm25").unwrap();
+    let plan = plan.finish().unwrap();
+    let names: Vec<&str> = plan.models.iter().map(|model| model.name.as_str()).collect();
+    assert_eq!(names, ["pls", "rmls", "bm25", "pls+rmls+bm25"]);
+    assert_eq!(plan.models[3].parts(), ["pls", "rmls", "bm25"]);
+    let mut wrong = Plan::default();
+    assert!(wrong.add("pls+unknown").unwrap_err().to_string().contains("no model called unknown"));
+    let mut many = Plan::default();
+    many.add(&["bm25"; 13].join("+")).unwrap();
+    assert!(many.finish().unwrap_err().to_string().contains("2 to 12"));
+}
+
+/// A sum that validation gave one part alone, after its models learned from more data.
+#[test]
+fn weights_stay_when_models_are_trained_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (less, more) = (
+        Made { clicked: (0..20).collect(), ..Made::default() }.dataset(folder.path(), "less"),
+        Made::default().dataset(folder.path(), "more"),
+    );
+    let mut plan = plan(&[("a", 2), ("b", 3)]);
+    plan.add("a+b+bm25").unwrap();
+    let plan = plan.finish().unwrap();
+    let out = folder.path().join("out");
+    let course = Course { plan: &plan, folder: &out, seed: 1, progress: &Silent, stop: &|| false };
+    compare(Data { dataset: &less, refit: Some(&more) }, course).unwrap();
+    let load = |path: &Path| model_file::load(path).unwrap().0;
+    let (chosen, again) =
+        (load(&Comparison::chosen_model(&out, "a+b+bm25")), load(&Comparison::model(&out, "a+b+bm25")));
+    let sums: [&Combination; 2] = [find_part(&*chosen).unwrap(), find_part(&*again).unwrap()];
+    assert_eq!((sums[0].models.len(), sums[0].rule), (3, Some(Default::default())));
+    assert_eq!((&sums[0].weights, &sums[0].trials), (&sums[1].weights, &sums[1].trials));
+    let own = load(&Comparison::model(&out, "a"));
+    let debug = |model: &dyn crate::models::MatchingModel| {
+        format!("{:?}", find_part::<LatentModel>(model).unwrap().model)
+    };
+    assert_eq!(debug(&*sums[1].models[0]), debug(&*own));
+    assert_ne!(debug(&*sums[0].models[0]), debug(&*own));
 }
 
 #[test]

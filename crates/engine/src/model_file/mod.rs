@@ -14,17 +14,20 @@
 //! | `vocabulary_hash` | models with words | [`Vocabulary::hash`](crate::text::Vocabulary::hash) |
 //! | `features` | RMLS, PLS, LSI of words, SSI, SVDFeature, sparse preferences | [`FeatureParams`](crate::features::FeatureParams), JSON |
 //! | `source` | RMLS, PLS, LSI, SSI, SVDFeature, sparse preferences | the dataset its click features stand for ([`Source`](crate::features::Source)), JSON |
-//! | `report` | all but BM25, random walk and combination | what the training reported, JSON |
+//! | `report` | all but BM25, RM3, clicks, random walk and combination | what the training reported, JSON |
 //! | `settings`, `clock` | sparse preferences | what was asked for; where learning stands, JSON |
 //! | `content_hash` | random walk | the dataset it was made for |
-//! | `curve` | combination | validation NDCG@10 by weight, JSON |
+//! | `similarity` | LSI of words | `cosine` where scores are cosines; absent where they are dot products |
+//! | `curve` | combination of two models | validation NDCG@10 by weight, JSON |
+//! | `trials` | combination of more models | validation NDCG@10 of weights, JSON |
+//! | `rule` | combination | rule that chose the weights, JSON; absent where they were given |
 //!
 //! | arrays | type | of | what |
 //! |---|---|---|---|
 //! | `vocabulary.terms`, `.offsets` | u8, u64 | models with words | all terms one after the other, UTF-8, and where each starts |
 //! | `vocabulary.document_frequencies`, `.collection_frequencies` | u32, u64 | models with words | counts of each term; 0 for terms of queries alone |
 //! | `n_documents` | u64 | models with words | documents that were counted |
-//! | `average_length` | f64 | BM25 | mean length of the documents |
+//! | `average_length` | f64 | BM25, RM3 | mean length of the documents |
 //! | `d` | u64 | RMLS, PLS, LSI, SSI, SVDFeature | latent dimension |
 //! | `lx.row`, `ly.row` | u32 | the same | the row of every feature; 4294967295 for none |
 //! | `lx.values`, `ly.values` | f32 | the same | the rows, d numbers each, or |
@@ -38,10 +41,11 @@
 //! | `w.offsets`, `w.columns`, `w.numbers` | u64, u32, f32 | sparse preferences | the entries of the rows of W, one row for every word; W_ij has the sign of its number u, and the size of u less `shrinkage` of the clock, or 0 if that is more |
 //! | `w.kinds`, `w.capacities` | u8, u32 | sparse preferences | how a row is kept in memory; kind 0: it is as at the start, its only number is `start` of the clock, at its own word |
 //! | `w.sums` | f32 | sparse preferences | after refitting with averages: W_ij is what it is by the numbers less this divided by the steps of the clock |
-//! | `weight` | f32 | combination | weight of the first model |
+//! | `weight` | f32 | combination of two models | weight of the first model |
+//! | `weights` | f32 | combination of more models | weights of the models |
 //!
-//! The two models of a combination have their metadata and arrays in the same file, under names that start
-//! with `first.` and `second.`.
+//! The models of a combination have their metadata and arrays in the same file, under names that start
+//! with `first.`, `second.`, `third.` and so on.
 //!
 //! A stack is described in `models/stack/codec.rs`; rankers over feature lists in their folders below `rankers`, linear
 //! ones in `rankers/linear/codec.rs`.

@@ -5,6 +5,7 @@
 //! | folder | model |
 //! |---|---|
 //! | [`bm25`] | BM25 over text |
+//! | [`rm3`] | BM25 with words of its best documents added to the query |
 //! | [`clicks`] | click counts of queries, smoothed by those of their words |
 //! | [`random_walk`] | backward random walk on the training clicks |
 //! | [`lsi_dt`], [`lsi_qd`] | latent semantic indexing of words, of clicks |
@@ -13,7 +14,7 @@
 //! | [`latent`] | code that the six latent models share |
 //! | [`bltm`] | topics that queries and documents share |
 //! | [`sparse_preference`] | q' W d, a weight for every pair of words |
-//! | [`combination`] | a weighted sum of two models |
+//! | [`combination`] | a weighted sum of models |
 //! | [`stack`] | a ranker over the scores of several models |
 //!
 //! The table in [`registry`] lists all of them. Training, tuning, comparison, model files, the command line and its help
@@ -40,6 +41,7 @@ pub mod random_walk;
 mod recipe;
 pub mod registry;
 mod related;
+pub mod rm3;
 pub mod rmls;
 pub mod sparse_preference;
 pub mod ssi;

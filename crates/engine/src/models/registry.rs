@@ -5,16 +5,17 @@ use std::sync::Arc;
 use matchrank_core::{Error, Result};
 
 use super::{
-    MatchingKind, MatchingModel, bltm, bm25, clicks, combination, lsi_dt, lsi_qd, pls, random_walk, rmls,
-    sparse_preference, ssi, stack, svdfeature,
+    MatchingKind, MatchingModel, bltm, bm25, clicks, combination, lsi_dt, lsi_qd, pls, random_walk, rm3,
+    rmls, sparse_preference, ssi, stack, svdfeature,
 };
 use crate::container::{Reader, Writer};
 use crate::description::Description;
 use crate::rankers;
 
 /// All kinds of matching models, in the order in which they are listed.
-pub const MATCHING: [&MatchingKind; 13] = [
+pub const MATCHING: [&MatchingKind; 14] = [
     &bm25::KIND,
+    &rm3::KIND,
     &clicks::KIND,
     &random_walk::KIND,
     &lsi_dt::KIND,

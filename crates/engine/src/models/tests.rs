@@ -1,14 +1,17 @@
 //! Every matcher keeps the same promises: blocks, lists and rankings agree, explanations add up, and what
 //! is not known has no score.
 
+mod combinations;
 mod stacks;
 mod unseen;
 
-use matchrank_core::matching::{Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rows};
+use matchrank_core::matching::{
+    Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rm3Params, Rows,
+};
 use matchrank_core::progress::Silent;
 
 use super::bm25::TextBm25;
-use super::combination::Combination;
+use super::combination::{Combination, CombinationParams, WeightRule};
 use super::latent::{Inputs, LatentKind, LatentModel, LatentReport};
 use super::random_walk::WalkModel;
 use super::sparse_preference::{AutoNumber, PreferenceSettings, TupleCourse};
@@ -111,18 +114,19 @@ fn models(dataset: &Dataset) -> Vec<Model> {
     });
     let pls: Model = Arc::new(latent(pls::LATENT, dataset));
     let combine = |first: &Model, second: &Model| -> Model {
-        Arc::new(Combination {
-            weight: 0.3,
-            first: first.clone(),
-            second: second.clone(),
-            curve: Vec::new(),
-            tuned_on: None,
-        })
+        Arc::new(Combination::of_two(0.3, [first.clone(), second.clone()]).unwrap())
     };
     let preference = preference(dataset);
     let words = combine(&preference, &bm25);
     let both = combine(&bm25, &pls);
     let three = combine(&both, &walk);
+    let sum: Model = Arc::new(
+        Combination::new(vec![bm25.clone(), pls.clone(), walk.clone()], vec![0.5, 0.2, 0.3]).unwrap(),
+    );
+    let tuned = Combination::new(vec![walk.clone(), bm25.clone(), pls.clone()], vec![0.0, 0.6, 0.4]).unwrap();
+    let with_zero: Model = Arc::new(Combination { rule: Some(WeightRule::OneSe), ..tuned });
+    let mut cosine = latent(lsi_dt::LATENT, dataset);
+    cosine.model = cosine.model.with_cosine().unwrap();
     let (ssi, svd) = (extended(ssi::LATENT, dataset), extended(svdfeature::LATENT, dataset));
     let by_steps = combine(&ssi, &svd);
     let params = BltmParams { topics: 5, iterations: 4, ..Default::default() };
@@ -142,6 +146,8 @@ fn models(dataset: &Dataset) -> Vec<Model> {
         .unwrap();
         Arc::new(stack)
     };
+    let params = Rm3Params { max_df: 1.0, ..Default::default() };
+    let rm3: Model = Arc::new(rm3::Rm3Model::of_dataset(&params, dataset).unwrap());
     vec![
         bm25,
         pls,
@@ -158,6 +164,10 @@ fn models(dataset: &Dataset) -> Vec<Model> {
         with_topics,
         stack(false),
         stack(true),
+        rm3,
+        sum,
+        with_zero,
+        Arc::new(cosine),
     ]
 }
 
@@ -238,6 +248,7 @@ fn explanations_add_up() {
             assert!((score - f64::from(hit.score)).abs() < 1e-5, "{kind}: {score} {hit:?}");
             let sum: f64 = match &explanation.why {
                 Why::Terms { terms } => terms.iter().map(|term| term.contribution.score).sum(),
+                Why::Expanded { words, .. } => words.iter().map(|word| word.term.contribution.score).sum(),
                 Why::Pairs { pairs, others } => {
                     others + pairs.iter().map(|pair| f64::from(pair.score)).sum::<f64>()
                 }
@@ -316,24 +327,69 @@ fn clicks_are_used_with_their_own_dataset_only() {
     assert!(error.to_string().contains("train it on this one"), "{error}");
 }
 
-/// The weight that tuning finds is the best by ranking and measuring with every weight.
+/// Figures of the tried weights are those of ranking with them, and the kept weights follow the rule.
 #[test]
 fn tuning_finds_what_ranking_with_every_weight_finds() {
     let (_folder, dataset) = dataset();
-    let validation = Validation::of(&dataset, 1, &Silent).unwrap().expect("a time split has judgments");
-    assert!(validation.wanted().is_none(), "held-out clicks: the collection is ranked");
     let models = models(&dataset);
-    let tuned =
-        Combination::tune([models[0].clone(), models[3].clone()], &dataset, &validation, &Silent).unwrap();
-    assert_eq!(tuned.curve.len(), 9);
-    for &(weight, expected) in &tuned.curve {
-        let model = Combination { weight, ..tuned.clone() };
-        let matcher = bind(&model, &dataset, validation.wanted(), &Silent).unwrap();
-        let mut scorer = matcher.begin(&validation.queries()).unwrap();
-        assert_eq!(validation.value(&mut *scorer).unwrap(), expected);
+    for ranked in [Ranked::All, Ranked::Judged] {
+        let validation = Validation::ranking(Some(ranked), &dataset, 1, &Silent).unwrap().unwrap();
+        let values = |model: &Combination| {
+            let matcher = bind(model, &dataset, validation.wanted(), &Silent).unwrap();
+            let mut scorer = matcher.begin(&validation.queries()).unwrap();
+            validation.per_query(&mut *scorer).unwrap().remove(0)
+        };
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        for of in [&[0, 3][..], &[0, 1, 3]] {
+            let parts: Vec<Model> = of.iter().map(|&i| models[i].clone()).collect();
+            let tune = |rule| {
+                let params = CombinationParams { rule };
+                Combination::tune(parts.clone(), &params, (&dataset, &validation), &Silent).unwrap()
+            };
+            let best = tune(WeightRule::Best);
+            assert!(if of.len() == 2 { best.trials.len() == 11 } else { best.trials.len() > 20 });
+            for trial in &best.trials {
+                let model = Combination { weights: trial.weights.clone(), ..best.clone() };
+                assert_eq!(mean(&values(&model)), trial.validation, "{trial:?}");
+            }
+            let highest = best.trials.iter().map(|trial| trial.validation).fold(0.0, f64::max);
+            assert!(highest > 0.0 && mean(&values(&best)) == highest, "{:?}", best.trials);
+            // The simplest of two models within one standard error of the best: BM25, the other, or a sum.
+            let kept = tune(WeightRule::OneSe);
+            assert_eq!(kept.trials.len(), best.trials.len());
+            let of_best = values(&best);
+            let is_within = |weights: &[f32]| {
+                let own = values(&Combination { weights: weights.to_vec(), ..best.clone() });
+                let differences: Vec<f64> = of_best.iter().zip(&own).map(|(a, b)| a - b).collect();
+                let (n, behind) = (differences.len() as f64, mean(&differences));
+                let variance = differences.iter().map(|d| (d - behind).powi(2)).sum::<f64>() / (n - 1.0);
+                behind <= (variance / n).sqrt()
+            };
+            assert!(is_within(&kept.weights));
+            let simpler = best.trials.iter().filter(|trial| {
+                let n_parts = |weights: &[f32]| weights.iter().filter(|weight| **weight > 0.0).count();
+                n_parts(&trial.weights) < n_parts(&kept.weights)
+            });
+            assert!(simpler.clone().all(|trial| !is_within(&trial.weights)), "{:?}", kept.weights);
+        }
     }
-    let best = tuned.curve.iter().map(|(_, ndcg)| *ndcg).fold(0.0, f64::max);
-    assert!(best > 0.0 && tuned.curve.contains(&(tuned.weight, best)), "{:?}", tuned.curve);
+}
+
+/// Values of single queries average to the figure of all, with judged documents and with the collection ranked.
+#[test]
+fn values_of_queries_average_to_the_figure() {
+    let (_folder, dataset) = dataset();
+    for ranked in [Ranked::All, Ranked::Judged] {
+        let validation = Validation::ranking(Some(ranked), &dataset, 1, &Silent).unwrap().unwrap();
+        for model in models(&dataset) {
+            let matcher = bind(&*model, &dataset, validation.wanted(), &Silent).unwrap();
+            let mut scorer = matcher.begin(&validation.queries()).unwrap();
+            let values = validation.per_query(&mut *scorer).unwrap();
+            assert_eq!((values.len(), values[0].len()), (1, validation.n_queries()));
+            let mean = values[0].iter().sum::<f64>() / values[0].len() as f64;
+            assert_eq!(mean, validation.value(&mut *scorer).unwrap(), "{}", model.kind());
+        }
+    }
 }
 
 /// Values of single queries average to the figure of all, with judged documents and with the collection ranked.

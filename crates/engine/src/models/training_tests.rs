@@ -6,6 +6,7 @@ use matchrank_core::progress::Silent;
 
 use super::bltm::BltmModel;
 use super::latent::{Inputs, LatentModel, LatentReport};
+use super::lsi_dt::LsiDtParams;
 use super::ssi::SsiSettings;
 use super::svdfeature::SvdFeatureSettings;
 use super::*;
@@ -68,7 +69,12 @@ fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     vec![
         rmls::train(&rmls_params(), &features, None, &Training::new(dataset, seed, &Silent)).unwrap(),
         pls::train(&pls, &features, &Training::new(dataset, seed, &Silent)).unwrap(),
-        lsi_dt::train(&lsi, &Default::default(), &Training::new(dataset, seed, &Silent)).unwrap(),
+        lsi_dt::train(
+            &LsiDtParams { d: 4, ..Default::default() },
+            &Default::default(),
+            &Training::new(dataset, seed, &Silent),
+        )
+        .unwrap(),
         lsi_qd::train(&lsi, &Default::default(), &Training::new(dataset, seed, &Silent)).unwrap(),
         ssi::train(&ssi_settings(), &features, &Training::new(dataset, seed, &Silent)).unwrap(),
         svdfeature::train(&svd_settings(), &features, &Training::new(dataset, seed, &Silent)).unwrap(),
@@ -304,7 +310,7 @@ fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     let wrong = SsiSettings { judged: 1.5, ..ssi_settings() };
     assert!(ssi::train(&wrong, &Default::default(), &Training::new(&dataset, 1, &Silent)).is_err());
     let words = lsi_dt::train(
-        &LsiParams { d: 3, ..Default::default() },
+        &LsiDtParams { d: 3, ..Default::default() },
         &Default::default(),
         &Training::new(&silent, 1, &Silent),
     );

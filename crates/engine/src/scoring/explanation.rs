@@ -22,6 +22,13 @@ pub enum Why {
         /// The terms.
         terms: Vec<TermContribution>,
     },
+    /// RM3: the words of the query and those added to it, the largest part first. Their sum is the score.
+    Expanded {
+        /// Documents that words were taken from, the best first.
+        feedback: Vec<FeedbackShare>,
+        /// The words; those that the document does not have add nothing.
+        words: Vec<ExpandedWord>,
+    },
     /// A bilinear model: pairs of a query feature and a document feature, the largest part (positive or
     /// negative) first. Their sum and `others` together are the score.
     Pairs {
@@ -48,9 +55,9 @@ pub enum Why {
         /// Ways of one and of three clicks; longer ones are in the score, and not listed.
         paths: Vec<ClickPath>,
     },
-    /// A combination: the weighted sum of two standardised scores.
+    /// A combination: the weighted sum of standardised scores.
     Parts {
-        /// Both models.
+        /// The models, those of weight 0 too.
         parts: Vec<Part>,
     },
     /// A ranker over the scores of several models. `base` and what models and counts add are the score.
@@ -66,6 +73,27 @@ pub enum Why {
         /// Counts of training clicks that the ranker knows; none where it knows none.
         counts: Vec<StackedCount>,
     },
+}
+
+/// A document that words were taken from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FeedbackShare {
+    /// Id of the document.
+    pub document: String,
+    /// Its share in the relevance model: its score for the original query, divided by the sum of these scores.
+    pub share: f64,
+}
+
+/// Contribution of a word of an expanded query to a score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExpandedWord {
+    /// Occurrences in the original query; 0 for a word that was added.
+    pub in_query: f32,
+    /// Its probability among the words that were taken from the best documents; 0 for a word of the query alone.
+    pub relevance: f64,
+    /// Its weight in the expanded query (`query_count`), its count in the document and what it adds.
+    #[serde(flatten)]
+    pub term: TermContribution,
 }
 
 /// Contribution of a pair of features to a score.

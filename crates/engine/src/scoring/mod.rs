@@ -23,7 +23,8 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 
 pub use explanation::{
-    ClickPath, Explanation, Pair, Part, StackedCount, StackedPart, TermContribution, Why, WordLikelihood,
+    ClickPath, ExpandedWord, Explanation, FeedbackShare, Pair, Part, StackedCount, StackedPart,
+    TermContribution, Why, WordLikelihood,
 };
 pub(crate) use sparse::SparseScorer;
 pub(crate) use sweep::{map_blocks, top as sweep_top, top_of};

@@ -35,14 +35,15 @@ pub(crate) enum Special {
     SparsePreference(preference::Args),
     Combination {
         #[command(flatten)]
-        place: Place,
-        /// The two model files
-        #[arg(long, num_args = 2, value_names = ["FIRST", "SECOND"], required = true)]
+        common: Common,
+        /// The model files, two or more
+        #[arg(long, num_args = 2.., value_name = "MODEL", required = true)]
         of: Vec<PathBuf>,
-        /// a, the weight of the first model, from 0 to 1 [default: tuned on validation]
-        #[arg(long, value_name = "A")]
-        weight: Option<f32>,
-        /// Documents that the weight is tuned to rank: the judged ones of each query, or all. The best weight for judged
+        /// Weights of the models, from 0 to 1, which sum to 1; for two models the first will do [default: tuned on
+        /// validation]
+        #[arg(long, num_args = 1.., value_name = "WEIGHT", conflicts_with = "settings")]
+        weight: Vec<f32>,
+        /// Documents that the weights are tuned to rank: the judged ones of each query, or all. The best weights for judged
         /// documents can be far from the best for all of them
         #[arg(long, value_enum, default_value_t = Candidates::All, conflicts_with = "weight")]
         candidates: Candidates,
@@ -119,7 +120,7 @@ impl DatasetModel {
         match self {
             Self::Usual { common, .. } | Self::Special(Special::Stack { common, .. }) => &common.place,
             Self::Special(Special::SparsePreference(args)) => &args.common.place,
-            Self::Special(Special::Combination { place, .. }) => place,
+            Self::Special(Special::Combination { common, .. }) => &common.place,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Tuple};
 use matchrank_core::matching::{
-    Biases, Bilinear, Bltm, BltmParams, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, SparseRow,
-    SparseRows,
+    Biases, Bilinear, Bltm, BltmParams, Csr, CsrBuilder, Factor, RandomWalkParams, Rows, Similarity,
+    SparseRow, SparseRows,
 };
 use matchrank_core::progress::Silent;
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
 use crate::models::bltm::{BltmIteration, BltmModel, BltmReport};
-use crate::models::combination::Combination;
+use crate::models::combination::{Combination, WeightRule, WeightTrial};
 use crate::models::latent::{Epoch, Inputs, LatentKind, LatentModel, LatentReport};
 use crate::models::random_walk::WalkModel;
 use crate::models::sparse_preference::{
@@ -163,13 +163,9 @@ fn models() -> Vec<Model> {
         content_hash: source().content_hash,
     }));
     models.push(Arc::new(preference()));
-    models.push(Arc::new(Combination {
-        weight: 0.3,
-        first: small().0,
-        second: Arc::new(latent(rmls::LATENT)),
-        curve: vec![(0.3, 0.5), (0.4, 0.25)],
-        tuned_on: None,
-    }));
+    let two = Combination::of_two(0.3, [small().0, Arc::new(latent(rmls::LATENT))]).unwrap();
+    let trial = |a: f32, validation| WeightTrial { weights: vec![a, 1.0 - a], validation };
+    models.push(Arc::new(Combination { trials: vec![trial(0.3, 0.5), trial(0.4, 0.25)], ..two }));
     models.push(Arc::new(stack()));
     models
 }
@@ -281,8 +277,67 @@ fn files_of_format_version_1_keep_their_scores() {
     assert_eq!((walk.params.steps, walk.params.self_transition), (3, 0.8));
     let both = load(&fixture("combination")).unwrap().0;
     let both: &Combination = find_part(&*both).unwrap();
-    assert_eq!((both.weight, both.curve.len(), both.second.kind()), (0.3, 2, "rmls"));
-    assert_eq!(bm25(&*both.first).bm25, bm25(&*small().0).bm25);
+    assert_eq!((&both.weights[..], both.trials.len(), both.rule), (&[0.3, 0.7][..], 2, None));
+    assert_eq!((both.trials[1].weights[0], both.models[1].kind()), (0.4, "rmls"));
+    assert_eq!(bm25(&*both.models[0]).bm25, bm25(&*small().0).bm25);
+}
+
+/// A combination of three models, whose weights a rule chose.
+fn sum_of_three() -> Combination {
+    let parts: Vec<Model> = vec![small().0, Arc::new(latent(rmls::LATENT)), Arc::new(latent(pls::LATENT))];
+    let trial = |weights: [f32; 3], validation| WeightTrial { weights: weights.to_vec(), validation };
+    Combination {
+        trials: vec![trial([0.5, 0.0, 0.5], 0.5), trial([1.0, 0.0, 0.0], 0.25)],
+        rule: Some(WeightRule::OneSe),
+        tuned_on: Some(crate::validation::Ranked::All),
+        ..Combination::new(parts, vec![0.5, 0.0, 0.5]).unwrap()
+    }
+}
+
+#[test]
+#[ignore = "writes the fixture; only for a new version of the format, under a new name"]
+fn write_fixture_of_a_sum() {
+    let path = fixture_of("combination", 2);
+    save(&path, ModelRef::Matching(&sum_of_three()), &small().1).unwrap();
+}
+
+#[test]
+fn sums_of_three_models_keep_their_bytes() {
+    let expected = std::fs::read(fixture_of("combination", 2)).unwrap();
+    assert_eq!(saved(&sum_of_three(), &small().1), expected);
+    let (again, provenance) = loaded(&expected).unwrap();
+    assert_eq!(saved(&*again, &provenance), expected);
+    let sum: &Combination = find_part(&*again).unwrap();
+    assert_eq!((&sum.weights[..], sum.rule), (&[0.5, 0.0, 0.5][..], Some(WeightRule::OneSe)));
+    assert_eq!(sum.trials, sum_of_three().trials);
+    assert_eq!(sum.models.iter().map(|model| model.kind()).collect::<Vec<_>>(), ["bm25", "rmls", "pls"]);
+    let refusal = |from: &str, to: &str| refusal(&with_header(&expected, from, to));
+    assert!(refusal("[0.5,0.0,0.5]", "[0.5,0.00.5] ").contains("trials"));
+    assert!(refusal(r#""third.kind":"pls""#, r#""third.kind":"plz""#).contains("unknown kind"));
+}
+
+#[test]
+fn combinations_of_other_weights_are_refused() {
+    let parts = || -> Vec<Model> { vec![small().0, Arc::new(latent(rmls::LATENT))] };
+    for weights in [vec![0.5], vec![0.5, 0.6], vec![1.5, -0.5], vec![f32::NAN, 0.5], vec![0.4, 0.3, 0.3]] {
+        assert!(Combination::new(parts(), weights.clone()).is_err(), "{weights:?}");
+    }
+    assert!(Combination::new(parts(), vec![1.0, 0.0]).is_ok());
+    let thirteen: Vec<Model> = (0..13).map(|_| small().0).collect();
+    assert!(Combination::new(thirteen, vec![1.0 / 13.0; 13]).is_err());
+}
+
+#[test]
+fn latent_models_say_that_they_score_by_the_cosine() {
+    let mut model = latent(lsi_dt::LATENT);
+    model.model = model.model.with_cosine().unwrap();
+    let bytes = saved(&model, &small().1);
+    let again = loaded(&bytes).unwrap().0;
+    let again: &LatentModel = find_part(&*again).unwrap();
+    assert_eq!(again.model, model.model);
+    assert_eq!(of_file(lsi_dt::LATENT).model.similarity(), Similarity::Dot);
+    let error = refusal(&with_header(&bytes, r#"\"cosine\""#, r#"\"cosinE\""#));
+    assert!(error.contains("similarity"), "{error}");
 }
 
 #[test]

@@ -7,8 +7,7 @@ use matchrank_core::Result;
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Progress;
 
-use super::TextBm25;
-use super::matcher::{Bm25Matcher, Bm25Scorer};
+use super::{Bm25Scorer, Counts, TextBm25};
 use crate::dataset::Dataset;
 use crate::models::BoundDocuments;
 use crate::validation::{Validation, is_worth_it};
@@ -27,13 +26,11 @@ pub(crate) fn choose(
     let mut params = Bm25Params { k1: k1.unwrap_or(usual.k1), b: b.unwrap_or(usual.b) };
     let Some(validation) = validation else { return Ok(params) };
     let model = TextBm25::of_dataset(&params, dataset)?;
-    let matcher = Bm25Matcher::new(&model, BoundDocuments { dataset, wanted: validation.wanted() })?;
-    let counts = matcher.counts()?;
+    let counts = Counts::read(&model.words, BoundDocuments { dataset, wanted: validation.wanted() })?;
     let measure = |params: &Bm25Params| -> Result<Vec<f64>> {
-        let model =
-            TextBm25 { words: model.words.clone(), bm25: model.bm25.clone().with_params(params)? };
-        let mut scorer = Bm25Scorer::new(&model, counts, &validation.queries());
-        Ok(validation.per_query(&mut scorer)?.remove(0))
+        let bm25 = model.bm25.clone().with_params(params)?;
+        let bags = validation.queries().iter().map(|query| model.words.query(query)).collect();
+        Ok(validation.per_query(&mut Bm25Scorer::new(&bm25, &counts, bags))?.remove(0))
     };
     let mut best = measure(&params)?;
     let mut vary = |values: &[f64], with: fn(Bm25Params, f64) -> Bm25Params| -> Result<()> {

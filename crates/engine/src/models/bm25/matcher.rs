@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use foldhash::HashMap;
 use matchrank_core::Result;
-use matchrank_core::matching::{Csr, CsrBuilder};
+use matchrank_core::matching::{Bm25, Csr, CsrBuilder};
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
@@ -13,7 +13,7 @@ use super::{Retriever, TextBm25};
 use crate::models::BoundDocuments;
 use crate::retrieval::index_of;
 use crate::scoring::{Explanation, Hit, Matcher, Scorer, Why};
-use crate::text::Bag;
+use crate::text::{Bag, BagOfWords};
 
 pub(super) struct Bm25Matcher<'a> {
     model: &'a TextBm25,
@@ -22,10 +22,28 @@ pub(super) struct Bm25Matcher<'a> {
     counts: OnceLock<Counts>,
 }
 
-/// Counts of words and lengths of documents.
-pub(super) struct Counts {
-    rows: Csr,
-    lengths: Vec<f32>,
+/// Counts of words of some documents, and their lengths.
+pub(in crate::models) struct Counts {
+    pub(in crate::models) rows: Csr,
+    pub(in crate::models) lengths: Vec<f32>,
+}
+
+impl Counts {
+    /// Reads and counts the words of documents.
+    pub(in crate::models) fn read(words: &BagOfWords, documents: BoundDocuments<'_>) -> Result<Self> {
+        let mut rows = CsrBuilder::new(words.vocabulary.len());
+        let mut lengths = Vec::with_capacity(documents.len() as usize);
+        documents.dataset.map_documents(
+            &words.fields,
+            documents.wanted,
+            |_, texts| words.document(texts),
+            |bag: Bag| {
+                rows.push_row(bag.row());
+                lengths.push(bag.length);
+            },
+        )?;
+        Ok(Self { rows: rows.finish()?, lengths })
+    }
 }
 
 impl<'a> Bm25Matcher<'a> {
@@ -36,19 +54,7 @@ impl<'a> Bm25Matcher<'a> {
 
     pub(super) fn counts(&self) -> Result<&Counts> {
         if self.counts.get().is_none() {
-            let words = &self.model.words;
-            let mut rows = CsrBuilder::new(words.vocabulary.len());
-            let mut lengths = Vec::with_capacity(self.documents.len() as usize);
-            self.documents.dataset.map_documents(
-                &words.fields,
-                self.documents.wanted,
-                |_, texts| words.document(texts),
-                |bag: Bag| {
-                    rows.push_row(bag.row());
-                    lengths.push(bag.length);
-                },
-            )?;
-            let counts = Counts { rows: rows.finish()?, lengths };
+            let counts = Counts::read(&self.model.words, self.documents)?;
             self.counts.set(counts).unwrap_or_else(|_| unreachable!("begin is called by one thread"));
         }
         Ok(self.counts.get().expect("it was just set"))
@@ -61,7 +67,9 @@ impl Matcher for Bm25Matcher<'_> {
     }
 
     fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
-        Ok(Box::new(Bm25Scorer::new(self.model, self.counts()?, queries)))
+        let counts = self.counts()?;
+        let bags: Vec<Bag> = queries.par_iter().map(|query| self.model.words.query(query)).collect();
+        Ok(Box::new(Bm25Scorer::new(&self.model.bm25, counts, bags)))
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
@@ -91,8 +99,9 @@ impl Matcher for Bm25Matcher<'_> {
     }
 }
 
-pub(super) struct Bm25Scorer<'a> {
-    model: &'a TextBm25,
+/// Scores documents by their counts, for queries whose words have weights.
+pub(in crate::models) struct Bm25Scorer<'a> {
+    bm25: &'a Bm25,
     counts: &'a Counts,
     bags: Vec<Bag>,
     /// The queries with a term, and the weight of the term in each.
@@ -100,16 +109,15 @@ pub(super) struct Bm25Scorer<'a> {
 }
 
 impl<'a> Bm25Scorer<'a> {
-    pub(super) fn new(model: &'a TextBm25, counts: &'a Counts, queries: &[&str]) -> Self {
-        let bags: Vec<Bag> = queries.par_iter().map(|query| model.words.query(query)).collect();
+    pub(in crate::models) fn new(bm25: &'a Bm25, counts: &'a Counts, bags: Vec<Bag>) -> Self {
         let mut by_term: HashMap<u32, Vec<(u32, f64)>> = HashMap::default();
         for (query, bag) in (0..).zip(&bags) {
             for (term, count) in bag.row().iter() {
-                let weight = f64::from(count) * model.bm25.idf(term);
+                let weight = f64::from(count) * bm25.idf(term);
                 by_term.entry(term).or_default().push((query, weight));
             }
         }
-        Self { model, counts, bags, by_term }
+        Self { bm25, counts, bags, by_term }
     }
 }
 
@@ -123,7 +131,7 @@ impl Scorer for Bm25Scorer<'_> {
         for (score, &document) in scores.iter_mut().zip(documents) {
             let document = document as usize;
             let row = self.counts.rows.row(document);
-            let sum = self.model.bm25.score(query, row, self.counts.lengths[document]) as f32;
+            let sum = self.bm25.score(query, row, self.counts.lengths[document]) as f32;
             // Every shared term adds something.
             *score = if sum > 0.0 { sum } else { f32::NAN };
         }
@@ -133,7 +141,7 @@ impl Scorer for Bm25Scorer<'_> {
     /// queries. Sums are in the order of the terms, as in `list`.
     fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
         scores.fill(f32::NAN);
-        let bm25 = &self.model.bm25;
+        let bm25 = self.bm25;
         let mut sums = vec![0f64; self.bags.len()];
         let mut met: Vec<u32> = Vec::new();
         let n = documents.len();

@@ -3,7 +3,7 @@
 //! An index of the documents finds the best of a collection ([`Retriever`]); counts of words score given documents.
 
 mod choose;
-mod codec;
+pub(super) mod codec;
 mod matcher;
 mod retriever;
 #[cfg(test)]
@@ -17,6 +17,7 @@ use matchrank_core::matching::bm25::{Bm25, Bm25Params};
 use rayon::prelude::*;
 
 pub(crate) use choose::choose;
+pub(super) use matcher::{Bm25Scorer, Counts};
 pub use retriever::Retriever;
 
 use super::memory::{PROGRAM, WORD};

@@ -1,7 +1,7 @@
 //! Bilinear models over text as arrays and metadata.
 
 use matchrank_core::Result;
-use matchrank_core::matching::{Biases, Bilinear, Factor, Mapping, Rows, SparseRows};
+use matchrank_core::matching::{Biases, Bilinear, Factor, Mapping, Rows, Similarity, SparseRows};
 
 use super::{Inputs, LatentKind, LatentModel};
 use crate::container::{Reader, Writer, feature_codec};
@@ -19,6 +19,10 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Resu
     put_factor(&mut file.inside("ly"), model.model.ly());
     if let Some(weights) = model.model.weights() {
         file.put_array("weights", weights);
+    }
+    // Absent in files of former versions, which score by the dot product.
+    if model.model.similarity() != Similarity::Dot {
+        file.put_json("similarity", &model.model.similarity())?;
     }
     if model.model.identity() > 0 {
         file.put_number("identity", model.model.identity() as u64);
@@ -48,6 +52,9 @@ pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
         let (global, x, y) =
             (file.number("biases.global")?, file.array("biases.x")?, file.array("biases.y")?);
         bilinear = bilinear.with_biases(Biases { global, x, y })?;
+    }
+    if file.has_metadata("similarity") && file.json::<Similarity>("similarity")? == Similarity::Cosine {
+        bilinear = bilinear.with_cosine()?;
     }
     let model = LatentModel {
         kind,

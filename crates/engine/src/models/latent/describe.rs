@@ -1,7 +1,7 @@
 //! `inspect` of latent models.
 
 use matchrank_core::Result;
-use matchrank_core::matching::Mapping;
+use matchrank_core::matching::{Mapping, Similarity};
 
 use super::{BoundReport, Inputs, Inspection, LatentModel, Side, Spectrum, inspect, rule_check};
 use crate::description::{Description, Details};
@@ -24,6 +24,9 @@ pub(super) fn describe(model: &LatentModel) -> Result<Description> {
     description.fact("latent dimensions", human(d as u64));
     if let Inputs::Features(features) = &model.inputs {
         description.fact("words", human(features.n_words() as u64));
+    }
+    if model.model.similarity() == Similarity::Cosine {
+        description.fact("score", "cosine in the latent space");
     }
     if model.model.identity() > 0 {
         description.fact("words that count by themselves", human(model.model.identity() as u64));

@@ -100,7 +100,7 @@ impl Matcher for LatentMatcher<'_> {
             strongest(x.row(), model.lx(), &model.map_document(y), model.weights()),
             strongest(y, model.ly(), &model.map_query(x.row()), None),
         );
-        let pairs = model.explain(strong_x.row(), strong_y.row());
+        let pairs = model.explain_among([strong_x.row(), strong_y.row()], [x.row(), y]);
         let listed: f64 = pairs.iter().map(|pair| f64::from(pair.score)).sum();
         let all = (strong_x.indices.len(), strong_y.indices.len()) == (x.indices.len(), y.indices().len());
         let others = if all { 0.0 } else { f64::from(score[0]) - listed };

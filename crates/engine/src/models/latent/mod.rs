@@ -49,9 +49,6 @@ pub(super) const MAX_STEPS: Parameter =
 pub(super) const RATE: Parameter = Parameter::new("rate", "0.02", "length of the first step of a row");
 pub(super) const SPREAD: Parameter =
     Parameter::new("spread", "0.05", "rows start at random between this and its negative");
-/// Parameters of both kinds of LSI.
-pub(super) const LSI_PARAMETERS: &[Parameter] =
-    &[Parameter::new("d", "100", "latent dimensions"), TOLERANCE, MAX_STEPS];
 
 /// Computes a bound of the papers, with the number of its theorem.
 pub(crate) type BoundOf = fn(&SampleSize, &RmlsFamily) -> Result<(u8, Bound)>;

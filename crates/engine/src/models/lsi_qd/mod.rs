@@ -11,10 +11,11 @@ use super::recipe::trainer;
 use super::{MatchingKind, Training, UnseenDocuments};
 use crate::dataset::Clicks;
 use crate::features::{ClickParams, Source};
+use crate::settings::Parameter;
 
 /// LSI of clicks in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
-    parameters: latent::LSI_PARAMETERS,
+    parameters: &[Parameter::new("d", "100", "latent dimensions"), latent::TOLERANCE, latent::MAX_STEPS],
     feature_parameters: ClickParams::PARAMETERS,
     space: &[("d", "25,50,100,200,300,400")],
     effort: Some(("d", 10)),

@@ -80,8 +80,7 @@ fn parts_whose_scores_overflow_are_errors() {
     let stacked = |ranker: Arc<dyn RankingModel>| -> Model {
         Arc::new(Stack { ranker, parts: parts.clone(), ..stack.clone() })
     };
-    let combined: Model =
-        Arc::new(Combination { weight: 0.3, first: bm25, second: large, curve: Vec::new(), tuned_on: None });
+    let combined: Model = Arc::new(Combination::of_two(0.3, [bm25, large]).unwrap());
     let queries = [Query { id: "q".into(), text: QUERIES[0].into() }];
     let candidates = Candidates::from_iter([("q".to_owned(), vec!["d3".to_owned(), "d40".to_owned()])]);
     for model in [stacked(stack.ranker.clone()), stacked(trees), combined] {

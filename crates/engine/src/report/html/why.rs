@@ -106,6 +106,19 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
                 detail: format!("idf {}, {}× in the document", short(term.contribution.idf), short(f64::from(term.contribution.count))),
             }), terms.len().saturating_sub(LISTED)))
         },
+        Why::Expanded { feedback, words } => html! {
+            p.formula { strong { (model) } ", score " (score) ": the sum over words of the query and of its " (feedback.len()) " best documents" }
+            (strips(words.iter().take(LISTED).map(|word| Strip {
+                name: word.term.text.clone(),
+                value: word.term.contribution.score,
+                detail: format!(
+                    "{}weight {}, {}× in the document",
+                    if word.in_query > 0.0 { "" } else { "added, " },
+                    short(f64::from(word.term.contribution.query_count)),
+                    short(f64::from(word.term.contribution.count)),
+                ),
+            }), words.len().saturating_sub(LISTED)))
+        },
         Why::Pairs { pairs, others } => html! {
             p.formula { strong { (model) } ", score " (score) ": the sum over pairs of words" }
             (heat_map(pairs, *others, total))
@@ -130,7 +143,7 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
             }), paths.len().saturating_sub(LISTED)))
         },
         Why::Parts { parts } => html! {
-            p.formula { strong { (model) } ", score " (score) ": the weighted sum of two standardised scores" }
+            p.formula { strong { (model) } ", score " (score) ": the weighted sum of standardised scores" }
             (strips(parts.iter().map(|part| Strip {
                 name: part.model.clone(),
                 value: part.contribution,

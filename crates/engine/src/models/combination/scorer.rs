@@ -1,0 +1,218 @@
+//! The weighted sum of standardised scores.
+
+use std::ops::Range;
+
+use matchrank_core::{Error, Result};
+
+use super::Combination;
+use crate::scoring::{Explanation, Matcher, Part, Scorer, Why, map_blocks};
+
+/// A combination bound to documents.
+pub(super) struct CombinationMatcher<'a> {
+    pub(super) model: &'a Combination,
+    pub(super) parts: Vec<Box<dyn Matcher + 'a>>,
+}
+
+impl CombinationMatcher<'_> {
+    /// Scores by some of the models.
+    fn scorer<'s>(&'s self, of: &[usize], queries: &[&str]) -> Result<CombinationScorer<'s>> {
+        let weights = self.model.exact_weights();
+        let parts = of.iter().map(|&i| self.parts[i].begin(queries)).collect::<Result<_>>()?;
+        let weights = of.iter().map(|&i| weights[i]).collect();
+        let zeros_count = self.model.zeros_count();
+        Ok(CombinationScorer::new(parts, zeros_count, self.n_documents()).with_weights(vec![weights]))
+    }
+}
+
+impl Matcher for CombinationMatcher<'_> {
+    fn n_documents(&self) -> u32 {
+        self.parts[0].n_documents()
+    }
+
+    fn batch_size(&self) -> usize {
+        self.parts.iter().map(|part| part.batch_size()).min().unwrap_or(1)
+    }
+
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
+        Ok(Box::new(self.scorer(&self.model.counting(), queries)?))
+    }
+
+    /// Standardised over the documents the matcher was bound to. Models that do not count are shown, too.
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
+        let all: Vec<usize> = (0..self.parts.len()).collect();
+        let mut scorer = self.scorer(&all, &[query])?;
+        scorer.prepare();
+        let exact = self.model.exact_weights();
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (i, model) in self.model.models.iter().enumerate() {
+            let explanation = self.parts[i].explain(query, document)?;
+            let moments = scorer.moments[i][0];
+            let standardised = moments.standardise(explanation.score.unwrap_or(f32::NAN));
+            parts.push(Part {
+                model: model.kind().to_owned(),
+                weight: self.model.weights[i],
+                mean: moments.mean,
+                deviation: moments.deviation,
+                standardised,
+                contribution: exact[i] * standardised,
+                explanation,
+            });
+        }
+        let counting = self.model.counting();
+        if let Some(part) = counting.iter().map(|&i| &parts[i]).find(|part| !part.mean.is_finite()) {
+            return Err(Error::Diverged(format!(
+                "the mean score of {} is {}: its numbers are too large for the data; train it again",
+                part.model, part.mean
+            )));
+        }
+        let known = counting.iter().any(|&i| parts[i].deviation > 0.0);
+        let sum: f64 = counting.iter().map(|&i| parts[i].contribution).sum();
+        Ok(Explanation { score: known.then_some(sum as f32), why: Why::Parts { parts } })
+    }
+}
+
+/// Mean and standard deviation of the scores of one query; a deviation of 0 where it is only rounding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moments {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Moments {
+    fn new(n: usize, sum: f64, squares: f64) -> Self {
+        let mean = sum / n.max(1) as f64;
+        let variance = squares / n.max(1) as f64 - mean * mean;
+        // Scores are f32: what varies by less than their rounding does not vary.
+        let deviation = if variance > 1e-12 * mean * mean { variance.sqrt() } else { 0.0 };
+        Self { mean, deviation }
+    }
+
+    fn of(scores: &[f32]) -> Self {
+        let (sum, squares) = sums(scores);
+        Self::new(scores.len(), sum, squares)
+    }
+
+    /// NaN, no score, counts as 0.
+    fn standardise(&self, score: f32) -> f64 {
+        if self.deviation > 0.0 { (value(score) - self.mean) / self.deviation } else { 0.0 }
+    }
+}
+
+fn value(score: f32) -> f64 {
+    if score.is_nan() { 0.0 } else { f64::from(score) }
+}
+
+fn sums(scores: &[f32]) -> (f64, f64) {
+    scores.iter().map(|&score| value(score)).fold((0.0, 0.0), |(sum, squares), v| (sum + v, squares + v * v))
+}
+
+/// Mean and deviation of each query's scores over all documents, summed in the order of the documents.
+fn moments_of(scorer: &dyn Scorer, n_documents: u32) -> Vec<Moments> {
+    let blocks = map_blocks(scorer, n_documents, |block, scores| {
+        scores.chunks_exact(block.len()).map(sums).collect::<Vec<_>>()
+    });
+    (0..scorer.n_queries())
+        .map(|query| {
+            let (sum, squares) = blocks
+                .iter()
+                .fold((0.0, 0.0), |(sum, squares), block| (sum + block[query].0, squares + block[query].1));
+            Moments::new(n_documents as usize, sum, squares)
+        })
+        .collect()
+}
+
+/// Scores by weights, or by several choices of them: query i with choice j is query `i + j * n` of n.
+pub(super) struct CombinationScorer<'a> {
+    parts: Vec<Box<dyn Scorer + 'a>>,
+    /// Choices of weights, one for each part.
+    pub(super) weights: Vec<Vec<f64>>,
+    /// True if parts of weight 0 count as models that give all documents the same score.
+    zeros_count: bool,
+    n_documents: u32,
+    /// Over all documents, for every part and query; known once prepared.
+    moments: Vec<Vec<Moments>>,
+}
+
+impl<'a> CombinationScorer<'a> {
+    pub(super) fn new(parts: Vec<Box<dyn Scorer + 'a>>, zeros_count: bool, n_documents: u32) -> Self {
+        Self { parts, weights: Vec::new(), zeros_count, n_documents, moments: Vec::new() }
+    }
+
+    pub(super) fn with_weights(self, weights: Vec<Vec<f64>>) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Writes the sum over the parts that count, where at least one of them varies; infinity where a score of one of them
+    /// is infinite.
+    fn combine<'s>(&self, weights: &[f64], part: impl Fn(usize) -> (Moments, &'s [f32]), scores: &mut [f32]) {
+        let counting = weights.iter().enumerate().filter(|(_, weight)| self.zeros_count || **weight > 0.0);
+        let parts: Vec<(f64, Moments, &[f32])> = counting
+            .map(|(i, &weight)| {
+                let (moments, column) = part(i);
+                (weight, moments, column)
+            })
+            .collect();
+        if parts.iter().any(|(_, moments, _)| !moments.mean.is_finite()) {
+            return scores.fill(f32::INFINITY);
+        }
+        if parts.iter().all(|(_, moments, _)| moments.deviation == 0.0) {
+            return scores.fill(f32::NAN);
+        }
+        for (place, score) in scores.iter_mut().enumerate() {
+            let sum: f64 = parts
+                .iter()
+                .map(|(weight, moments, column)| weight * moments.standardise(column[place]))
+                .sum();
+            *score = sum as f32;
+        }
+    }
+}
+
+impl Scorer for CombinationScorer<'_> {
+    fn n_queries(&self) -> usize {
+        self.parts[0].n_queries() * self.weights.len()
+    }
+
+    fn prepare(&mut self) {
+        if self.moments.is_empty() {
+            self.parts.iter_mut().for_each(|part| part.prepare());
+            self.moments = self.parts.iter().map(|part| moments_of(&**part, self.n_documents)).collect();
+        }
+    }
+
+    /// Standardised over the documents of the list.
+    fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
+        let n_queries = self.parts[0].n_queries();
+        let (query, weights) = (query % n_queries, &self.weights[query / n_queries]);
+        let columns: Vec<(Moments, Vec<f32>)> = self
+            .parts
+            .iter()
+            .map(|part| {
+                let mut column = vec![0.0; documents.len()];
+                part.list(query, documents, &mut column);
+                (Moments::of(&column), column)
+            })
+            .collect();
+        self.combine(weights, |i| (columns[i].0, &columns[i].1), scores);
+    }
+
+    /// Standardised over all documents.
+    fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let (n, n_queries) = (documents.len(), self.parts[0].n_queries());
+        assert_eq!(self.moments.len(), self.parts.len(), "prepare comes before block");
+        let columns: Vec<Vec<f32>> = self
+            .parts
+            .iter()
+            .map(|part| {
+                let mut column = vec![0.0; n_queries * n];
+                part.block(documents.clone(), &mut column);
+                column
+            })
+            .collect();
+        for (weights, scores) in self.weights.iter().zip(scores.chunks_exact_mut(n_queries * n)) {
+            for (query, row) in scores.chunks_exact_mut(n).enumerate() {
+                self.combine(weights, |i| (self.moments[i][query], &columns[i][query * n..][..n]), row);
+            }
+        }
+    }
+}

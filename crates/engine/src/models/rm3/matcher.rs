@@ -1,0 +1,177 @@
+//! RM3 bound to documents: feedback comes from the whole collection, whatever is scored.
+
+use std::sync::{Arc, OnceLock};
+
+use matchrank_core::Result;
+use matchrank_core::matching::bm25::Contribution;
+use matchrank_core::matching::rm3::{ExpandedQuery, FeedbackDocument, expand};
+use matchrank_core::matching::{CsrBuilder, SparseRow};
+use matchrank_core::progress::Progress;
+use rayon::prelude::*;
+
+use super::Rm3Model;
+use crate::models::BoundDocuments;
+use crate::models::bm25::{Bm25Scorer, Counts, Retriever};
+use crate::retrieval::index_of;
+use crate::scoring::{
+    ExpandedWord, Explanation, FeedbackShare, Hit, Matcher, Scorer, TermContribution, Why, sweep_top,
+};
+use crate::text::Bag;
+
+pub(super) struct Rm3Matcher<'a> {
+    model: &'a Rm3Model,
+    documents: BoundDocuments<'a>,
+    retriever: Retriever<'a>,
+    /// Counts of the whole collection, which feedback takes words from.
+    collection: OnceLock<Counts>,
+    /// Counts of the bound documents, where they are not the whole collection.
+    bound: OnceLock<Counts>,
+}
+
+/// A query, the documents that words were taken from, and the query with these words.
+struct Expansion {
+    query: Bag,
+    feedback: Vec<Hit>,
+    expanded: ExpandedQuery,
+}
+
+impl Expansion {
+    /// The expanded query, words with weights.
+    fn row(&self) -> SparseRow<'_> {
+        SparseRow::new(&self.expanded.terms, &self.expanded.weights).expect("terms ascend")
+    }
+
+    fn into_bag(self) -> Bag {
+        Bag { indices: self.expanded.terms, counts: self.expanded.weights, length: self.query.length }
+    }
+}
+
+impl<'a> Rm3Matcher<'a> {
+    pub(super) fn new(
+        model: &'a Rm3Model,
+        documents: BoundDocuments<'a>,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let words = &model.text.words;
+        documents.dataset.places_of(&words.fields)?;
+        let index = index_of(documents.dataset, &words.analyser, progress)?;
+        let retriever = Retriever::new(Arc::new(index), &model.text)?;
+        Ok(Self { model, documents, retriever, collection: OnceLock::new(), bound: OnceLock::new() })
+    }
+
+    /// Counts of the whole collection, read when they are first asked for.
+    fn collection(&self) -> Result<&Counts> {
+        if self.collection.get().is_none() {
+            let all = BoundDocuments { wanted: None, ..self.documents };
+            // Of two threads that read them at a time, one keeps its own.
+            let _ = self.collection.set(Counts::read(&self.model.text.words, all)?);
+        }
+        Ok(self.collection.get().expect("it was just set"))
+    }
+
+    /// Counts of the bound documents.
+    fn counts(&self) -> Result<&Counts> {
+        let all = self.collection()?;
+        let Some(wanted) = self.documents.wanted else { return Ok(all) };
+        if self.bound.get().is_none() {
+            let mut rows = CsrBuilder::new(all.rows.n_columns());
+            wanted.iter().for_each(|&row| rows.push_row(all.rows.row(row as usize)));
+            let lengths = wanted.iter().map(|&row| all.lengths[row as usize]).collect();
+            let _ = self.bound.set(Counts { rows: rows.finish()?, lengths });
+        }
+        Ok(self.bound.get().expect("it was just set"))
+    }
+
+    /// First pass: finds the best documents of the collection, and adds their words to the query.
+    fn expand(&self, collection: &Counts, query: &str) -> Result<Expansion> {
+        let Rm3Model { params, text } = self.model;
+        let query = text.words.query(query);
+        let feedback = self.retriever.search_bag(&query, params.feedback)?;
+        let documents: Vec<FeedbackDocument<'_>> = feedback
+            .iter()
+            .map(|hit| FeedbackDocument {
+                row: collection.rows.row(hit.document as usize),
+                length: collection.lengths[hit.document as usize],
+                score: f64::from(hit.score),
+            })
+            .collect();
+        let expanded = expand(params, &text.bm25, query.row(), &documents);
+        Ok(Expansion { query, feedback, expanded })
+    }
+
+    /// Names the documents that words were taken from.
+    fn shares(&self, feedback: &[Hit]) -> Result<Vec<FeedbackShare>> {
+        let rows: Vec<u32> = feedback.iter().map(|hit| hit.document).collect();
+        let ids = self.documents.dataset.document_ids_of(&rows)?;
+        let sum: f64 = feedback.iter().map(|hit| f64::from(hit.score)).sum();
+        let share = |hit: &Hit| FeedbackShare {
+            document: ids[&hit.document].clone(),
+            share: f64::from(hit.score) / sum,
+        };
+        Ok(feedback.iter().map(share).collect())
+    }
+}
+
+impl Matcher for Rm3Matcher<'_> {
+    fn n_documents(&self) -> u32 {
+        self.documents.len()
+    }
+
+    fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
+        let (collection, counts) = (self.collection()?, self.counts()?);
+        let bags: Vec<Bag> = queries
+            .par_iter()
+            .map(|query| self.expand(collection, query).map(Expansion::into_bag))
+            .collect::<Result<_>>()?;
+        Ok(Box::new(Bm25Scorer::new(&self.model.text.bm25, counts, bags)))
+    }
+
+    fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
+        let collection = self.collection()?;
+        let expansion = self.expand(collection, query)?;
+        let Rm3Model { text, .. } = self.model;
+        let row = self.documents.row(document) as usize;
+        let (row, length) = (collection.rows.row(row), collection.lengths[row]);
+        let contributions = text.bm25.explain(expansion.row(), row, length);
+        let score = contributions.iter().map(|part| part.score).sum::<f64>();
+        let mut shared = contributions.into_iter().peekable();
+        let parts = expansion.row().iter().zip(&expansion.expanded.relevance);
+        let mut words: Vec<ExpandedWord> = parts
+            .map(|((term, weight), &relevance)| {
+                let contribution = shared.next_if(|part| part.term == term).unwrap_or(Contribution {
+                    term,
+                    query_count: weight,
+                    count: 0.0,
+                    idf: text.bm25.idf(term),
+                    saturation: 0.0,
+                    score: 0.0,
+                });
+                let in_query = expansion.query.row().iter().find(|(own, _)| *own == term);
+                let term =
+                    TermContribution { text: text.words.vocabulary.term(term).to_owned(), contribution };
+                ExpandedWord { in_query: in_query.map_or(0.0, |(_, count)| count), relevance, term }
+            })
+            .collect();
+        words.sort_by(|a, b| b.term.contribution.score.total_cmp(&a.term.contribution.score));
+        let feedback = self.shares(&expansion.feedback)?;
+        let score = (score > 0.0).then_some(score as f32);
+        Ok(Explanation { score, why: Why::Expanded { feedback, words } })
+    }
+
+    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+        if self.documents.wanted.is_some() {
+            return sweep_top(self, queries, k, progress);
+        }
+        let collection = self.collection()?;
+        progress.begin("ranking", Some(queries.len() as u64), "queries");
+        queries
+            .par_iter()
+            .map(|query| {
+                let expanded = self.expand(collection, query)?.into_bag();
+                let hits = self.retriever.search_bag(&expanded, k);
+                progress.advance(1);
+                hits
+            })
+            .collect()
+    }
+}
