@@ -64,6 +64,7 @@ fn read(folder: &std::path::Path) -> Result<()> {
     let queries = dataset.queries()?;
     dataset.responses()?;
     dataset.skipped()?;
+    dataset.negatives()?;
     dataset.clicked_positions()?;
     dataset.vocabulary()?;
     Clicks::of(&dataset)?;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use matchrank_core::message::{HAS, counted_with};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,6 +39,9 @@ pub struct Manifest {
     pub statistics: Statistics,
     /// Rows that were left out, by reason.
     pub left_out: BTreeMap<String, u64>,
+    /// Rows whose ids are unknown, and known with more or fewer leading zeros.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_zeros: Vec<LostZeros>,
     /// The tables: rows, bytes and BLAKE3 of each file.
     pub tables: BTreeMap<String, TableInfo>,
     /// BLAKE3 over the tables' hashes and the settings that decide how models see them.
@@ -119,6 +123,40 @@ pub struct SourceFile {
     pub file: String,
     /// Rows read.
     pub rows: u64,
+    /// What was found out about the file: escapes of its quotes, average positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// Rows whose ids differ from known ids by leading zeros alone, as after a spreadsheet has read ids as numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LostZeros {
+    /// What the ids are of: `document` or `query`.
+    pub of: String,
+    /// File that the ids are in, without the folder.
+    pub file: String,
+    /// Rows that were left out.
+    pub rows: u64,
+    /// The first ids, each with the known id.
+    pub examples: Vec<[String; 2]>,
+}
+
+impl LostZeros {
+    /// Cause and fix.
+    pub(crate) const FIX: &str =
+        "a spreadsheet or a program may have read the ids as numbers; write the file again with ids as text";
+
+    /// Describes the rows, with examples.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { of, file, rows, examples } = self;
+        let pairs = examples.iter().map(|[id, known]| format!("{id} here, {known} there"));
+        format!(
+            "{file}: {} a {of} id that differs from a known one by leading zeros alone ({})",
+            counted_with(*rows, "row", HAS),
+            pairs.collect::<Vec<_>>().join("; ")
+        )
+    }
 }
 
 /// A table of the dataset.
@@ -188,6 +226,9 @@ pub struct Statistics {
     pub n_per_y_feature: f64,
     /// Query-document pairs with a training response.
     pub n_pairs: u64,
+    /// Query-document pairs that were judged with grade 0 for training; they are no responses.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_negatives: u64,
     /// Sum of the training responses: clicks, or grades.
     pub n_clicks: f64,
     /// All queries of the dataset, held-out ones included.
@@ -198,6 +239,10 @@ pub struct Statistics {
     pub n_judgments: [u64; 2],
     /// Judged queries for validation and for test.
     pub n_judged_queries: [u64; 2],
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 #[cfg(test)]
@@ -222,6 +267,7 @@ mod tests {
             field_lengths: vec![u64::MAX, 1, 2],
             statistics: Statistics { n_clicks: 1e300, c_x: 1.0 / 3.0, ..Statistics::default() },
             left_out: BTreeMap::new(),
+            lost_zeros: Vec::new(),
             tables,
         }
     }

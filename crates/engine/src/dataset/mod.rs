@@ -7,6 +7,7 @@
 //! | `queries.parquet` | one per query | `id`, `text` (normalised) |
 //! | `responses.parquet` | one per training pair | `query`, `document` (row numbers), `response`, `shown`, `position` |
 //! | `skipped.parquet` | one per training pair that was shown above a click, or next below the last one, and not clicked; only where the log has positions | `query`, `document`, `position` (mean) |
+//! | `negatives.parquet` | one per training pair that was judged with grade 0; only if there are any | `query`, `document` |
 //! | `judgments.parquet` | one per judged pair | `split`, `query`, `document`, `grade`, `clicks` |
 //! | `vocabulary.parquet` | one per word | `term`, `document_frequency`, `collection_frequency`, `query_frequency` |
 //!
@@ -45,11 +46,11 @@ pub(crate) use documents::IdList;
 pub(crate) use held_out::BinLabel;
 pub use held_out::{BinBy, HeldOut};
 pub(crate) use manifest::content_hash;
-pub use manifest::{FORMAT_VERSION, Manifest, SourceFile, Split, Statistics, TableInfo};
+pub use manifest::{FORMAT_VERSION, LostZeros, Manifest, SourceFile, Split, Statistics, TableInfo};
 pub use names::Names;
-pub(crate) use names::id_of_text;
+pub(crate) use names::{id_of_text, without_zeros};
 pub(crate) use ownership::{LOCK, foreign_file};
-pub use pairs::{Impression, Judged, Response};
+pub use pairs::{Impression, Judged, Negative, Response};
 
 use crate::files;
 use crate::text::Vocabulary;
@@ -59,6 +60,7 @@ pub(crate) const DOCUMENTS: &str = "documents.parquet";
 pub(crate) const QUERIES: &str = "queries.parquet";
 pub(crate) const RESPONSES: &str = "responses.parquet";
 pub(crate) const SKIPPED: &str = "skipped.parquet";
+pub(crate) const NEGATIVES: &str = "negatives.parquet";
 pub(crate) const JUDGMENTS: &str = "judgments.parquet";
 pub(crate) const VOCABULARY: &str = "vocabulary.parquet";
 /// Folder of the search indexes.

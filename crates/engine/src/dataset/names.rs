@@ -63,6 +63,11 @@ fn hash(name: &str) -> u64 {
     FixedState::with_seed(0).hash_one(name.as_bytes())
 }
 
+/// Returns what is left of an id of digits without its leading zeros.
+pub(crate) fn without_zeros(id: &str) -> Option<&str> {
+    id.bytes().all(|byte| byte.is_ascii_digit()).then(|| id.trim_start_matches('0'))
+}
+
 /// Returns the id of a query known by its text only: the normalised text with `_` for blanks, so that run files stay
 /// readable. Different texts have different ids: `_`, `%`, `~` and control characters are written as `%5F`, `%25`,
 /// `%7E` and so on.

@@ -8,8 +8,8 @@ use matchrank_core::{Error, Result};
 use super::checksums::Checksum;
 use super::tables::ADVICE;
 use super::{
-    DOCUMENTS, Dataset, JUDGMENTS, MANIFEST, Manifest, QUERIES, RESPONSES, SKIPPED, TableInfo, VOCABULARY,
-    text_column,
+    DOCUMENTS, Dataset, JUDGMENTS, MANIFEST, Manifest, NEGATIVES, QUERIES, RESPONSES, SKIPPED, TableInfo,
+    VOCABULARY, text_column,
 };
 use crate::files;
 use crate::parquet_file::ParquetFile;
@@ -107,6 +107,7 @@ impl Dataset {
                 &[("query", UInt32), ("document", UInt32), ("response", Float32), ("position", Float32)]
             }
             SKIPPED => &[("query", UInt32), ("document", UInt32), ("position", Float32)],
+            NEGATIVES => &[("query", UInt32), ("document", UInt32)],
             JUDGMENTS => &[
                 ("split", UInt8),
                 ("query", UInt32),
@@ -130,8 +131,10 @@ impl Dataset {
             ("n_pairs", Some(s.n_pairs), RESPONSES),
             ("n_judgments", judgments, JUDGMENTS),
             ("n_words", Some(s.n_words), VOCABULARY),
+            ("n_negatives", Some(s.n_negatives), NEGATIVES),
         ] {
-            let rows = tables[table].rows;
+            // All but the negatives are there.
+            let rows = tables.get(table).map_or(0, |table| table.rows);
             if count != Some(rows) {
                 return Some(format!("has a count {name} that contradicts {table}, which has {rows} rows"));
             }

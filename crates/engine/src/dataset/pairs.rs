@@ -7,7 +7,7 @@ use std::path::Path;
 use arrow_array::{Array, Float32Array, RecordBatch, UInt8Array, UInt32Array};
 use matchrank_core::{Error, Result};
 
-use super::{Dataset, Holdout, JUDGMENTS, RESPONSES, SKIPPED, tables};
+use super::{Dataset, Holdout, JUDGMENTS, NEGATIVES, RESPONSES, SKIPPED, tables};
 use crate::files;
 
 /// A training pair.
@@ -28,8 +28,17 @@ pub struct Impression {
     pub query: u32,
     /// Row of the document.
     pub document: u32,
-    /// Mean position, counted from 1.
+    /// Mean position, as the log counts.
     pub position: f32,
+}
+
+/// A training pair that was judged with grade 0: known not to be relevant, and no response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Negative {
+    /// Row of the query.
+    pub query: u32,
+    /// Row of the document.
+    pub document: u32,
 }
 
 /// A judged pair.
@@ -64,6 +73,25 @@ impl Dataset {
         Ok(responses)
     }
 
+    /// Returns the training pairs that were judged with grade 0. They are no responses: only models that learn from
+    /// preferences use them, as worse documents.
+    pub fn negatives(&self) -> Result<Vec<Negative>> {
+        if !self.manifest.tables.contains_key(NEGATIVES) {
+            return Ok(Vec::new());
+        }
+        let path = self.folder.join(NEGATIVES);
+        let mut negatives = Vec::new();
+        for batch in self.batches(NEGATIVES, None)? {
+            let batch = &batch?;
+            let (queries, documents) = self.row_numbers(&path, batch)?;
+            negatives.extend(
+                (0..batch.num_rows())
+                    .map(|i| Negative { query: queries.value(i), document: documents.value(i) }),
+            );
+        }
+        Ok(negatives)
+    }
+
     /// Returns the training pairs that were not clicked, and were shown above a clicked document or right below the
     /// last one. There are none if the log has no positions.
     pub fn skipped(&self) -> Result<Vec<Impression>> {
@@ -82,7 +110,7 @@ impl Dataset {
             let batch = &batch?;
             let (queries, documents) = self.row_numbers(&path, batch)?;
             let positions: &Float32Array = tables::nullable_column(&path, batch, "position")?;
-            check_values(&path, "position", positions, |position| position > 0.0)?;
+            check_values(&path, "position", positions, |position| position >= 0.0)?;
             impressions.extend((0..batch.num_rows()).filter(|&i| positions.is_valid(i)).map(|i| {
                 Impression {
                     query: queries.value(i),

@@ -86,6 +86,7 @@ impl Crafted {
         dataset.responses()?;
         dataset.skipped()?;
         dataset.clicked_positions()?;
+        dataset.negatives()?;
         dataset.vocabulary()?;
         Clicks::of(&dataset)?;
         for holdout in [Holdout::Validation, Holdout::Test] {
@@ -209,6 +210,33 @@ fn crafted_columns_are_refused() {
         let message = crafted.problem();
         assert!(message.contains(table) && message.contains(expected), "{table} {column}: {message}");
     }
+}
+
+/// Datasets of former versions have no table of negatives; one that is there is checked like the others.
+#[test]
+fn crafted_negatives_are_refused() {
+    let mut crafted = Crafted::new();
+    assert!(Dataset::open(crafted.path()).unwrap().negatives().unwrap().is_empty());
+    let rows = |query, document| [("query", numbers([0, query])), ("document", numbers([1, document]))];
+    crafted.put_columns(NEGATIVES, &rows(9, 11));
+    assert!(
+        crafted
+            .problem()
+            .contains("a count n_negatives that contradicts negatives.parquet, which has 2 rows")
+    );
+    crafted.manifest.statistics.n_negatives = 2;
+    crafted.seal();
+    crafted.read().unwrap();
+    assert_eq!(
+        Dataset::open(crafted.path()).unwrap().negatives().unwrap(),
+        [Negative { query: 0, document: 1 }, Negative { query: 9, document: 11 }]
+    );
+    for (query, document) in [(10, 0), (0, 12)] {
+        crafted.put_columns(NEGATIVES, &rows(query, document));
+        assert!(crafted.problem().contains("out of range"), "{query} {document}");
+    }
+    crafted.put_columns(NEGATIVES, &[("query", numbers([0, 1]))]);
+    assert!(crafted.problem().contains("no column 'document'"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashSet};
 use super::finding::{Finding, Report, Severity, listed, whole};
 use super::{FileKind, encoding, held_out, memory, test_queries};
 use crate::Result;
-use crate::dataset::{Clicks, Dataset, Holdout, Query};
+use crate::dataset::{Clicks, Dataset, Holdout, LostZeros, Query};
 use crate::files;
 use crate::preferences::RuleCheck;
 use crate::text::Analyser;
@@ -26,6 +26,10 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         counted(s.n_documents, "document"),
         counted(s.n_pairs, "pair")
     );
+    let summary = match s.n_negatives {
+        0 => summary,
+        n => format!("{summary}, {} with grade 0", counted(n, "pair")),
+    };
     let damaged = dataset.problems()?.into_iter().map(|problem| {
         whole(
             Severity::Error,
@@ -44,6 +48,7 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         findings.extend(test_queries::findings(&dataset)?);
         findings.extend(preferences(&dataset)?);
         findings.extend(left_out(&dataset));
+        findings.extend(dataset.manifest.lost_zeros.iter().map(lost_zeros));
         findings.push(memory::finding(&dataset.manifest.statistics));
     }
     findings.sort_by_key(|finding| finding.severity);
@@ -191,6 +196,17 @@ fn left_out(dataset: &Dataset) -> Vec<Finding> {
         }
     };
     dataset.manifest.left_out.iter().map(finding).collect()
+}
+
+fn lost_zeros(lost: &LostZeros) -> Finding {
+    Finding {
+        severity: Severity::Warning,
+        code: "lost-leading-zeros",
+        message: lost.sentence(),
+        count: lost.rows,
+        lines: Vec::new(),
+        fix: LostZeros::FIX.into(),
+    }
 }
 
 /// A finding about some of many, unless there is none.

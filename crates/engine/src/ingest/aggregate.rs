@@ -50,8 +50,12 @@ pub(super) struct Sums {
     clicks: i64,
     pub(super) shown: u64,
     position_sum: u64,
+    /// Number of positions, and [`JUDGED`].
     positions: u64,
 }
+
+/// Bit of a pair that has a grade, in a field that no count fills.
+const JUDGED: u64 = 1 << 63;
 
 impl Sums {
     pub(super) fn new(clicks: f64, shown: u64, position: Option<u32>) -> Self {
@@ -63,20 +67,32 @@ impl Sums {
         }
     }
 
+    /// Returns the sums of a graded judgment; grades below 0 count as 0.
+    pub(super) fn of_grade(grade: f32) -> Self {
+        Self { positions: JUDGED, ..Self::new(f64::from(grade.max(0.0)), 0, None) }
+    }
+
     pub(super) fn clicks(&self) -> f64 {
         self.clicks as f64 / UNIT
     }
 
+    /// Returns true if the pair was judged and has neither a grade above 0 nor a click.
+    pub(super) fn is_negative(&self) -> bool {
+        self.clicks <= 0 && self.positions & JUDGED != 0
+    }
+
     /// Mean position over the impressions that had one.
     pub(super) fn position(&self) -> Option<f64> {
-        (self.positions > 0).then(|| self.position_sum as f64 / self.positions as f64)
+        let positions = self.positions & !JUDGED;
+        (positions > 0).then(|| self.position_sum as f64 / positions as f64)
     }
 
     fn add(&mut self, other: &Self) {
         self.clicks = self.clicks.saturating_add(other.clicks);
         self.shown += other.shown;
         self.position_sum += other.position_sum;
-        self.positions += other.positions;
+        let judged = (self.positions | other.positions) & JUDGED;
+        self.positions = (self.positions & !JUDGED) + (other.positions & !JUDGED) | judged;
     }
 
     fn to_bytes(self) -> [u8; 32] {
@@ -342,6 +358,27 @@ mod tests {
             }
         }
         (queries, plain)
+    }
+
+    #[test]
+    fn grades_of_0_are_negatives_unless_something_speaks_for_the_pair() {
+        let sum = |parts: &[Sums]| {
+            parts.iter().fold(Sums::default(), |mut sum, part| {
+                sum.add(part);
+                sum
+            })
+        };
+        let (zero, shown, click) =
+            (Sums::of_grade(0.0), Sums::new(0.0, 1, Some(3)), Sums::new(1.0, 1, Some(5)));
+        assert!(zero.is_negative() && Sums::of_grade(-1.0).is_negative() && sum(&[zero, zero]).is_negative());
+        assert!(!shown.is_negative() && !click.is_negative() && !Sums::of_grade(2.0).is_negative());
+        assert!(!sum(&[zero, click]).is_negative() && !sum(&[zero, Sums::of_grade(1.0)]).is_negative());
+        let both = sum(&[zero, shown, click]);
+        assert_eq!(
+            (sum(&[zero, shown]).is_negative(), both.position(), zero.position()),
+            (true, Some(4.0), None)
+        );
+        assert_eq!(Sums::from_bytes(&both.to_bytes()), both);
     }
 
     proptest! {

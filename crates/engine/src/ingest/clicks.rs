@@ -4,13 +4,15 @@
 //! Event formats name a search by an id and store its text elsewhere, so the searches are collected first
 //! ([`Searches`]) and kept in memory while the events are read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 
-use super::columns::{Mapping, NamedColumns, Role};
+use super::columns::{Mapping, Role};
 use super::events::metarank_query;
+use super::inputs::InputSettings;
 use super::table::{Table, TableRow};
 use crate::files;
 
@@ -69,22 +71,38 @@ enum Layout {
     Metarank,
 }
 
+impl Layout {
+    /// Returns the name of a format of events.
+    fn of_events(&self) -> Option<&'static str> {
+        match self {
+            Self::Columns(_) => None,
+            Self::UbiQueries => Some("the queries of User Behavior Insights"),
+            Self::UbiEvents => Some("events of User Behavior Insights"),
+            Self::Metarank => Some("Metarank events"),
+        }
+    }
+}
+
 /// A click log file whose layout is known.
 pub(super) struct ClickLog {
+    pub(super) path: PathBuf,
     name: String,
     pub(super) table: Table,
     layout: Layout,
+    /// Set when a position with a fraction is met.
+    averages: AtomicBool,
 }
 
-const LOG_ROLES: [Role; 7] =
+/// Roles that the columns of a log may have.
+pub(super) const LOG_ROLES: [Role; 7] =
     [Role::Query, Role::QueryId, Role::Document, Role::Clicks, Role::Shown, Role::Position, Role::Time];
 
 impl ClickLog {
-    pub(super) fn open(path: &Path, named: &NamedColumns) -> Result<Self> {
+    pub(super) fn open(path: &Path, settings: &InputSettings) -> Result<Self> {
         let name = files::name_of(path);
-        let table = Table::open(path)?;
+        let table = Table::open(path, settings.escape)?;
         let has = |column: &str| table.columns().iter().any(|c| c == column);
-        let mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, named)?;
+        let mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, &settings.columns)?;
         let layout = if has("action_name") && has("query_id") {
             Layout::UbiEvents
         } else if has("user_query") && has("query_id") && mapping.get(Role::Document).is_none() {
@@ -98,7 +116,10 @@ impl ClickLog {
             }
             Layout::Columns(mapping)
         };
-        Ok(Self { name, table, layout })
+        if let Some(format) = layout.of_events() {
+            settings.refuse_own_columns(&name, format)?;
+        }
+        Ok(Self { path: path.to_owned(), name, table, layout, averages: AtomicBool::new(false) })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -109,12 +130,26 @@ impl ClickLog {
     pub(super) fn note(&self) -> Option<String> {
         match &self.layout {
             Layout::Columns(mapping) => mapping.guesses(&self.name),
-            Layout::UbiQueries => {
-                Some(format!("{}: read as the queries of User Behavior Insights", self.name))
-            }
-            Layout::UbiEvents => Some(format!("{}: read as events of User Behavior Insights", self.name)),
-            Layout::Metarank => Some(format!("{}: read as Metarank events", self.name)),
+            events => events.of_events().map(|format| format!("{}: read as {format}", self.name)),
         }
+    }
+
+    /// Returns true if a position with a fraction was met, so that the positions of the file are averages.
+    ///
+    /// An average tells neither what stood above a document nor whether it was ever shown next to another one. So
+    /// once this is known, all rows of the file are read as if they had no position. Rows that were read before are to
+    /// be read again.
+    pub(super) fn has_average_positions(&self) -> bool {
+        self.averages.load(Ordering::Relaxed)
+    }
+
+    /// Returns what was found out about the file.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.table.remarks();
+        if self.has_average_positions() {
+            remarks.push("positions are averages, so no document counts as skipped".into());
+        }
+        remarks
     }
 
     /// Returns true if every row has a time.
@@ -240,7 +275,7 @@ impl ClickLog {
             (None, Some(_)) if shown.is_some_and(|s| s > 0.0) => (0.0, 1.0),
             _ => (1.0, 1.0),
         };
-        let position = field(5).map(|text| self.position(row.line, text)).transpose()?;
+        let position = field(5).map(|text| self.position_or_average(row.line, text)).transpose()?.flatten();
         let time = field(6).map(|text| self.time(row.line, text)).transpose()?;
         Ok(Ok(LogRow { line: row.line, query, document, clicks, shown: shown as u64, position, time }))
     }
@@ -259,6 +294,18 @@ impl ClickLog {
             return Err(Error::parse(&self.name, line, message));
         }
         Ok(value)
+    }
+
+    /// Returns a position, or `None` if the positions of the file are averages.
+    fn position_or_average(&self, line: u64, text: &str) -> Result<Option<u32>> {
+        let value: f64 = fast_float2::parse(text).unwrap_or(f64::NAN);
+        if value.fract() != 0.0 && (1.0..=1e9).contains(&value) {
+            self.averages.store(true, Ordering::Relaxed);
+        }
+        if self.has_average_positions() && (0.0..=1e9).contains(&value) {
+            return Ok(None);
+        }
+        self.position(line, text).map(Some)
     }
 
     pub(super) fn position(&self, line: u64, text: &str) -> Result<u32> {

@@ -10,7 +10,8 @@ use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 use super::aggregate::MOST_DOCUMENTS;
-use super::columns::{Mapping, NamedColumns, Role, plain};
+use super::columns::{Mapping, Role, plain};
+use super::inputs::InputSettings;
 use super::table::{MOST_COLUMNS, Table};
 use crate::dataset::Names;
 use crate::dataset::tables::TableWriter;
@@ -78,15 +79,14 @@ struct DocumentFile {
 
 /// Reads document files and writes the table of documents to `path`.
 pub(super) fn read_documents(
-    inputs: &[PathBuf],
-    named: &NamedColumns,
+    inputs: &[(&PathBuf, InputSettings)],
     wanted_fields: &[String],
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<Collection> {
-    let files =
-        inputs.iter().map(|input| open_documents(input, named, wanted_fields)).collect::<Result<Vec<_>>>()?;
+    let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, wanted_fields));
+    let files = files.collect::<Result<Vec<_>>>()?;
     let mut fields: Vec<String> = wanted_fields.to_vec();
     if fields.is_empty() {
         for file in &files {
@@ -159,7 +159,7 @@ pub(super) fn read_documents(
             writer.write(columns)
         };
         file.read(&fields, analyser, merge)?;
-        sources.push(source("documents", &file.name, rows));
+        sources.push(source("documents", &file.name, rows, file.table.remarks()));
     }
     if ids.is_empty() {
         return Err(Error::format(&files[0].name, "holds no document"));
@@ -195,11 +195,13 @@ fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
     u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().expect("eight bytes"))
 }
 
-fn open_documents(path: &Path, named: &NamedColumns, wanted: &[String]) -> Result<DocumentFile> {
+fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> Result<DocumentFile> {
+    let InputSettings { columns: named, escape, .. } = settings;
     let name = files::name_of(path);
-    let table = Table::open(path)?;
+    let table = Table::open(path, *escape)?;
     let has = |column: &str| table.columns().iter().any(|c| c == column);
     if table.is_json() && has("event") && has("timestamp") {
+        settings.refuse_own_columns(&name, "Metarank events")?;
         return Ok(DocumentFile { columns: metarank_fields(&table, wanted)?, name, table, id: None });
     }
     // In a collection a column called `id` is the document's id, whatever else looks like one.
@@ -378,10 +380,10 @@ pub(super) fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()
     Ok(())
 }
 
-pub(super) fn source(role: &str, file: &str, rows: u64) -> SourceFile {
+pub(super) fn source(role: &str, file: &str, rows: u64, remarks: Vec<String>) -> SourceFile {
     let file =
         Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
-    SourceFile { role: role.to_owned(), file, rows }
+    SourceFile { role: role.to_owned(), file, rows, remarks }
 }
 
 #[cfg(test)]
@@ -407,7 +409,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("items.jsonl");
         std::fs::write(&path, (0..=MOST_COLUMNS).map(|i| item(i) + "\n").collect::<String>()).unwrap();
-        let error = open_documents(&path, &NamedColumns::new(), &[]).err().unwrap().to_string();
+        let error = open_documents(&path, &InputSettings::default(), &[]).err().unwrap().to_string();
         assert!(error.contains("more than 64 text fields"), "{error}");
     }
 }

@@ -7,11 +7,18 @@ use matchrank_core::data::qrels;
 use matchrank_core::{Error, Result};
 
 use super::columns::{Mapping, NamedColumns, Role, is_usual_grade};
+use super::inputs::InputSettings;
 use super::listed::ListedQueries;
 use super::table::{Table, has_table_ending};
 use crate::dataset::id_of_text;
 use crate::files;
 use crate::text::normalise_query;
+
+/// Judgments of a file, and what was found out about the file.
+pub(super) struct JudgmentFile {
+    pub(super) rows: Vec<Graded>,
+    pub(super) remarks: Vec<String>,
+}
 
 /// A judgment by ids.
 pub(super) struct Graded {
@@ -24,19 +31,26 @@ pub(super) struct Graded {
 /// grade.
 pub(super) fn read_judgments(
     path: &Path,
-    named: &NamedColumns,
+    settings: &InputSettings,
     listed: &ListedQueries,
-) -> Result<Vec<Graded>> {
+) -> Result<JudgmentFile> {
+    let InputSettings { columns: named, escape, .. } = settings;
     let name = files::name_of(path);
     let bytes = files::read_all(path)?;
     if is_table(path, &bytes, named) {
-        return read_table(&name, &Table::open(path)?, named, listed);
+        let table = Table::open(path, *escape)?;
+        return Ok(JudgmentFile {
+            rows: read_table(&name, &table, named, listed)?,
+            remarks: table.remarks(),
+        });
     }
+    settings.refuse_own_columns(&name, "TREC judgments")?;
     let judgments = qrels::parse(&name, &bytes)?;
-    Ok(judgments
+    let rows = judgments
         .iter()
         .map(|j| Graded { query: j.query.to_owned(), document: j.document.to_owned(), grade: j.grade })
-        .collect())
+        .collect();
+    Ok(JudgmentFile { rows, remarks: Vec::new() })
 }
 
 /// Four columns ending in a number are TREC qrels whatever the file is called; else the content, the

@@ -1,11 +1,12 @@
 //! The queries of queries files: ids, normalised texts, and which text belongs to which id.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
 
-use super::columns::{NamedColumns, Role, plain};
+use super::columns::{Role, plain};
 use super::documents::{check_id, source};
+use super::inputs::InputSettings;
 use super::table::{self, Table};
 use crate::dataset::Names;
 use crate::dataset::SourceFile;
@@ -34,13 +35,14 @@ impl ListedQueries {
     /// error where there is no such column.
     pub(super) fn read(
         inputs: &[PathBuf],
-        named: &NamedColumns,
+        settings: impl Fn(&Path) -> InputSettings,
         advice: &str,
     ) -> Result<(Self, Vec<SourceFile>)> {
         let (mut listed, mut sources) = (Self::default(), Vec::new());
         for input in inputs {
             let name = files::name_of(input);
-            let table = Table::open(input)?;
+            let InputSettings { columns: named, escape, .. } = settings(input);
+            let table = Table::open(input, escape)?;
             let columns = table.columns();
             let find =
                 |names: &[&str]| names.iter().find_map(|n| columns.iter().find(|c| plain(c) == *n)).cloned();
@@ -89,7 +91,7 @@ impl ListedQueries {
                 }
                 Ok(())
             })?;
-            sources.push(source("queries", &name, rows));
+            sources.push(source("queries", &name, rows, table.remarks()));
         }
         Ok((listed, sources))
     }

@@ -17,16 +17,22 @@ mod chunks;
 mod clicks;
 mod columns;
 mod documents;
+mod escapes;
 mod events;
+mod inputs;
 mod judgments;
 mod listed;
 mod output;
 mod pairs;
 mod reading;
+mod records;
 mod split;
 mod table;
 mod target;
+#[cfg(test)]
+mod tests;
 mod waves;
+mod zeros;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,18 +42,23 @@ use matchrank_core::{Error, Result};
 
 pub use crate::lines::LONGEST_RECORD;
 pub use columns::{NamedColumns, Role};
+pub use escapes::CsvEscape;
+pub use inputs::FileColumn;
 pub use split::SplitBy;
 
 use crate::tally::Tally;
 use aggregate::Aggregator;
 use clicks::{ClickLog, Searches};
 use documents::source;
+use inputs::{InputFiles, InputSettings};
+use judgments::JudgmentFile;
 use listed::ListedQueries;
 use reading::Reading;
 use table::Table;
 use target::DatasetTarget;
+use zeros::ZeroFinder;
 
-use crate::dataset::{Holdout, MANIFEST, Manifest, Query, SourceFile, Split, content_hash};
+use crate::dataset::{Holdout, LostZeros, MANIFEST, Manifest, Query, SourceFile, Split, content_hash};
 use crate::files;
 use crate::text::{Analyser, AnalyserParams, VocabularyParams};
 
@@ -64,8 +75,12 @@ pub struct IngestParams {
     pub responses: Vec<PathBuf>,
     /// Judgments to tune on and to report.
     pub judgments: Vec<(Holdout, PathBuf)>,
-    /// Columns named by the user.
+    /// Columns named by the user for all files.
     pub columns: NamedColumns,
+    /// Columns named by the user for one file each; they precede those for all files.
+    pub file_columns: Vec<FileColumn>,
+    /// Way in which CSV files write quotes inside of cells.
+    pub csv_escape: CsvEscape,
     /// Text columns of the documents; empty means those with usual names.
     pub text: Vec<String>,
     /// Weights of text fields; those not named weigh 1.
@@ -95,6 +110,8 @@ impl Default for IngestParams {
             responses: Vec::new(),
             judgments: Vec::new(),
             columns: NamedColumns::new(),
+            file_columns: Vec::new(),
+            csv_escape: CsvEscape::Auto,
             text: Vec::new(),
             field_weights: BTreeMap::new(),
             min_clicks: 0.0,
@@ -109,12 +126,6 @@ impl Default for IngestParams {
 }
 
 impl IngestParams {
-    /// All files that are read.
-    fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        let judgments = self.judgments.iter().map(|(_, path)| path).chain(&self.responses);
-        self.clicks.iter().chain(&self.documents).chain(&self.queries).chain(judgments)
-    }
-
     fn validate(&self) -> Result<()> {
         let fail = |message: &str| Err(Error::Params(message.into()));
         if self.documents.is_empty() {
@@ -157,16 +168,16 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     let folder = target.unfinished();
 
     check_named(params)?;
-    let logs =
-        params.clicks.iter().map(|path| ClickLog::open(path, &params.columns)).collect::<Result<Vec<_>>>()?;
+    let inputs = InputFiles::resolve(params)?;
+    let logs = params.clicks.iter().map(|path| ClickLog::open(path, &inputs.of(path)));
+    let logs = logs.collect::<Result<Vec<_>>>()?;
     logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
     let mut searches = Searches::default();
     logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
 
     let documents = folder.join(crate::dataset::DOCUMENTS);
     let collection = documents::read_documents(
-        &params.documents,
-        &params.columns,
+        &params.documents.iter().map(|path| (path, inputs.of(path))).collect::<Vec<_>>(),
         &params.text,
         &analyser,
         &documents,
@@ -179,44 +190,70 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         ));
     }
     let advice = "name them with option `column query_id=NAME` and option `column query=NAME`";
-    let (listed, query_sources) = ListedQueries::read(&params.queries, &params.columns, advice)?;
+    let (listed, query_sources) = ListedQueries::read(&params.queries, |path| inputs.of(path), advice)?;
 
     if params.split == SplitBy::Time {
         progress.begin("times of the clicks", None, "rows");
     }
     let split = split::decide(params.split, params.holdout, params.seed, &logs, &searches)?;
-    let aggregator = Aggregator::new(params.memory, target.scratch());
-    let mut reading =
-        Reading { collection: &collection, listed: &listed, split: &split, aggregator: &aggregator };
-    let mut tally = Tally::default();
+    // Whether positions are averages may show late in a log; then all logs are read again. Once is enough for each log.
+    let (aggregator, log_sources, mut tally, mut lost_zeros) = loop {
+        let aggregator = Aggregator::new(params.memory, target.scratch());
+        let mut reading = Reading {
+            collection: &collection,
+            listed: &listed,
+            split: &split,
+            aggregator: &aggregator,
+            known_documents: ZeroFinder::new(&collection.ids),
+            known_queries: ZeroFinder::new(&listed.ids),
+            tally: Tally::default(),
+            lost_zeros: Vec::new(),
+        };
+        progress.begin("clicks", None, "rows");
+        let mut sources = Vec::new();
+        for log in &logs {
+            let Some(rows) = reading.add_clicks(log, &searches, progress)? else { break };
+            sources.push(source("clicks", log.name(), rows, log.remarks()));
+        }
+        if sources.len() < logs.len() {
+            continue;
+        }
+        for path in &params.responses {
+            sources.push(reading.add_responses(path, &inputs.of(path))?);
+        }
+        let Reading { tally, lost_zeros, .. } = reading;
+        break (aggregator, sources, tally, lost_zeros);
+    };
     let mut sources = collection.sources.clone();
     sources.extend(query_sources);
-    progress.begin("clicks", None, "rows");
-    for log in &logs {
-        let rows = reading.add_clicks(log, &searches, &mut tally, progress)?;
-        sources.push(source("clicks", log.name(), rows));
-    }
-    for path in &params.responses {
-        let rows = reading.add_responses(path, &params.columns, &mut tally)?;
-        sources.push(source("responses", &files::name_of(path), rows));
-    }
+    sources.extend(log_sources);
 
     let mut judged = Vec::new();
     for (holdout, path) in &params.judgments {
-        let rows = judgments::read_judgments(path, &params.columns, &listed)?;
-        sources.push(source(
-            &format!("{} judgments", holdout.name()),
-            &files::name_of(path),
-            rows.len() as u64,
-        ));
+        let JudgmentFile { rows, remarks } = judgments::read_judgments(path, &inputs.of(path), &listed)?;
+        let role = format!("{} judgments", holdout.name());
+        sources.push(source(&role, &files::name_of(path), rows.len() as u64, remarks));
         judged.push((*holdout, rows));
+    }
+    for SourceFile { file, remarks, .. } in &sources {
+        remarks.iter().for_each(|remark| progress.note(&format!("{file}: {remark}")));
     }
 
     progress.begin("writing", Some(aggregate::PARTITIONS as u64), "partitions");
     let written = output::write(
-        params, &folder, collection, &listed, aggregator, &split, judged, &analyser, &mut tally, progress,
+        params,
+        &folder,
+        collection,
+        &listed,
+        aggregator,
+        &split,
+        judged,
+        &analyser,
+        &mut tally,
+        &mut lost_zeros,
+        progress,
     )?;
-    let manifest = written.into_manifest(params, split, sources, tally.counts());
+    let manifest = written.into_manifest(params, split, sources, (tally.counts(), lost_zeros));
     let json = manifest.to_json();
     files::write_atomically(&folder.join(MANIFEST), |w| {
         w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))
@@ -232,7 +269,7 @@ fn check_named(params: &IngestParams) -> Result<()> {
     }
     let mut columns: Vec<String> = Vec::new();
     // A file that is no table, such as TREC qrels, has no columns to offer.
-    for table in params.files().filter_map(|path| Table::open(path).ok()) {
+    for table in params.uses().filter_map(|(_, path)| Table::open(path, params.csv_escape).ok()) {
         let new: Vec<String> = table.columns().iter().filter(|c| !columns.contains(c)).cloned().collect();
         columns.extend(new);
     }
@@ -250,7 +287,8 @@ fn check_named(params: &IngestParams) -> Result<()> {
 pub fn read_queries(files: &[PathBuf], columns: &NamedColumns) -> Result<Vec<Query>> {
     let advice = "call them query_id and query in the first line, or give a .tsv file of two columns, id and \
                   text, without a header";
-    let (listed, _) = ListedQueries::read(files, columns, advice)?;
+    let settings = InputSettings { columns: columns.clone(), ..InputSettings::default() };
+    let (listed, _) = ListedQueries::read(files, |_| settings.clone(), advice)?;
     Ok(listed
         .ids
         .iter()
@@ -265,7 +303,7 @@ impl output::Written {
         params: &IngestParams,
         split: Split,
         sources: Vec<SourceFile>,
-        left_out: BTreeMap<String, u64>,
+        (left_out, lost_zeros): (BTreeMap<String, u64>, Vec<LostZeros>),
     ) -> Manifest {
         let content_hash = content_hash(&self.tables, &(&split, &params.analyser, &self.fields));
         Manifest {
@@ -279,6 +317,7 @@ impl output::Written {
             field_lengths: self.field_lengths,
             statistics: self.statistics,
             left_out,
+            lost_zeros,
             tables: self.tables,
             content_hash,
         }

@@ -17,10 +17,11 @@ use super::documents::Collection;
 use super::judgments::Graded;
 use super::listed::ListedQueries;
 use super::pairs::PairTables;
+use super::zeros::{ZeroFinder, ZeroTally};
 use super::{IngestParams, split, waves};
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{
-    DOCUMENTS, Holdout, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY, id_of_text,
+    DOCUMENTS, Holdout, LostZeros, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY, id_of_text,
 };
 use crate::files::name_of;
 use crate::tally::Tally;
@@ -45,6 +46,7 @@ pub(super) fn write(
     judged: Vec<(Holdout, Vec<Graded>)>,
     analyser: &Analyser,
     tally: &mut Tally,
+    lost_zeros: &mut Vec<LostZeros>,
     progress: &dyn Progress,
 ) -> Result<Written> {
     let mut queries = Queries::create(&folder.join(QUERIES), analyser)?;
@@ -70,8 +72,9 @@ pub(super) fn write(
                 if let Some(share) = split::share_of_query(split, listed_text(listed, &query)) {
                     query.pairs.iter_mut().for_each(|pair| pair.0 = share);
                 }
-                let skipped = pairs.drop_unclicked(&mut query, params.min_clicks, tally);
-                if query.pairs.is_empty() {
+                let dropped = pairs.drop_unclicked(&mut query, params.min_clicks, tally);
+                // Only listed queries have judgments, so one without any response has a number.
+                if query.pairs.is_empty() && dropped.negatives.is_empty() {
                     continue;
                 }
                 let number = match query.listed {
@@ -90,7 +93,7 @@ pub(super) fn write(
                         number
                     }
                 };
-                pairs.add(number, &query, skipped);
+                pairs.add(number, &query, dropped);
             }
             queries.write(&new_queries)?;
             pairs.flush()
@@ -98,13 +101,21 @@ pub(super) fn write(
     )?;
 
     let mut judged_pairs = HashSet::default();
-    for (holdout, rows) in judged {
+    let (known_documents, known_queries) = (ZeroFinder::new(&collection.ids), ZeroFinder::new(&listed.ids));
+    for ((holdout, rows), (_, path)) in judged.into_iter().zip(&params.judgments) {
+        let (mut documents, mut query_ids) = (ZeroTally::default(), ZeroTally::default());
         for row in rows {
             let query = listed.ids.find(&row.query).or_else(|| unlisted.found.get(&row.query).copied());
             let example = || format!("{} {}", row.query, row.document);
             match (query, collection.ids.find(&row.document)) {
-                (None, _) => tally.add("judgments of queries whose text is unknown", 1, example),
-                (_, None) => tally.add("judgments of documents that are not in the collection", 1, example),
+                (None, _) => {
+                    query_ids.add(&row.query, &known_queries);
+                    tally.add("judgments of queries whose text is unknown", 1, example);
+                }
+                (_, None) => {
+                    documents.add(&row.document, &known_documents);
+                    tally.add("judgments of documents that are not in the collection", 1, example);
+                }
                 (Some(query), Some(document)) => {
                     if !judged_pairs.insert((holdout, query, document)) {
                         return Err(Error::Params(format!(
@@ -118,21 +129,33 @@ pub(super) fn write(
                 }
             }
         }
+        lost_zeros
+            .extend(documents.of_file("document", path).into_iter().chain(query_ids.of_file("query", path)));
         pairs.flush()?;
     }
     tally.add("repeated documents (same id, same text)", collection.n_repeated, || {
         "in the document files".into()
     });
     tally.report(progress);
+    let lost: Vec<String> = lost_zeros.iter().map(LostZeros::sentence).collect();
+    lost.iter().for_each(|sentence| progress.note(&format!("{sentence}; {}", LostZeros::FIX)));
+    let zeros = match &lost[..] {
+        [] => String::new(),
+        lost => format!("; {}; {}", lost.join("; "), LostZeros::FIX),
+    };
     if (!params.clicks.is_empty() || !params.responses.is_empty()) && pairs.is_empty() {
         let names: Vec<String> =
             params.clicks.iter().chain(&params.responses).map(|path| name_of(path)).collect();
-        let message = format!("no pair of a query and a document is left: {}", tally.summary());
+        let cause = match pairs.n_negatives() {
+            0 => tally.summary(),
+            n => format!("{} grade 0; {}", counted_with(n, "pair", HAS), tally.summary()),
+        };
+        let message = format!("no pair of a query and a document is left: {cause}{zeros}");
         return Err(Error::format(names.join(", "), message));
     }
     for (holdout, path) in &params.judgments {
         if !pairs.has_judgments(*holdout) {
-            let message = format!("no {} judgment is left: {}", holdout.name(), tally.summary());
+            let message = format!("no {} judgment is left: {}{zeros}", holdout.name(), tally.summary());
             return Err(Error::format(name_of(path), message));
         }
     }

@@ -13,8 +13,17 @@ use matchrank_core::Result;
 use super::aggregate::{QuerySums, Share};
 use super::documents::Collection;
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{Holdout, JUDGMENTS, RESPONSES, SKIPPED, Statistics, TableInfo};
+use crate::dataset::{Holdout, JUDGMENTS, NEGATIVES, RESPONSES, SKIPPED, Statistics, TableInfo};
 use crate::tally::Tally;
+
+/// Training pairs of a query that are no responses.
+#[derive(Default)]
+pub(super) struct Dropped {
+    /// Documents that were shown above a click, or next below the last one, with their mean positions.
+    skipped: Vec<(u32, f32)>,
+    /// Documents judged with grade 0.
+    pub(super) negatives: Vec<u32>,
+}
 
 /// The tables of training pairs and of judged pairs.
 pub(super) struct PairTables {
@@ -22,11 +31,15 @@ pub(super) struct PairTables {
     judgments: TableWriter,
     /// Made when there is something to write.
     skipped: Option<TableWriter>,
+    /// Made when there is something to write.
+    negatives: Option<TableWriter>,
     folder: PathBuf,
     buffer: Vec<(u32, u32, f32, u64, Option<f64>)>,
     judged: Vec<(Holdout, u32, u32, f32, f32)>,
     /// Query, document, mean position.
     passed_over: Vec<(u32, u32, f32)>,
+    /// Query, document.
+    rejected: Vec<(u32, u32)>,
     /// Listed and unlisted queries with a training pair.
     pub(super) answered: HashSet<u32>,
     clicked: Vec<u32>,
@@ -57,10 +70,12 @@ impl PairTables {
             responses: TableWriter::create(&folder.join(RESPONSES), responses)?,
             judgments: TableWriter::create(&folder.join(JUDGMENTS), judgments)?,
             skipped: None,
+            negatives: None,
             folder: folder.to_owned(),
             buffer: Vec::new(),
             judged: Vec::new(),
             passed_over: Vec::new(),
+            rejected: Vec::new(),
             answered: HashSet::default(),
             clicked: vec![0; n_documents],
             judged_queries: [HashSet::default(), HashSet::default()],
@@ -69,42 +84,54 @@ impl PairTables {
         })
     }
 
-    /// Leaves out pairs that were shown and never clicked, and training pairs below the minimum. Of the former
-    /// those come back, with their positions, that stood above a document that was clicked in training, and the
-    /// first one below the last of these.
+    /// Leaves out pairs without a response, and training pairs below the minimum. Of the training pairs without a
+    /// response those come back that say something: documents judged with grade 0, and, with their positions, those
+    /// that stood above a document that was clicked in training, and the first one below the last of these.
     pub(super) fn drop_unclicked(
         &self,
         query: &mut QuerySums,
         min_clicks: f64,
         tally: &mut Tally,
-    ) -> Vec<(u32, f32)> {
-        let (mut unclicked, mut rare) = (0, 0);
+    ) -> Dropped {
         let training = || {
             let pairs = query.pairs.iter().filter(|(share, ..)| *share == Share::Train);
             pairs.filter_map(|(_, document, sums)| Some((*document, sums.clicks(), sums.position()? as f32)))
         };
-        let lowest = training().filter(|(_, clicks, _)| *clicks > 0.0).map(|(.., position)| position);
-        let lowest = lowest.fold(0.0, f32::max);
+        let clicked_at = training().filter(|(_, clicks, _)| *clicks > 0.0).map(|(.., position)| position);
         let unclicked_at =
             || training().filter(|(_, clicks, _)| *clicks <= 0.0).map(|(document, _, at)| (document, at));
-        let next = unclicked_at().filter(|(_, at)| *at > lowest && lowest > 0.0);
-        let next = next.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        let skipped = unclicked_at().filter(|(_, at)| *at < lowest).chain(next).collect();
-        query.pairs.retain(|(share, _, sums)| {
+        let mut dropped = Dropped::default();
+        if let Some(lowest) = clicked_at.reduce(f32::max) {
+            let next = unclicked_at().filter(|(_, at)| *at > lowest);
+            let next = next.min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+            dropped.skipped = unclicked_at().filter(|(_, at)| *at < lowest).chain(next).collect();
+        }
+        let (mut unclicked, mut rare, mut held_out) = (0, 0, 0);
+        query.pairs.retain(|(share, document, sums)| {
             let clicks = sums.clicks();
             let keep = clicks > 0.0 && (*share != Share::Train || clicks >= min_clicks);
-            unclicked += u64::from(clicks <= 0.0);
+            match (sums.is_negative(), share) {
+                (true, Share::Train) => dropped.negatives.push(*document),
+                (true, _) => held_out += 1,
+                (false, _) => unclicked += u64::from(clicks <= 0.0),
+            }
             rare += u64::from(clicks > 0.0 && !keep);
             keep
         });
         let example = || if query.listed.is_some() { "a listed query".into() } else { query.text.clone() };
-        tally.add("pairs without a click or with grade 0", unclicked, example);
+        tally.add("pairs without a click", unclicked, example);
+        tally.add("held-out pairs with grade 0", held_out, example);
         tally.add("training pairs with too few clicks", rare, example);
-        skipped
+        dropped
     }
 
-    pub(super) fn add(&mut self, number: u32, query: &QuerySums, skipped: Vec<(u32, f32)>) {
-        self.passed_over.extend(skipped.into_iter().map(|(document, position)| (number, document, position)));
+    pub(super) fn add(&mut self, number: u32, query: &QuerySums, dropped: Dropped) {
+        self.rejected.extend(dropped.negatives.into_iter().map(|document| (number, document)));
+        if query.pairs.is_empty() {
+            return;
+        }
+        let skipped = dropped.skipped.into_iter();
+        self.passed_over.extend(skipped.map(|(document, position)| (number, document, position)));
         for (share, document, sums) in &query.pairs {
             let clicks = sums.clicks();
             match share {
@@ -152,6 +179,7 @@ impl PairTables {
             Arc::new(positions.finish()),
         ])?;
         self.flush_skipped()?;
+        self.flush_negatives()?;
         let rows = std::mem::take(&mut self.judged);
         self.judgments.write(vec![
             Arc::new(UInt8Array::from_iter_values(rows.iter().map(|r| r.0 as u8))) as ArrayRef,
@@ -181,17 +209,41 @@ impl PairTables {
         ])
     }
 
+    fn flush_negatives(&mut self) -> Result<()> {
+        let mut rows = std::mem::take(&mut self.rejected);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        rows.sort_unstable();
+        if self.negatives.is_none() {
+            let fields = ["query", "document"].map(|name| Field::new(name, DataType::UInt32, false));
+            self.negatives = Some(TableWriter::create(&self.folder.join(NEGATIVES), fields.to_vec())?);
+        }
+        self.negatives.as_mut().expect("just made").write(vec![
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.0))) as ArrayRef,
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.1))),
+        ])
+    }
+
+    /// Returns the number of training pairs with grade 0 written so far.
+    pub(super) fn n_negatives(&self) -> u64 {
+        self.negatives.as_ref().map_or(0, TableWriter::rows)
+    }
+
     pub(super) fn close(
         self,
         collection: &Collection,
         query_words: u64,
         tables: &mut BTreeMap<String, TableInfo>,
     ) -> Result<Statistics> {
-        let n_pairs = self.responses.rows();
+        let (n_pairs, n_negatives) = (self.responses.rows(), self.n_negatives());
         tables.insert(RESPONSES.to_owned(), self.responses.close()?);
         tables.insert(JUDGMENTS.to_owned(), self.judgments.close()?);
         if let Some(skipped) = self.skipped {
             tables.insert(SKIPPED.to_owned(), skipped.close()?);
+        }
+        if let Some(negatives) = self.negatives {
+            tables.insert(NEGATIVES.to_owned(), negatives.close()?);
         }
         let answering = self.clicked.iter().zip(&collection.n_words).filter(|(clicked, _)| **clicked > 0);
         let (n_y, document_words) =
@@ -206,6 +258,7 @@ impl PairTables {
             documents_per_query: mean(n_pairs, n_x),
             queries_per_document: mean(n_pairs, n_y),
             n_pairs,
+            n_negatives,
             n_clicks: self.n_clicks,
             n_judgments: self.n_judgments,
             n_judged_queries: self.judged_queries.map(|queries| queries.len() as u64),

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use matchrank_core::Result;
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 
 use super::aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use super::columns::NamedColumns;
-use super::documents::Collection;
+use super::documents::{Collection, source};
+use super::inputs::InputSettings;
+use super::judgments::JudgmentFile;
 use super::listed::ListedQueries;
+use super::zeros::{ZeroFinder, ZeroTally};
 use super::{judgments, split};
-use crate::dataset::Split;
+use crate::dataset::{LostZeros, SourceFile, Split};
 use crate::files;
 use crate::tally::Tally;
 use crate::text::normalise_query;
@@ -22,52 +24,95 @@ pub(super) struct Reading<'a> {
     pub(super) listed: &'a ListedQueries,
     pub(super) split: &'a Split,
     pub(super) aggregator: &'a Aggregator,
+    pub(super) known_documents: ZeroFinder<'a>,
+    pub(super) known_queries: ZeroFinder<'a>,
+    pub(super) tally: Tally,
+    pub(super) lost_zeros: Vec<LostZeros>,
 }
 
 #[derive(Default)]
 struct CountedPart {
     batch: Batch,
     tally: Tally,
+    unknown: UnknownIds,
     rows: u64,
 }
 
+/// Rows with unknown ids of documents and of queries.
+#[derive(Default)]
+struct UnknownIds {
+    documents: ZeroTally,
+    queries: ZeroTally,
+}
+
+impl UnknownIds {
+    fn merge(&mut self, other: Self) {
+        self.documents.merge(other.documents);
+        self.queries.merge(other.queries);
+    }
+
+    fn of_file(self, path: &Path) -> impl Iterator<Item = LostZeros> {
+        let documents = self.documents.of_file("document", path);
+        documents.into_iter().chain(self.queries.of_file("query", path))
+    }
+}
+
 impl Reading<'_> {
+    /// Adds the rows of a log and returns their number, or `None` if the positions turned out to be averages: then all
+    /// logs are to be read again.
     pub(super) fn add_clicks(
         &mut self,
         log: &ClickLog,
         searches: &Searches,
-        tally: &mut Tally,
         progress: &dyn Progress,
-    ) -> Result<u64> {
-        let mut rows = 0;
-        log.read(
+    ) -> Result<Option<u64>> {
+        let (mut rows, mut unknown, mut tally) = (0, UnknownIds::default(), Tally::default());
+        let had_averages = log.has_average_positions();
+        let read = log.read(
             searches,
             CountedPart::default,
             |part, line, row| {
                 part.rows += 1;
-                if let Err(skip) = row.and_then(|row| self.add_row(&mut part.batch, &row)) {
+                if let Err(skip) = row.and_then(|row| self.add_row(part, &row)) {
                     part.tally.add(skip.reason(), 1, || format!("{}:{line}", log.name()));
                 }
                 Ok(())
             },
             |part| self.aggregator.add(&std::mem::take(&mut part.batch)),
             |part| {
+                if log.has_average_positions() != had_averages {
+                    return Err(Error::Params("the positions are averages".into()));
+                }
                 rows += part.rows;
                 progress.advance(part.rows);
+                unknown.merge(part.unknown);
                 tally.merge(part.tally);
                 Ok(())
             },
-        )?;
-        Ok(rows)
+        );
+        if log.has_average_positions() != had_averages {
+            return Ok(None);
+        }
+        read?;
+        self.tally.merge(tally);
+        self.lost_zeros.extend(unknown.of_file(&log.path));
+        Ok(Some(rows))
     }
 
-    fn add_row(&self, batch: &mut Batch, row: &LogRow<'_>) -> Result<(), Skip> {
-        let document = self.collection.ids.find(row.document).ok_or(Skip::UnknownDocument)?;
+    fn add_row(&self, part: &mut CountedPart, row: &LogRow<'_>) -> Result<(), Skip> {
+        let CountedPart { batch, unknown, .. } = part;
+        let Some(document) = self.collection.ids.find(row.document) else {
+            unknown.documents.add(row.document, &self.known_documents);
+            return Err(Skip::UnknownDocument);
+        };
         let share = split::share_of(self.split, row.time);
         let sums = Sums::new(row.clicks, row.shown, row.position);
         match row.query {
             QueryName::Id(id) => {
-                let number = self.listed.ids.find(id).ok_or(Skip::UnknownQuery)?;
+                let Some(number) = self.listed.ids.find(id) else {
+                    unknown.queries.add(id, &self.known_queries);
+                    return Err(Skip::UnknownQuery);
+                };
                 batch.push(QueryKey::Listed(number), share, document, sums);
             }
             QueryName::Text(text) => {
@@ -82,26 +127,28 @@ impl Reading<'_> {
         Ok(())
     }
 
-    pub(super) fn add_responses(
-        &mut self,
-        path: &Path,
-        columns: &NamedColumns,
-        tally: &mut Tally,
-    ) -> Result<u64> {
-        let rows = judgments::read_judgments(path, columns, self.listed)?;
-        let mut batch = Batch::default();
+    /// Adds the judgments of a file that are learned from.
+    pub(super) fn add_responses(&mut self, path: &Path, settings: &InputSettings) -> Result<SourceFile> {
+        let JudgmentFile { rows, remarks } = judgments::read_judgments(path, settings, self.listed)?;
+        let (mut batch, mut unknown) = (Batch::default(), UnknownIds::default());
         for row in &rows {
             let example = || format!("{} {} in {}", row.query, row.document, files::name_of(path));
             match (self.listed.ids.find(&row.query), self.collection.ids.find(&row.document)) {
-                (None, _) => tally.add(Skip::UnknownQuery.reason(), 1, example),
-                (_, None) => tally.add(Skip::UnknownDocument.reason(), 1, example),
+                (None, _) => {
+                    unknown.queries.add(&row.query, &self.known_queries);
+                    self.tally.add(Skip::UnknownQuery.reason(), 1, example);
+                }
+                (_, None) => {
+                    unknown.documents.add(&row.document, &self.known_documents);
+                    self.tally.add(Skip::UnknownDocument.reason(), 1, example);
+                }
                 (Some(query), Some(document)) => {
-                    let sums = Sums::new(f64::from(row.grade.max(0.0)), 0, None);
-                    batch.push(QueryKey::Listed(query), Share::Train, document, sums);
+                    batch.push(QueryKey::Listed(query), Share::Train, document, Sums::of_grade(row.grade));
                 }
             }
         }
         self.aggregator.add(&batch)?;
-        Ok(rows.len() as u64)
+        self.lost_zeros.extend(unknown.of_file(path));
+        Ok(source("responses", &files::name_of(path), rows.len() as u64, remarks))
     }
 }

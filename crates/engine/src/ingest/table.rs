@@ -14,6 +14,8 @@ use serde_json::Value;
 
 use super::chunks::{Chunk, Chunks};
 use super::columns::is_usual_id;
+use super::escapes::{CsvEscape, Quoting};
+use super::records::Records;
 use super::waves::in_waves;
 use crate::files;
 use crate::parquet_file::ParquetFile;
@@ -26,9 +28,21 @@ pub(super) const MOST_COLUMNS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Format {
-    Delimited { delimiter: u8, header: bool },
+    Delimited { delimiter: u8, header: bool, quoting: Quoting },
     JsonLines,
     Parquet,
+}
+
+const COMMAS: Format = Format::Delimited { delimiter: b',', header: true, quoting: Quoting::Doubled };
+const TABS: Format = Format::Delimited { delimiter: b'\t', header: true, quoting: Quoting::Off };
+
+impl Format {
+    fn quoting(&self) -> Quoting {
+        match self {
+            Self::Delimited { quoting, .. } => *quoting,
+            Self::JsonLines | Self::Parquet => Quoting::Off,
+        }
+    }
 }
 
 /// A file of rows with named columns.
@@ -36,6 +50,8 @@ pub(super) struct Table {
     path: PathBuf,
     format: Format,
     columns: Vec<String>,
+    /// True if the first rows showed that backslashes escape quotes.
+    detected_backslashes: bool,
 }
 
 /// One row: its line (or row number in Parquet), and the wanted fields in the order of the request. A field that is
@@ -63,16 +79,10 @@ impl TableRows<'_> {
         let table = self.table;
         match (&self.part, &table.format) {
             (TablePart::Batch(batch, first), _) => table.batch_rows(batch, *first, self.wanted, each),
-            (TablePart::Text(chunk), Format::Delimited { delimiter, header }) => {
-                let text = chunk.text(&table.path)?;
-                table.delimited_rows(
-                    text,
-                    chunk.line,
-                    *delimiter,
-                    *header && chunk.line == 1,
-                    self.wanted,
-                    each,
-                )
+            (TablePart::Text(chunk), Format::Delimited { delimiter, header, quoting }) => {
+                let skip_first = *header && chunk.line == 1;
+                let records = Records::new(chunk.text(&table.path)?, *delimiter, *quoting);
+                table.delimited_rows(records, chunk.line, skip_first, self.wanted, each)
             }
             (TablePart::Text(_), _) => {
                 let mut owned: Vec<Option<String>> = Vec::new();
@@ -101,7 +111,7 @@ impl TableRows<'_> {
 }
 
 impl Table {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(super) fn open(path: &Path, escape: CsvEscape) -> Result<Self> {
         let name = files::name_of(path);
         if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             return Err(Error::format(
@@ -109,9 +119,9 @@ impl Table {
                 "is a pipe, but this input is read more than once; save it to a file first",
             ));
         }
-        let format = match ending(path).as_str() {
-            "csv" => Format::Delimited { delimiter: b',', header: true },
-            "tsv" | "tab" => Format::Delimited { delimiter: b'\t', header: true },
+        let mut format = match ending(path).as_str() {
+            "csv" => COMMAS,
+            "tsv" | "tab" => TABS,
             "jsonl" | "ndjson" | "json" => Format::JsonLines,
             "parquet" | "pq" => Format::Parquet,
             _ => sniff(path)?,
@@ -119,11 +129,15 @@ impl Table {
         if format == Format::Parquet {
             let file = ParquetFile::open(path, ADVICE)?;
             let columns = file.schema().fields().iter().map(|f| f.name().clone()).collect();
-            return Ok(Self { path: path.to_owned(), format, columns });
+            return Ok(Self { path: path.to_owned(), format, columns, detected_backslashes: false });
         }
         let empty = || Error::parse(&name, 1, "the file is empty; a header or a first row is expected");
-        let quoted = format == Format::Delimited { delimiter: b',', header: true };
-        let first = Chunks::open(path, quoted)?.next()?.ok_or_else(empty)?;
+        if let Format::Delimited { delimiter: b',', quoting, .. } = &mut format {
+            *quoting = Quoting::of_csv(path, escape)?;
+        }
+        let quoting = format.quoting();
+        let detected_backslashes = quoting == Quoting::Backslash && escape == CsvEscape::Auto;
+        let first = Chunks::open(path, quoting)?.next()?.ok_or_else(empty)?;
         let text = first.text(path)?;
         if text.trim().is_empty() {
             return Err(empty());
@@ -135,12 +149,14 @@ impl Table {
                     let value = json_object(&name, i as u64 + 1, line)?;
                     collect_paths("", &value, &mut columns, &mut known);
                 }
-                Ok(Self { path: path.to_owned(), format, columns })
+                Ok(Self { path: path.to_owned(), format, columns, detected_backslashes })
             }
             Format::Delimited { delimiter, .. } => {
                 let mut record = csv::StringRecord::new();
-                let mut reader = delimited(text.as_bytes(), delimiter);
-                reader.read_record(&mut record).map_err(|e| Error::parse(&name, 1, e.to_string()))?;
+                let mut records = Records::new(text, delimiter, quoting);
+                records
+                    .next(&mut record)
+                    .map_err(|(line, message)| Error::parse(&name, 1 + line, message))?;
                 let mut columns: Vec<String> = record.iter().map(|c| c.trim().to_owned()).collect();
                 let headed = delimiter == b',' || columns.len() != 2 || is_usual_id(&columns[0]);
                 if !headed {
@@ -157,8 +173,9 @@ impl Table {
                 }
                 Ok(Self {
                     path: path.to_owned(),
-                    format: Format::Delimited { delimiter, header: headed },
+                    format: Format::Delimited { delimiter, header: headed, quoting },
                     columns,
+                    detected_backslashes,
                 })
             }
             Format::Parquet => unreachable!("handled above"),
@@ -167,6 +184,12 @@ impl Table {
 
     pub(super) fn columns(&self) -> &[String] {
         &self.columns
+    }
+
+    /// Returns what the first rows told about the file.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let backslashes = "quotes are escaped by backslashes (recognised by the first rows)";
+        self.detected_backslashes.then(|| backslashes.to_owned()).into_iter().collect()
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -202,8 +225,7 @@ impl Table {
                 in_waves(wave, next, work, merge)
             }
             _ => {
-                let quoted = matches!(self.format, Format::Delimited { delimiter: b',', .. });
-                let mut chunks = Chunks::open(&self.path, quoted)?;
+                let mut chunks = Chunks::open(&self.path, self.format.quoting())?;
                 in_waves(wave, || Ok(chunks.next()?.map(TablePart::Text)), work, merge)
             }
         }
@@ -215,9 +237,8 @@ impl Table {
 
     fn delimited_rows(
         &self,
-        text: &str,
+        mut records: Records<'_>,
         first_line: u64,
-        delimiter: u8,
         skip_first: bool,
         wanted: &[&str],
         mut each: impl FnMut(TableRow<'_>) -> Result<()>,
@@ -228,37 +249,23 @@ impl Table {
                 self.columns.iter().position(|c| c == w).expect("wanted columns were taken from the header")
             })
             .collect();
-        let mut reader = delimited(text.as_bytes(), delimiter);
         let mut record = csv::StringRecord::new();
         let mut skip = skip_first;
-        let (mut line, mut counted) = (first_line, 0);
-        loop {
-            match reader.read_record(&mut record) {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
-                Err(e) => {
-                    let line = e.position().map_or(0, csv::Position::line);
-                    return Err(Error::parse(
-                        self.name(),
-                        first_line + line.saturating_sub(1),
-                        e.to_string(),
-                    ));
-                }
-            }
+        let failed = |(line, message)| Error::parse(self.name(), first_line + line, message);
+        records.check().map_err(failed)?;
+        while let Some(line) = records.next(&mut record).map_err(failed)? {
             if std::mem::take(&mut skip) {
                 continue;
             }
-            // The reader attributes blank lines and the second half of CRLF to the record that follows.
-            let mut start = record.position().map_or(0, csv::Position::byte) as usize;
-            start += text[start..].bytes().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-            line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count() as u64;
-            counted = start;
+            let line = first_line + line;
             if record.len() != self.columns.len() {
+                let escaped = record.iter().any(|cell| cell.contains('\\'));
+                let hint = if escaped { " (option `csv-escape` tells what backslashes mean)" } else { "" };
                 return Err(Error::parse(
                     self.name(),
                     line,
                     format!(
-                        "{} fields, where the header has {} ({}); is a separator missing, or a quote left open?",
+                        "{} fields, where the header has {} ({}); is a separator missing, or a quote left open?{hint}",
                         record.len(),
                         self.columns.len(),
                         self.columns.join(", ")
@@ -271,6 +278,7 @@ impl Table {
             }
             each(TableRow { line, fields: &fields[..at.len()] })?;
         }
+        Ok(())
     }
 
     fn batch_rows(
@@ -326,19 +334,10 @@ fn sniff(path: &Path) -> Result<Format> {
     } else if line.trim_ascii_start().starts_with(b"{") {
         Format::JsonLines
     } else if line.contains(&b'\t') {
-        Format::Delimited { delimiter: b'\t', header: true }
+        TABS
     } else {
-        Format::Delimited { delimiter: b',', header: true }
+        COMMAS
     })
-}
-
-fn delimited(bytes: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
-    csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .quoting(delimiter == b',')
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(bytes)
 }
 
 fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {

@@ -32,8 +32,8 @@ impl DatasetTarget {
         check_outside_datasets(out, &parent_of(&absolute))?;
         if place.exists() {
             check_place(out, replace)?;
-            let inside = |file: &&PathBuf| file.canonicalize().is_ok_and(|file| file.starts_with(&place));
-            if let Some(input) = params.files().find(inside) {
+            let inside = |file: &&Path| file.canonicalize().is_ok_and(|file| file.starts_with(&place));
+            if let Some(input) = params.uses().map(|(_, file)| file).find(inside) {
                 return Err(Error::format(
                     files::name_of(input),
                     format!("is in {name}, which is to be replaced; move it elsewhere first"),

@@ -2,7 +2,7 @@
 //!
 //! A query is drawn, each as often as any other, then one of its documents, then a worse one:
 //!
-//! - with grades, a document of a lower grade, or one that nobody judged;
+//! - with grades, a document of a lower grade (0 included), or one that nobody judged;
 //! - with clicks, a document that was shown above the clicked one, or next below it, and not clicked (where the
 //!   log has positions, see `joachims`), or one that was not clicked.
 //!
@@ -10,6 +10,7 @@
 //! and each block of numbers has random numbers of its own, so the same seed gives the same tuples whatever
 //! the number of threads. Validation and test data are in no training table, so nothing of them is drawn.
 
+use foldhash::HashMap;
 use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::matching::{Csr, CsrBuilder};
 use matchrank_core::message::{HAS, counted, counted_with};
@@ -21,7 +22,7 @@ use rayon::prelude::*;
 
 use super::joachims::{Showings, Shown};
 use super::{Lesson, TupleLessons};
-use crate::dataset::{Clicks, Dataset};
+use crate::dataset::{Clicks, Dataset, Negative};
 use crate::features::{FeatureRow, Features, document_rows};
 
 /// Tuples that share a stream of random numbers.
@@ -33,7 +34,9 @@ const TRIES: usize = 32;
 struct QueryLessons {
     /// Documents with a response, the lowest level first.
     documents: Vec<(u32, f32)>,
-    /// Documents with a response, ascending.
+    /// Documents that were judged with grade 0, ascending.
+    negatives: Vec<u32>,
+    /// Documents with a response or with grade 0, ascending.
     known: Vec<u32>,
     /// Documents that were shown to the query.
     shown: Option<Shown>,
@@ -60,6 +63,8 @@ impl Preferences {
         let graded = dataset.manifest.sources.iter().all(|source| source.role != "clicks");
         let mut showings = Showings::of(dataset, &clicks)?;
         let n_worse = showings.n_pairs();
+        let mut negatives = negatives_of(dataset, &clicks)?;
+        let mut n_negatives = 0;
         let listed: Vec<(u32, &str)> = clicks.queries().collect();
         let rows: Vec<FeatureRow> =
             listed.par_iter().map(|(row, text)| features.query_to_learn_from(text, Some(clicks.of_query(*row)))).collect();
@@ -79,9 +84,12 @@ impl Preferences {
                 .collect();
             documents.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
             queries.push_row(row.row());
+            let negatives = negatives.remove(query).unwrap_or_default();
+            n_negatives += negatives.len() as u64;
             let mut known: Vec<u32> = documents.iter().map(|(document, _)| *document).collect();
+            known.extend(&negatives);
             known.sort_unstable();
-            answers.push(QueryLessons { documents, known, shown: showings.take(*query) });
+            answers.push(QueryLessons { documents, negatives, known, shown: showings.take(*query) });
         }
         if n_empty > 0 {
             let queries = counted_with(n_empty, "query", HAS);
@@ -100,6 +108,10 @@ impl Preferences {
                  count as worse ({})",
                 counted(n_worse, "pair")
             ));
+        }
+        if n_negatives > 0 {
+            let pairs = counted(n_negatives, "pair");
+            progress.note(&format!("documents that were judged with grade 0 count as worse ({pairs})"));
         }
         Ok(Self { queries: queries.finish()?, documents, answers, judged })
     }
@@ -131,7 +143,7 @@ impl Preferences {
         Some(Tuple { query: query as u32, more, less })
     }
 
-    /// A document without a response.
+    /// A document without a response or grade.
     fn other(&self, answers: &QueryLessons, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
         let n = self.documents.n_rows() as u32;
         (0..TRIES)
@@ -146,14 +158,38 @@ impl QueryLessons {
         let level = self.documents[place].1;
         let lower = self.documents.partition_point(|(_, other)| *other < level);
         let skipped = self.shown.as_ref().map_or(&[][..], |shown| shown.worse_than(self.documents[place].0));
-        match lower + skipped.len() {
+        match lower + skipped.len() + self.negatives.len() {
             0 => None,
             n => {
                 let drawn = rng.random_range(0..n);
-                Some(if drawn < lower { self.documents[drawn].0 } else { skipped[drawn - lower] })
+                let mut rest = skipped.iter().chain(&self.negatives);
+                Some(match drawn.checked_sub(lower) {
+                    None => self.documents[drawn].0,
+                    Some(at) => *rest.nth(at).expect("n counts them"),
+                })
             }
         }
     }
+}
+
+/// Documents that were judged with grade 0, by the row of the query among the clicks. A document that has a response to
+/// the same text is none.
+fn negatives_of(dataset: &Dataset, clicks: &Clicks) -> Result<HashMap<u32, Vec<u32>>> {
+    let mut by_query: HashMap<u32, Vec<u32>> = HashMap::default();
+    let pairs = dataset.negatives()?;
+    let rows: Vec<u32> = pairs.iter().map(|pair| pair.query).collect();
+    let texts = dataset.query_texts_of(&rows)?;
+    for Negative { query, document } in pairs {
+        let Some(query) = clicks.row_of(&texts[&query]) else { continue };
+        if clicks.of_query(query).indices().binary_search(&document).is_err() {
+            by_query.entry(query).or_default().push(document);
+        }
+    }
+    for documents in by_query.values_mut() {
+        documents.sort_unstable();
+        documents.dedup();
+    }
+    Ok(by_query)
 }
 
 /// Random numbers of a block: different for every seed and block.

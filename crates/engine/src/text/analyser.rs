@@ -6,6 +6,8 @@ use foldhash::fast::RandomState;
 use matchrank_core::Result;
 use unicode_normalization::UnicodeNormalization;
 
+use super::accents::fold_accents_into;
+use super::params::is_english;
 use super::words::{for_each_word, lower_case_into};
 use super::{AnalyserParams, stop_words};
 
@@ -21,15 +23,35 @@ pub struct Analyser {
     params: Arc<AnalyserParams>,
     stop_words: Arc<[String]>,
     stemmer: Option<frostem::Stemmer>,
+    folding: Folding,
     /// Tells the cached words of one analyser from those of another.
     id: u64,
+}
+
+/// Place of the folding of accents among the steps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folding {
+    Off,
+    BeforeStemming,
+    /// The rules of the stemmer need the accents.
+    AfterStemming,
+}
+
+impl Folding {
+    fn of(params: &AnalyserParams) -> Self {
+        match &params.stemmer {
+            _ if !params.fold_accents => Self::Off,
+            Some(stemmer) if !is_english(stemmer) => Self::AfterStemming,
+            _ => Self::BeforeStemming,
+        }
+    }
 }
 
 /// Result of analysing a lower-cased word.
 enum Fate {
     Stop,
     Unchanged,
-    Stem(Box<str>),
+    Token(Box<str>),
 }
 
 /// Cached words per thread; at about 60 bytes each this is 8 MB at most.
@@ -66,6 +88,7 @@ impl Analyser {
             params: Arc::new(params.clone()),
             stop_words: listed.into(),
             stemmer: params.frostem()?,
+            folding: Folding::of(params),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
@@ -121,7 +144,8 @@ impl Analyser {
 
     /// Returns the token of a lower-cased word, or `None` for a stop word.
     fn kept<'a>(&self, word: &'a str, fates: &'a mut HashMap<Box<str>, Fate>) -> Option<&'a str> {
-        if self.stop_words.is_empty() && self.stemmer.is_none() {
+        let folds = self.folding != Folding::Off && !word.is_ascii();
+        if self.stop_words.is_empty() && self.stemmer.is_none() && !folds {
             return Some(word);
         }
         if !fates.contains_key(word) {
@@ -133,7 +157,7 @@ impl Analyser {
         match &fates[word] {
             Fate::Stop => None,
             Fate::Unchanged => Some(word),
-            Fate::Stem(stem) => Some(stem),
+            Fate::Token(token) => Some(token),
         }
     }
 
@@ -141,11 +165,21 @@ impl Analyser {
         if self.stop_words.binary_search_by(|stop| stop.as_str().cmp(word)).is_ok() {
             return Fate::Stop;
         }
-        match self.stemmer.map(|stemmer| stemmer.stem(word)) {
-            // If the stemmer leaves nothing, the word stays unchanged.
-            Some(stem) if !stem.is_empty() && stem != word => Fate::Stem(stem.into()),
-            _ => Fate::Unchanged,
+        let mut token = word.to_owned();
+        if self.folding == Folding::BeforeStemming {
+            fold_accents_into(word, &mut token);
         }
+        if let Some(stem) = self.stemmer.map(|stemmer| stemmer.stem(&token).into_owned())
+            // If the stemmer leaves nothing, the word stays unchanged.
+            && !stem.is_empty()
+        {
+            token = stem;
+        }
+        if self.folding == Folding::AfterStemming {
+            let stem = std::mem::take(&mut token);
+            fold_accents_into(&stem, &mut token);
+        }
+        if token == word { Fate::Unchanged } else { Fate::Token(token.into()) }
     }
 }
 
@@ -182,7 +216,38 @@ mod tests {
     #[test]
     fn english_by_default() {
         let tokens = analyser(|_| ()).collect("Don’t the Dogs’ owners run? café CAFÉ x-rays");
-        assert_eq!(tokens, ["dog", "owner", "run", "café", "café", "x", "ray"]);
+        assert_eq!(tokens, ["dog", "owner", "run", "cafe", "cafe", "x", "ray"]);
+        let accents = analyser(|p| p.fold_accents = false);
+        assert_eq!(accents.collect("café CAFÉ cafe"), ["café", "café", "cafe"]);
+    }
+
+    #[test]
+    fn words_that_differ_by_accents_give_one_token() {
+        let english = analyser(|_| ());
+        for (accented, plain) in [
+            ("Résumés", "resumes"),
+            ("résumé", "resume"),
+            ("Jalapeño", "jalapeno"),
+            ("naïve", "naive"),
+            ("Škoda", "skoda"),
+            ("Weißbier", "weissbier"),
+        ] {
+            assert_eq!(english.collect(accented), english.collect(plain), "{accented}");
+        }
+        let plain = analyser(|p| (p.stemmer, p.stop_words) = (None, None));
+        assert_eq!(plain.collect("Zoë's Ångström"), ["zoe's", "angstrom"]);
+    }
+
+    /// French and German stemmers know accents, and stop words are recognised as written.
+    #[test]
+    fn stemmers_of_other_languages_see_accents() {
+        let analyser = |language: &str| {
+            let params = AnalyserParams::for_language(language).unwrap();
+            Analyser::new(&AnalyserParams { fold_accents: true, ..params }).unwrap()
+        };
+        assert_eq!(analyser("french").collect("mangées manger été"), ["mang", "mang"]);
+        assert_eq!(analyser("french").collect("forêt foret"), ["foret", "foret"]);
+        assert_eq!(analyser("turkish").collect("şu su").len(), 1, "`su` is water, `şu` a stop word");
     }
 
     #[test]
@@ -202,7 +267,7 @@ mod tests {
     #[test]
     fn long_words_are_dropped_by_characters_not_bytes() {
         let short = analyser(|p| p.max_token_length = 4);
-        assert_eq!(short.collect("éééé ééééé abcd abcde"), ["éééé", "abcd"]);
+        assert_eq!(short.collect("éééé ééééé abcd abcde"), ["eeee", "abcd"]);
     }
 
     #[test]
@@ -230,8 +295,17 @@ mod tests {
             if stops.contains(&lower.as_str()) {
                 continue;
             }
+            let fold = |word: &str, wanted: bool| {
+                let mut folded = word.to_owned();
+                if wanted && params.fold_accents {
+                    fold_accents_into(word, &mut folded);
+                }
+                folded
+            };
+            let knows_accents = params.stemmer.as_deref().is_some_and(|stemmer| !is_english(stemmer));
+            let lower = fold(&lower, !knows_accents);
             let stem = params.frostem().unwrap().map_or(lower.clone(), |s| s.stem(&lower).into_owned());
-            kept.push(if stem.is_empty() { lower } else { stem });
+            kept.push(fold(if stem.is_empty() { &lower } else { &stem }, knows_accents));
             for n in 1..=params.ngrams.min(kept.len()) {
                 out.push(kept[kept.len() - n..].join(" "));
             }
@@ -244,13 +318,13 @@ mod tests {
 
         #[test]
         fn tokens_are_those_of_the_obvious_way(
-            texts in prop::collection::vec(prop_oneof!["[a-zA-Z0-9 .,'_-]{0,60}", "(the |Running |dog’s |ﬁt |x){0,9}", any::<String>()], 1..4),
+            texts in prop::collection::vec(prop_oneof!["[a-zA-Z0-9 .,'_-]{0,60}", "(the |Running |dog’s |ﬁt |été |Für |x|ø|é){0,9}", any::<String>()], 1..4),
             language in prop::sample::select(vec![None, Some("english"), Some("german"), Some("french"), Some("russian"), Some("turkish")]),
-            stem in any::<bool>(), nfkc in any::<bool>(), ngrams in 1usize..4, max_token_length in 1usize..12,
+            stem in any::<bool>(), nfkc in any::<bool>(), fold_accents in any::<bool>(), ngrams in 1usize..4, max_token_length in 1usize..12,
         ) {
             let stop_words = language.map(str::to_owned);
             let stemmer = stop_words.clone().filter(|_| stem);
-            let params = AnalyserParams { nfkc, max_token_length, stop_words, stemmer, ngrams };
+            let params = AnalyserParams { nfkc, max_token_length, stop_words, stemmer, ngrams, fold_accents };
             let analyser = Analyser::new(&params).unwrap();
             for text in texts {
                 prop_assert_eq!(analyser.collect(&text), obvious(&params, &text));

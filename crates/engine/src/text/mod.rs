@@ -22,6 +22,7 @@
 //! # Ok::<(), matchrank_engine::Error>(())
 //! ```
 
+mod accents;
 mod analyser;
 mod bag_of_words;
 mod fields;

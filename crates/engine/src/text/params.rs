@@ -24,6 +24,12 @@ pub struct AnalyserParams {
     /// Besides single tokens, index sequences of up to this many kept tokens, joined by a space. A stop word that was
     /// left out does not interrupt a sequence. Default: 1, single tokens only.
     pub ngrams: usize,
+    /// Remove accents, so that `café` matches `cafe`: accents of Latin and Greek letters, and a few letters such as `ø`
+    /// and `ß`. Stop words are recognised as written. English stemmers see words without accents; the stemmers of other
+    /// languages know accents and run first. Default: yes; off in files that do not name the field, which were
+    /// written before it existed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fold_accents: bool,
 }
 
 impl Default for AnalyserParams {
@@ -34,18 +40,21 @@ impl Default for AnalyserParams {
             stop_words: Some("english".into()),
             stemmer: Some("english".into()),
             ngrams: 1,
+            fold_accents: true,
         }
     }
 }
 
 impl AnalyserParams {
-    /// Returns parameters without stop words and stemming, for languages that have neither, and for comparisons.
+    /// Returns parameters without stop words, stemming and folding of accents, for languages that have neither stop
+    /// words nor stemmer, and for comparisons.
     pub fn plain() -> Self {
-        Self { stop_words: None, stemmer: None, ..Self::default() }
+        Self { stop_words: None, stemmer: None, fold_accents: false, ..Self::default() }
     }
 
     /// Returns parameters with the stop words and the stemmer of one language; whichever of the two does not exist is
-    /// left out. Returns an error if neither exists.
+    /// left out. Accents are folded for English only: in other languages they tell words apart. Returns an error if
+    /// neither stop words nor stemmer exist.
     pub fn for_language(language: &str) -> Result<Self> {
         let stop_words = stop_words::of(language).map(|_| language.to_owned());
         let stemmer = frostem::Algorithm::from_name(language).ok().map(|a| a.name().to_owned());
@@ -56,7 +65,8 @@ impl AnalyserParams {
                 stemmers().join(", ")
             )));
         }
-        Ok(Self { stop_words, stemmer, ..Self::default() })
+        let fold_accents = stemmer.as_deref().is_some_and(is_english);
+        Ok(Self { stop_words, stemmer, fold_accents, ..Self::default() })
     }
 
     /// Checks every value; called first by [`Analyser::new`](super::Analyser::new).
@@ -89,6 +99,12 @@ impl AnalyserParams {
     }
 }
 
+/// Returns true for the name of a stemmer whose rules know the letters a to z only.
+pub(super) fn is_english(stemmer: &str) -> bool {
+    let name = frostem::Algorithm::from_name(stemmer).map(|algorithm| algorithm.name());
+    name.is_ok_and(|name| ["english", "earlymodernenglish", "lovins", "porter"].contains(&name))
+}
+
 fn stemmers() -> Vec<&'static str> {
     frostem::Algorithm::all().iter().map(|a| a.name()).collect()
 }
@@ -116,5 +132,19 @@ mod tests {
         let polish = AnalyserParams::for_language("polish").unwrap();
         assert_eq!((polish.stop_words, polish.stemmer.as_deref()), (None, Some("polish")));
         assert!(AnalyserParams::for_language("klingon").is_err());
+        let folds = |language| AnalyserParams::for_language(language).unwrap().fold_accents;
+        assert_eq!(["en", "english", "porter", "de", "french"].map(folds), [true, true, true, false, false]);
+    }
+
+    /// Datasets and models written before accents were folded do not name the field.
+    #[test]
+    fn parameters_of_former_versions_do_not_fold_and_keep_their_bytes() {
+        let former =
+            r#"{"nfkc":true,"max_token_length":64,"stop_words":"english","stemmer":"english","ngrams":1}"#;
+        let params: AnalyserParams = serde_json::from_str(former).unwrap();
+        assert_eq!(params, AnalyserParams { fold_accents: false, ..AnalyserParams::default() });
+        assert_eq!(serde_json::to_string(&params).unwrap(), former);
+        let folding = serde_json::to_string(&AnalyserParams::default()).unwrap();
+        assert_eq!(serde_json::from_str::<AnalyserParams>(&folding).unwrap(), AnalyserParams::default());
     }
 }

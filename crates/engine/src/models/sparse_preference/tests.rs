@@ -228,6 +228,51 @@ fn tuples_prefer_higher_grades() {
     assert!((1000..3000).contains(&judged), "{judged}");
 }
 
+/// Documents that were judged with grade 0 are drawn as worse ones, never as better ones or as unjudged ones.
+#[test]
+fn documents_of_grade_0_are_worse() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let documents: String = (0..40).map(|i| format!("d{i}\tshoe number{i}\n")).collect();
+    let params = IngestParams {
+        // The second id of the text `shoe` adds a negative of its own; a click or grade under any id counts for it.
+        responses: vec![file(
+            "train.qrels",
+            "q1 0 d0 2\nq1 0 d1 0\nq2 0 d2 -1\nq2 0 d0 0\nq3 0 d3 1\nq4 0 d4 0\n",
+        )],
+        documents: vec![file("docs.tsv", &documents)],
+        queries: vec![file("queries.tsv", "q1\tshoe\nq2\tshoe\nq3\tnumber3\nq4\tnumber4\n")],
+        ..IngestParams::default()
+    };
+    ingest(&params, &folder.path().join("data"), false, &Silent).unwrap();
+    let dataset = Dataset::open(&folder.path().join("data")).unwrap();
+    let features =
+        Features::of_dataset(&FeatureParams::words_only(&WordParams::default()), &dataset).unwrap();
+    let drawn = |judged: f64| {
+        let preferences = Preferences::of(&dataset, &features, judged, &Silent).unwrap();
+        let mut tuples = SampledTuples::new(&preferences, 3, 4000);
+        let mut drawn = Vec::new();
+        while let Some(lesson) = tuples.next(1000).unwrap() {
+            drawn.extend(lesson.tuples.iter().map(|tuple| (tuple.query, tuple.more, tuple.less)));
+        }
+        drawn
+    };
+    let always = drawn(1.0);
+    assert_eq!(always.len(), 4000);
+    let shoes: Vec<_> = always.iter().filter(|(query, ..)| *query == 0).collect();
+    assert!(shoes.iter().all(|(_, more, less)| *more == 0 && [1, 2].contains(less)));
+    let first = shoes.iter().filter(|(.., less)| *less == 1).count() as f64 / shoes.len() as f64;
+    assert!((first - 0.5).abs() < 0.05, "{first}");
+    // The other query has no grade of 0, so its worse documents are any others; the query of grade 0 alone is not drawn.
+    assert!(always.iter().all(|(query, more, less)| *query == 0 || *query == 1 && *more == 3 && *less != 3));
+    // At random, those that nobody judged.
+    assert!(drawn(0.0).iter().all(|(query, more, less)| more != less && (*query == 1 || *less > 2)));
+}
+
 /// Tuples in two files, one after the other, with the model saved in between, are as all in one file.
 #[test]
 fn an_update_goes_on_bit_for_bit() {

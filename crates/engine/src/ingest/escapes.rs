@@ -1,0 +1,233 @@
+//! Quotes inside the cells of CSV files: doubled (`""`), as RFC 4180 and spreadsheets write them, or behind a backslash
+//! (`\"`), as MySQL and Spark do.
+//!
+//! With backslashes, `\"`, `\,`, `\\` and a backslash before a line end stand for the second character, inside and
+//! outside of quotes. A backslash before any other character is a backslash, as in `C:\temp`. A cell that is `\N`
+//! without quotes is empty.
+//!
+//! The two dialects cut some files into different cells, so a file that mixes them is an error with its line.
+
+use std::io::Read;
+use std::path::Path;
+
+use matchrank_core::Result;
+use memchr::memmem;
+
+use super::records::BackslashRecords;
+use crate::files;
+
+/// Way in which a CSV file writes quotes inside of quoted cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CsvEscape {
+    /// Decide by the first rows: backslashes if the rows have the cells of the header that way only.
+    #[default]
+    Auto,
+    /// Doubled: `""`.
+    Double,
+    /// Behind a backslash: `\"`.
+    Backslash,
+}
+
+/// Rules for quotes and escapes in a text file of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quoting {
+    /// Quotes mean nothing: TSV and JSON lines.
+    Off,
+    Doubled,
+    Backslash,
+}
+
+/// Bytes that decide on the escapes of a file.
+const SAMPLE: u64 = 1 << 20;
+
+/// Record that cannot be read: its line in the text, counted from 0, and the reason.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BadRecord {
+    pub(super) line: u64,
+    pub(super) reason: &'static str,
+}
+
+impl BadRecord {
+    pub(super) fn located(self) -> (u64, String) {
+        (self.line, self.reason.to_owned())
+    }
+}
+
+const BACKSLASH_AMONG_DOUBLED: &str = "a quote inside a cell has a backslash before it (\\\"), but this file is read as \
+                                       one that doubles quotes (\"\"); write all of them in one way, or say which one \
+                                       it is with option `csv-escape`";
+
+impl Quoting {
+    /// Returns the rules for a CSV file, by its first rows if the user leaves the choice open.
+    pub(super) fn of_csv(path: &Path, escape: CsvEscape) -> Result<Self> {
+        match escape {
+            CsvEscape::Double => return Ok(Self::Doubled),
+            CsvEscape::Backslash => return Ok(Self::Backslash),
+            CsvEscape::Auto => {}
+        }
+        let mut bytes = Vec::new();
+        let read = files::open(path)?.take(SAMPLE).read_to_end(&mut bytes);
+        let is_whole = read.is_ok() && (bytes.len() as u64) < SAMPLE;
+        // Damage, a character that was cut and bytes that are no UTF-8 end the sample; reading the file names the line.
+        let valid = simdutf8::compat::from_utf8(&bytes).map_or_else(|e| e.valid_up_to(), str::len);
+        let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
+        Ok(detect(text.trim_start_matches('\u{feff}'), is_whole))
+    }
+
+    /// Returns the end of the last complete record of `bytes` (one past its line end), given that a record begins at 0.
+    pub(super) fn last_record_end(self, bytes: &[u8]) -> Option<usize> {
+        let special = match self {
+            Self::Off => None,
+            Self::Doubled => memchr::memchr(b'"', bytes),
+            Self::Backslash => memchr::memchr2(b'"', b'\\', bytes),
+        };
+        if special.is_none() {
+            return memchr::memrchr(b'\n', bytes).map(|i| i + 1);
+        }
+        // A quote opens a quoted field only at the start of a field; a doubled quote inside closes it and opens
+        // it again.
+        let doubled = self == Self::Doubled;
+        let (mut inside, mut opens, mut escaped, mut end) = (false, true, false, None);
+        for (i, &byte) in bytes.iter().enumerate() {
+            match byte {
+                _ if escaped => (escaped, opens) = (false, false),
+                b'\\' if !doubled => (escaped, opens) = (true, false),
+                b'"' if inside => (inside, opens) = (false, doubled),
+                b'"' if opens => inside = true,
+                b'\n' if !inside => (opens, end) = (true, Some(i + 1)),
+                b',' if !inside => opens = true,
+                _ => opens = false,
+            }
+        }
+        end
+    }
+}
+
+/// Decides on the escapes by the first rows of a file. Without a backslash before a quote, a comma or a line end there
+/// is nothing to decide. Else backslashes escape if only so all rows have as many cells as the first and no text stands
+/// behind a closing quote.
+fn detect(sample: &str, is_whole: bool) -> Quoting {
+    let bytes = sample.as_bytes();
+    let undecided =
+        ["\\\"", "\\,", "\\\n", "\\\r"].iter().any(|pair| memmem::find(bytes, pair.as_bytes()).is_some());
+    if undecided && !fits_doubled(sample, is_whole) && fits_backslash(sample, is_whole) {
+        Quoting::Backslash
+    } else {
+        Quoting::Doubled
+    }
+}
+
+fn fits_backslash(sample: &str, is_whole: bool) -> bool {
+    let (mut records, mut record, mut n_cells) =
+        (BackslashRecords::new(sample), csv::StringRecord::new(), None);
+    loop {
+        match records.next(&mut record) {
+            // The last record of a sample may have been cut.
+            _ if !is_whole && records.is_at_end() => return true,
+            Ok(None) => return true,
+            Ok(Some(_)) if *n_cells.get_or_insert(record.len()) == record.len() => {}
+            Ok(Some(_)) | Err(_) => return false,
+        }
+    }
+}
+
+fn fits_doubled(sample: &str, is_whole: bool) -> bool {
+    let end = if is_whole {
+        sample.len()
+    } else {
+        Quoting::Doubled.last_record_end(sample.as_bytes()).unwrap_or(0)
+    };
+    let sample = &sample[..end];
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(sample.as_bytes());
+    let (mut record, mut n_cells) = (csv::StringRecord::new(), None);
+    while matches!(reader.read_record(&mut record), Ok(true)) {
+        if *n_cells.get_or_insert(record.len()) != record.len() {
+            return false;
+        }
+    }
+    check_doubled(sample).is_ok()
+}
+
+/// Returns an error for the first record with a backslash before a quote whose quotes cannot be doubled ones: text stands
+/// behind a closing quote, or a quote stays open.
+pub(super) fn check_doubled(text: &str) -> Result<(), BadRecord> {
+    let bytes = text.as_bytes();
+    if memmem::find(bytes, b"\\\"").is_none() {
+        return Ok(());
+    }
+    let (mut inside, mut opens) = (false, true);
+    let (mut has_backslash, mut is_bad) = (false, false);
+    let (mut line, mut first_line) = (0, 0);
+    let mut at = 0;
+    while at < bytes.len() {
+        let next = bytes.get(at + 1);
+        match bytes[at] {
+            b'"' if inside => {
+                has_backslash |= bytes[at - 1] == b'\\';
+                if next == Some(&b'"') {
+                    at += 1;
+                } else {
+                    inside = false;
+                    is_bad |= next.is_some_and(|byte| !b",\r\n".contains(byte));
+                }
+            }
+            b'"' if opens => (inside, opens) = (true, false),
+            b',' if !inside => opens = true,
+            b'\n' if !inside => {
+                if has_backslash && is_bad {
+                    break;
+                }
+                line += 1;
+                (opens, has_backslash, is_bad, first_line) = (true, false, false, line);
+            }
+            b'\n' => line += 1,
+            _ => opens = false,
+        }
+        at += 1;
+    }
+    if has_backslash && (is_bad || inside) {
+        return Err(BadRecord { line: first_line, reason: BACKSLASH_AMONG_DOUBLED });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backslashes_among_doubled_quotes_are_errors_with_their_line() {
+        let bad = Err(BadRecord { line: 3, reason: BACKSLASH_AMONG_DOUBLED });
+        assert_eq!(check_doubled("a,b\n\"x\"\"\ny\",1\n\"x\\\"y\",1\n"), bad);
+        assert_eq!(
+            check_doubled("a,b\n\"x\\\"\",\"y\"\n"),
+            Err(BadRecord { line: 1, reason: BACKSLASH_AMONG_DOUBLED })
+        );
+        for fine in
+            ["a,b\n\"C:\\\",1\n", "a,b\n\"say \\\"\"yes\\\"\"\",1\n", "a,b\nx\\\"y,1\n", "\"x\" y,1\n"]
+        {
+            assert_eq!(check_doubled(fine), Ok(()), "{fine}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_as_before_unless_only_backslashes_fit() {
+        for (text, expected) in [
+            ("a,b\n\"x \\\"y\\\" z\",1\n", Quoting::Backslash),
+            ("a,b\nx\\, y,1\n", Quoting::Backslash),
+            ("a,b\n\"x\\\"\",1\n", Quoting::Backslash),
+            ("a,b\n\"x \"\"y\"\" z\",1\n", Quoting::Doubled),
+            // A path that ends in a backslash: doubled quotes fit.
+            ("a,b\n\"C:\\\",1\n\"D:\\\",2\n", Quoting::Doubled),
+            ("a,b\n\"C:\\\\temp\",1\n", Quoting::Doubled),
+            // Both in one file: neither fits, and reading says which line.
+            ("a,b\n\"x \\\"y\\\" z\",1\n\"x \"\"y\"\" z\",1\n", Quoting::Doubled),
+            ("", Quoting::Doubled),
+        ] {
+            assert_eq!(detect(text, true), expected, "{text}");
+        }
+        // The last record of a sample is cut.
+        assert_eq!(detect("a,b\n\"x \\\"y\\\" z\",1\n\"x\\", false), Quoting::Backslash);
+    }
+}

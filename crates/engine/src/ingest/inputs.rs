@@ -1,0 +1,147 @@
+//! Settings of each input file: the columns that the user named for all files or for this one, and the CSV escapes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use matchrank_core::{Error, Result};
+
+use super::IngestParams;
+use super::clicks::LOG_ROLES;
+use super::columns::{NamedColumns, Role};
+use super::escapes::CsvEscape;
+use super::table::Table;
+use crate::files;
+
+/// A column that the user named for one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileColumn {
+    /// File: its path as given to `ingest`, or its name without the folder.
+    pub file: PathBuf,
+    /// Role of the column.
+    pub role: Role,
+    /// Name of the column.
+    pub column: String,
+}
+
+impl FileColumn {
+    fn option(&self) -> String {
+        format!("option `column {}:{}={}`", self.file.display(), self.role.name(), self.column)
+    }
+}
+
+/// Settings for reading one file.
+#[derive(Clone, Default)]
+pub(super) struct InputSettings {
+    /// Columns named for the file, and those named for all files.
+    pub(super) columns: NamedColumns,
+    /// True if a column was named for this very file.
+    pub(super) is_named: bool,
+    pub(super) escape: CsvEscape,
+}
+
+impl InputSettings {
+    /// Returns an error if columns were named for a file whose format fixes them.
+    pub(super) fn refuse_own_columns(&self, file: &str, format: &str) -> Result<()> {
+        if !self.is_named {
+            return Ok(());
+        }
+        let message =
+            format!("is read as {format}, whose columns are fixed; omit option `column` for this file");
+        Err(Error::format(file, message))
+    }
+}
+
+/// Settings of all input files.
+pub(super) struct InputFiles<'a> {
+    params: &'a IngestParams,
+    own: BTreeMap<&'a Path, NamedColumns>,
+}
+
+impl<'a> InputFiles<'a> {
+    /// Finds the file of every column that is named for one file. Returns an error if there is no such file or column.
+    pub(super) fn resolve(params: &'a IngestParams) -> Result<Self> {
+        let mut own: BTreeMap<&Path, NamedColumns> = BTreeMap::new();
+        for named in &params.file_columns {
+            let path = find(params, named)?;
+            let name = files::name_of(path);
+            let roles: Vec<Role> =
+                params.uses().filter(|(_, file)| *file == path).flat_map(|(r, _)| r).copied().collect();
+            if !roles.contains(&named.role) {
+                let known: Vec<&str> = roles.iter().map(|role| role.name()).collect();
+                let message = format!("{}: the roles of this file are {}", named.option(), known.join(", "));
+                return Err(Error::format(name, message));
+            }
+            let table = Table::open(path, params.csv_escape)?;
+            if !table.columns().contains(&named.column) {
+                let message = format!(
+                    "{}: there is no column '{}'; the columns are {}",
+                    named.option(),
+                    named.column,
+                    table.columns().join(", ")
+                );
+                return Err(Error::parse(name, 1, message));
+            }
+            let former = own.entry(path).or_default().insert(named.role, named.column.clone());
+            if let Some(former) = former.filter(|former| *former != named.column) {
+                let message =
+                    format!("{}: the role has the column '{former}' already; name one", named.option());
+                return Err(Error::format(name, message));
+            }
+        }
+        Ok(Self { params, own })
+    }
+
+    /// Returns the settings of a file; a column named for the file precedes one named for all.
+    pub(super) fn of(&self, path: &Path) -> InputSettings {
+        let mut columns = self.params.columns.clone();
+        let own = self.own.get(path);
+        columns.extend(own.into_iter().flatten().map(|(role, name)| (*role, name.clone())));
+        InputSettings { columns, is_named: own.is_some(), escape: self.params.csv_escape }
+    }
+}
+
+impl IngestParams {
+    /// Returns all files that are read, each with the roles that its columns may have.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (&'static [Role], &Path)> {
+        const LOGS: &[Role] = &LOG_ROLES;
+        const DOCUMENTS: &[Role] = &[Role::Document];
+        const QUERIES: &[Role] = &[Role::QueryId, Role::Query];
+        const JUDGMENTS: &[Role] = &[Role::QueryId, Role::Query, Role::Document, Role::Grade];
+        let judgments = self.judgments.iter().map(|(_, path)| path).chain(&self.responses);
+        let clicks = self.clicks.iter().map(|path| (LOGS, path));
+        let documents = self.documents.iter().map(|path| (DOCUMENTS, path));
+        let queries = self.queries.iter().map(|path| (QUERIES, path));
+        let all = clicks.chain(documents).chain(queries).chain(judgments.map(|path| (JUDGMENTS, path)));
+        all.map(|(roles, path)| (roles, path.as_path()))
+    }
+}
+
+/// Returns the input file that a column is named for: the one of that path, else the only one of that name.
+fn find<'a>(params: &'a IngestParams, named: &FileColumn) -> Result<&'a Path> {
+    let mut given: Vec<&Path> = params.uses().map(|(_, path)| path).collect();
+    given.sort_unstable();
+    given.dedup();
+    let list = |paths: &[&Path]| paths.iter().map(|path| files::name_of(path)).collect::<Vec<_>>().join(", ");
+    let is_same = |path: &Path| {
+        path == named.file
+            || matches!((path.canonicalize(), named.file.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    };
+    if let Some(path) = given.iter().find(|path| is_same(path)) {
+        return Ok(path);
+    }
+    let of_name: Vec<&Path> =
+        given.iter().filter(|path| path.file_name() == Some(named.file.as_os_str())).copied().collect();
+    match of_name[..] {
+        [path] => Ok(path),
+        [] => Err(Error::Params(format!(
+            "{}: no input file has that name; the files are {}",
+            named.option(),
+            list(&given)
+        ))),
+        _ => Err(Error::Params(format!(
+            "{}: several input files have that name ({}); give the path",
+            named.option(),
+            list(&of_name)
+        ))),
+    }
+}
