@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use matchrank_core::measure::Measure;
+use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};

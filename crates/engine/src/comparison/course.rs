@@ -9,7 +9,7 @@ use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 use super::results::{Comparison, DataSummary, Entry, MeanOver, Protocol, TestQuery, write};
-use super::{Plan, significance};
+use super::{Plan, choice, significance};
 use crate::by_name::ByName;
 use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
@@ -140,6 +140,7 @@ impl Course<'_> {
             data: ground.data,
             smallest_difference: SmallestDifference::measured(&values, plan.level),
             split,
+            chosen: choice::choose(plan, &entries, seed),
             models,
             left_out,
             unfinished,

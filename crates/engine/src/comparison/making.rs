@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use matchrank_core::Result;
 use matchrank_core::message::counted;
-use matchrank_core::progress::WithoutNotes;
+use matchrank_core::progress::{Silent, WithoutNotes};
 use serde_json::{Value, json};
 
 use super::course::{Cost, Course, timed};
@@ -18,9 +18,9 @@ use crate::description::Curve;
 use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
-use crate::models::{MatchingModel, Recipe, Training, registry};
+use crate::models::{MatchingModel, Recipe, Training, bind, registry};
 use crate::rankers::boosted;
-use crate::tuning::{self, Search, Session, Space, Strategy, Trial, Tuner};
+use crate::tuning::{Search, Session, Space, Strategy, Trial, Tuner};
 use crate::validation::{Ranked, Validation};
 
 /// Data on which models are chosen and trained.
@@ -39,6 +39,8 @@ pub(super) struct MadeModel {
     pub(super) model: Arc<dyn MatchingModel>,
     pub(super) params: Value,
     pub(super) validation: f64,
+    /// The measure of every validation query, by its id.
+    pub(super) values: Vec<(String, f64)>,
     pub(super) n_trials: usize,
     /// Curves of tuning and training.
     pub(super) curves: Vec<Curve>,
@@ -54,6 +56,7 @@ struct ChosenModel {
     recipe: Option<Recipe>,
     params: Value,
     validation: f64,
+    values: Vec<(String, f64)>,
     trials: Vec<Trial>,
     tuning_seconds: f64,
 }
@@ -81,7 +84,8 @@ impl Making<'_> {
         let Course { plan, folder, seed, progress, .. } = self.course;
         let name = &planned.name;
         let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
-        let ChosenModel { mut model, recipe, mut params, validation, trials, tuning_seconds } = choice;
+        let ChosenModel { mut model, recipe, mut params, validation, values, trials, tuning_seconds } =
+            choice;
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
@@ -108,7 +112,17 @@ impl Making<'_> {
         self.save(&Comparison::model(folder, name), &*model, self.learned_from())?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();
-        Ok(Some(MadeModel { model, params, validation, n_trials, curves, seconds, tuning_seconds, peak_mib }))
+        Ok(Some(MadeModel {
+            model,
+            params,
+            validation,
+            values,
+            n_trials,
+            curves,
+            seconds,
+            tuning_seconds,
+            peak_mib,
+        }))
     }
 
     fn save(&self, path: &Path, model: &dyn MatchingModel, dataset: &Dataset) -> Result<()> {
@@ -164,9 +178,10 @@ impl Making<'_> {
                 // Trials that were made before an interruption count, too.
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
                 let (model, cost) = timed(|| recipe.train(&Training::new(dataset, seed, training)))?;
-                let value = tuning::measure(&*model, dataset, validation)?;
+                let (value, values) = measured(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params().0, Some(recipe));
-                let choice = ChosenModel { model, recipe, params, validation: value, trials, tuning_seconds };
+                let choice =
+                    ChosenModel { model, recipe, params, validation: value, values, trials, tuning_seconds };
                 Ok(Some((choice, cost)))
             }
             What::Combination { of, params } => {
@@ -179,8 +194,8 @@ impl Making<'_> {
                     params["weight"] = json!(weight);
                 }
                 let model = Arc::new(sum);
-                let value = tuning::measure(&*model, dataset, validation)?;
-                Ok(Some((ChosenModel::of_parts(model, params, value), cost)))
+                let measured = measured(&*model, dataset, validation)?;
+                Ok(Some((ChosenModel::of_parts(model, params, measured), cost)))
             }
             What::Stack { of: parts, params } => {
                 progress.note(&format!(
@@ -202,9 +217,10 @@ impl Making<'_> {
                     Stack::train(models, params, plan.tuned_by, &Training::new(dataset, seed, training))
                 })?;
                 // Queries of the validation are ranked by rankers that have not seen them.
-                let value = stack.kept().map_or(0.0, |kept| kept.validation);
+                let measured =
+                    stack.kept().map_or((0.0, Vec::new()), |kept| (kept.validation, kept.values.clone()));
                 let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });
-                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, value), cost)))
+                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, measured), cost)))
             }
         }
     }
@@ -230,7 +246,24 @@ fn default_space(kind: &str) -> Space {
 }
 
 impl ChosenModel {
-    fn of_parts(model: Arc<dyn MatchingModel>, params: Value, validation: f64) -> Self {
-        Self { model, recipe: None, params, validation, trials: Vec::new(), tuning_seconds: 0.0 }
+    fn of_parts(
+        model: Arc<dyn MatchingModel>,
+        params: Value,
+        (validation, values): (f64, Vec<(String, f64)>),
+    ) -> Self {
+        Self { model, recipe: None, params, validation, values, trials: Vec::new(), tuning_seconds: 0.0 }
     }
+}
+
+/// The figure of a model on the validation queries, and its value for every query by its id.
+fn measured(
+    model: &dyn MatchingModel,
+    dataset: &Dataset,
+    validation: &Validation,
+) -> Result<(f64, Vec<(String, f64)>)> {
+    let matcher = bind(model, dataset, validation.wanted(), &Silent)?;
+    let mut scorer = matcher.begin(&validation.queries())?;
+    let values = validation.by_query(&mut *scorer)?;
+    let named = validation.ids().iter().zip(values).filter_map(|(id, value)| Some((id.clone(), value?)));
+    Ok((validation.value(&mut *scorer)?, named.collect()))
 }

@@ -155,7 +155,7 @@ pub(super) fn intervals(per_query: &ByName<Vec<Option<f64>>>, seed: u64) -> ByNa
 
 /// The 95 % interval of a mean: the middle of the means of samples of the queries, drawn with repetition. `None` for
 /// fewer than two queries, which say nothing about how far the mean may be off.
-fn interval(values: &[Option<f64>], seed: u64) -> Option<[f64; 2]> {
+pub(super) fn interval(values: &[Option<f64>], seed: u64) -> Option<[f64; 2]> {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
     if values.len() < 2 {
         return None;

@@ -20,7 +20,7 @@ use crate::rankers::boosted;
 use crate::validation::Validation;
 
 /// Version of the results' format; a new one makes all results anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The data of a comparison.
 #[derive(Clone, Copy)]
@@ -142,7 +142,7 @@ impl ComparisonRun<'_> {
             Some(entry) if entry.trained_key == trained_key => {
                 progress.note(&format!("{name}: trained before, measured anew"));
                 let (model, _) = model_file::load(&model_path)?;
-                self.measure(&*model, entry.row, key, trained_key).map(Some)
+                self.measure(&*model, (entry.row, entry.validation), [key, trained_key]).map(Some)
             }
             _ => {
                 let Some(made) = self.making.make(planned)? else { return Ok(None) };
@@ -166,7 +166,7 @@ impl ComparisonRun<'_> {
                     beats_by: ByName::default(),
                     notes: self.notes(&*made.model, made.validation)?,
                 };
-                self.measure(&*made.model, row, key, trained_key).map(Some)
+                self.measure(&*made.model, (row, made.values), [key, trained_key]).map(Some)
             }
         }
     }
@@ -183,9 +183,8 @@ impl ComparisonRun<'_> {
     fn measure(
         &self,
         model: &dyn MatchingModel,
-        row: Compared,
-        key: String,
-        trained_key: String,
+        (row, validation): (Compared, Vec<(String, f64)>),
+        [key, trained_key]: [String; 2],
     ) -> Result<Entry> {
         let Course { folder, seed, progress, .. } = self.making.course;
         progress.begin(&format!("{}: ranking the test queries", row.name), None, "");
@@ -196,11 +195,12 @@ impl ComparisonRun<'_> {
         crate::ranking::write_run(&run, &measured.rankings, &name)?;
         let row =
             Compared { test: measured.means, intervals: measured.intervals, bins: measured.bins, ..row };
+        let per_query = measured.per_query;
         let top = measured.rankings.into_iter().map(|(_, mut list)| {
             list.truncate(10);
             list
         });
-        let entry = Entry { key, trained_key, row, per_query: measured.per_query, top: top.collect() };
+        let entry = Entry { key, trained_key, row, per_query, validation, top: top.collect() };
         write(&Comparison::entry_path(folder, &name), &entry)?;
         Ok(entry)
     }

@@ -16,7 +16,7 @@ use matchrank_core::{Error, Result};
 use super::results::{check_name, file_name};
 use crate::models::Recipe;
 use crate::models::combination::{CombinationParams, MOST_PARTS};
-use crate::models::registry::{proper_name, trainable_names};
+use crate::models::registry::{MATCHING, find, proper_name, trainable_names};
 use crate::models::stack::{StackKind, StackParams};
 use crate::settings::Settings;
 use crate::tuning::{Space, Strategy};
@@ -204,6 +204,20 @@ impl Plan {
         }
         self.models.push(planned);
         Ok(())
+    }
+
+    /// Adds the baseline before all other models, unless the plan has one: every comparison shows what learning gains.
+    pub fn with_baseline(mut self) -> Result<Self> {
+        let is_baseline = |kind: &str| find(kind).is_some_and(|kind| kind.is_baseline);
+        let has_one = self.models.iter().any(|model| match &model.what {
+            What::Single { kind, .. } => is_baseline(kind),
+            _ => false,
+        });
+        if let Some(kind) = MATCHING.into_iter().find(|kind| kind.is_baseline && !has_one) {
+            self.add(kind.name)?;
+            self.models.rotate_right(1);
+        }
+        Ok(self)
     }
 
     /// Checks the plan and puts every model behind those it is made of.

@@ -8,6 +8,7 @@ use matchrank_core::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::choice::Choice;
 use crate::by_name::ByName;
 use crate::dataset::{Dataset, Statistics};
 use crate::description::Curve;
@@ -31,6 +32,9 @@ pub struct Comparison {
     pub split: Protocol,
     /// The models, in the order they were asked for.
     pub models: Vec<Compared>,
+    /// The model that the validation queries choose; none in comparisons of former versions and over folds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Choice>,
     /// Models that could not be trained or measured, and why.
     #[serde(default, skip_serializing_if = "ByName::is_empty")]
     pub left_out: ByName<String>,
@@ -206,6 +210,9 @@ pub struct Entry {
     /// For every measure of the test, the value of every test query, in the order of `queries.json`; none for a query
     /// that is left out of the means.
     pub per_query: ByName<Vec<Option<f64>>>,
+    /// The measure that models are tuned by, of every validation query by its id; none in results of former versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub validation: Vec<(String, f64)>,
     /// The ten best documents of every test query, with their scores.
     pub top: Vec<Vec<(String, f32)>>,
 }
@@ -286,6 +293,8 @@ impl Comparison {
         if gone.is_empty() {
             return Ok(());
         }
+        // What was chosen, or compared with, may be gone.
+        table.chosen = None;
         for row in &mut table.models {
             row.beats.retain(|name| !gone.contains(name));
             row.beats_by.values_mut().for_each(|names| names.retain(|name| !gone.contains(name)));

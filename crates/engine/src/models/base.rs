@@ -48,10 +48,8 @@ impl BaseParams {
     /// Returns an error if a parameter is out of range.
     pub(super) fn validate(&self) -> Result<()> {
         let usual = Bm25Params::default();
-        let params = Bm25Params {
-            k1: self.k1.given().unwrap_or(usual.k1),
-            b: self.b.given().unwrap_or(usual.b),
-        };
+        let params =
+            Bm25Params { k1: self.k1.given().unwrap_or(usual.k1), b: self.b.given().unwrap_or(usual.b) };
         params.validate()
     }
 

@@ -28,6 +28,8 @@ pub struct MatchingKind {
     pub feature_parameters: &'static [Parameter],
     /// True if the seed changes the model.
     pub is_seeded: bool,
+    /// True for the model that richer ones have to beat.
+    pub is_baseline: bool,
     /// True if training can start from a former model.
     pub takes_start: bool,
     /// Parameters that are tuned by default, each with its values.
@@ -62,6 +64,7 @@ impl MatchingKind {
             parameters: &[],
             feature_parameters: &[],
             is_seeded: true,
+            is_baseline: false,
             takes_start: false,
             space: &[],
             effort: None,

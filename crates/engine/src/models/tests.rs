@@ -11,10 +11,10 @@ use matchrank_core::matching::{
 use matchrank_core::progress::Silent;
 
 use super::bm25::TextBm25;
-use super::combination::{Combination, CombinationParams, WeightRule};
+use super::combination::{Combination, CombinationParams, WeightRule, WeightTrial};
 use super::latent::{Inputs, LatentKind, LatentModel, LatentReport};
 use super::random_walk::WalkModel;
-use super::sparse_preference::{AutoNumber, PreferenceSettings, TupleCourse};
+use super::sparse_preference::{PreferenceSettings, TupleCourse};
 use super::stack::{Stack, StackKind, StackParams};
 use super::*;
 use crate::dataset::{Dataset, Query};
@@ -23,6 +23,7 @@ use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::json::Json;
 use crate::ranking::{Candidates, RankRequest, rank_candidates, rank_collection};
 use crate::scoring::{Hit, Why};
+use crate::settings::AutoNumber;
 use crate::validation::{Ranked, Validation};
 
 type Model = Arc<dyn MatchingModel>;
@@ -371,23 +372,6 @@ fn tuning_finds_what_ranking_with_every_weight_finds() {
                 n_parts(&trial.weights) < n_parts(&kept.weights)
             });
             assert!(simpler.clone().all(|trial| !is_within(&trial.weights)), "{:?}", kept.weights);
-        }
-    }
-}
-
-/// Values of single queries average to the figure of all, with judged documents and with the collection ranked.
-#[test]
-fn values_of_queries_average_to_the_figure() {
-    let (_folder, dataset) = dataset();
-    for ranked in [Ranked::All, Ranked::Judged] {
-        let validation = Validation::ranking(Some(ranked), &dataset, 1, &Silent).unwrap().unwrap();
-        for model in models(&dataset) {
-            let matcher = bind(&*model, &dataset, validation.wanted(), &Silent).unwrap();
-            let mut scorer = matcher.begin(&validation.queries()).unwrap();
-            let values = validation.per_query(&mut *scorer).unwrap();
-            assert_eq!((values.len(), values[0].len()), (1, validation.n_queries()));
-            let mean = values[0].iter().sum::<f64>() / values[0].len() as f64;
-            assert_eq!(mean, validation.value(&mut *scorer).unwrap(), "{}", model.kind());
         }
     }
 }

@@ -66,8 +66,10 @@ impl Preferences {
         let mut negatives = negatives_of(dataset, &clicks)?;
         let mut n_negatives = 0;
         let listed: Vec<(u32, &str)> = clicks.queries().collect();
-        let rows: Vec<FeatureRow> =
-            listed.par_iter().map(|(row, text)| features.query_to_learn_from(text, Some(clicks.of_query(*row)))).collect();
+        let rows: Vec<FeatureRow> = listed
+            .par_iter()
+            .map(|(row, text)| features.query_to_learn_from(text, Some(clicks.of_query(*row))))
+            .collect();
         let mut queries = CsrBuilder::new(features.d_x());
         let mut answers = Vec::new();
         let mut n_empty = 0;

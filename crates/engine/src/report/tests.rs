@@ -49,7 +49,7 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
     };
     let top = vec![Vec::new(); values.len()];
     let per_query = [("ndcg@10".to_owned(), values)].into_iter().collect();
-    Entry { key: String::new(), trained_key: String::new(), row, per_query, top }
+    Entry { key: String::new(), trained_key: String::new(), row, per_query, validation: Vec::new(), top }
 }
 
 fn bins(figures: ByName<f64>) -> Vec<BinFigures> {
@@ -139,6 +139,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
             smallest_difference: None,
             data,
             split: protocol(),
+            chosen: None,
             models: entries.into_iter().map(|entry| entry.row).collect(),
             left_out: ByName::from([("ssi".to_owned(), text.to_owned())]),
             unfinished: Vec::new(),

@@ -162,6 +162,11 @@ impl Validation {
         self.texts.len()
     }
 
+    /// The ids of the queries.
+    pub(crate) fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
     /// Documents that are ranked.
     pub fn ranked(&self) -> Ranked {
         if self.wanted.is_some() { Ranked::Judged } else { Ranked::All }

@@ -27,7 +27,7 @@ pub(crate) fn render(comparison: &Comparison, format: Format, per_fold: bool) ->
             for cells in &binned {
                 let _ = write!(text, "\n{}", text_table(cells, format));
             }
-            text + "\n" + &headline(comparison) + &legend(comparison)
+            text + "\n" + &choice(comparison) + &headline(comparison) + &legend(comparison)
         }
         Format::Latex => {
             let mut text = latex(&main(comparison, Marks::Latex));
@@ -40,6 +40,27 @@ pub(crate) fn render(comparison: &Comparison, format: Format, per_fold: bool) ->
             text
         }
     })
+}
+
+/// The model that the validation queries choose, and its lead over the baseline on the test queries.
+fn choice(comparison: &Comparison) -> String {
+    let Some(choice) = &comparison.chosen else { return String::new() };
+    let measure = &comparison.split.measures[0];
+    let figure = comparison.models.iter().find(|model| model.name == choice.name);
+    let figure = figure.and_then(|model| model.test.get(measure)).copied().unwrap_or(f64::NAN);
+    let mut text = format!(
+        "chosen by validation: {} ({} {:.4}); test {measure} {figure:.4}",
+        choice.name, comparison.split.tuned_by, choice.validation
+    );
+    if let Some(lead) = &choice.lead {
+        let [low, high] = lead.interval;
+        let _ = write!(
+            text,
+            ", {:+.4} over {} (95 % interval {low:+.4} to {high:+.4})",
+            lead.difference, lead.over
+        );
+    }
+    text + "\n"
 }
 
 /// Which model is best, and whether that is real.

@@ -72,7 +72,14 @@ impl FoldRun<'_> {
             beats_by: ByName::default(),
             notes: notes(tested),
         };
-        Ok(Entry { key: key.clone(), trained_key: key, row, per_query, top: Vec::new() })
+        Ok(Entry {
+            key: key.clone(),
+            trained_key: key,
+            row,
+            per_query,
+            validation: Vec::new(),
+            top: Vec::new(),
+        })
     }
 }
 

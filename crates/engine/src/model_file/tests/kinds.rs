@@ -121,6 +121,7 @@ fn preference() -> PreferenceModel {
         features: features(0.0),
         w: learner.matrix(),
         state: learner.state(),
+        blend: 1.0,
         report: PreferenceReport { validation: Some(0.25), ..Default::default() },
     }
 }
@@ -174,10 +175,13 @@ fn stack() -> Stack {
     let trial = |lambda, leaves, validation| StackTrial {
         ranker: "lambdamart".into(),
         lambda,
+        share: None,
         leaves,
         trees: leaves,
         validation,
         measure: "ndcg@10".into(),
+        kept: false,
+        values: Vec::new(),
     };
     Stack {
         parts: vec![("words".into(), small().0), ("clicks".into(), Arc::new(latent(rmls::LATENT)))],

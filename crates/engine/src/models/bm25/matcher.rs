@@ -52,7 +52,7 @@ impl<'a> Bm25Matcher<'a> {
         Ok(Self { model, documents, counts: OnceLock::new() })
     }
 
-    pub(super) fn counts(&self) -> Result<&Counts> {
+    fn counts(&self) -> Result<&Counts> {
         if self.counts.get().is_none() {
             let counts = Counts::read(&self.model.words, self.documents)?;
             self.counts.set(counts).unwrap_or_else(|_| unreachable!("begin is called by one thread"));

@@ -293,7 +293,7 @@ impl MatchingModel for Combination {
     }
 
     fn validation(&self) -> Option<f64> {
-        self.curve.iter().map(|(_, ndcg)| *ndcg).max_by(f64::total_cmp)
+        self.trials.iter().find(|trial| trial.weights == self.weights).map(|trial| trial.validation)
     }
 
     fn curves(&self) -> Vec<Curve> {

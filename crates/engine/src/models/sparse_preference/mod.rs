@@ -87,11 +87,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
     ],
     feature_parameters: WordParams::PARAMETERS,
-    space: &[
-        ("margin", "0.1,0.3,0.5,1"),
-        ("c", "0.5,1,2,4,8"),
-        ("lambda", "1e-7,3e-7,1e-6,3e-6,1e-5"),
-    ],
+    space: &[("margin", "0.1,0.3,0.5,1"), ("c", "0.5,1,2,4,8"), ("lambda", "1e-7,3e-7,1e-6,3e-6,1e-5")],
     effort: Some(("tuples", 10_000)),
     search_start: || {
         let ChosenSettings { margin, c, lambda } = ChosenSettings::default();

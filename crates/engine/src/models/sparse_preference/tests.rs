@@ -9,9 +9,11 @@ use crate::dataset::{Dataset, Holdout};
 use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
 use crate::model_file::{ModelRef, Provenance, load, save};
+use crate::models::base::Base;
 use crate::models::find_part;
 use crate::models::training_tests::groups;
 use crate::preferences::{Preferences, SampledTuples, TupleFile, TupleLessons};
+use crate::settings::AutoNumber;
 
 /// Queries of even number like documents of even number, odd ones odd ones; documents use other words than
 /// queries. Queries 30 and 31 are judged for validation, and for test by grades that say the opposite.
@@ -73,6 +75,8 @@ fn given(variant: Variant) -> PreferenceSettings {
         margin: AutoNumber::Given(0.5),
         c: AutoNumber::Given(1.0),
         lambda: AutoNumber::Given(1e-4),
+        base: Base::Cosine,
+        blend: AutoNumber::Given(1.0),
         ..Default::default()
     }
 }

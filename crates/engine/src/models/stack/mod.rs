@@ -218,6 +218,7 @@ impl Stack {
             vec![
                 trial.ranker.clone(),
                 trial.lambda.map_or(String::new(), shortest),
+                trial.share.map_or(String::new(), shortest),
                 number(trial.leaves),
                 number(trial.trees),
                 format!("{:.4}", trial.validation),
@@ -225,7 +226,7 @@ impl Stack {
             ]
         });
         let validation = format!("validation {}", kept.map_or("", |kept| &kept.measure));
-        Remark::table(&["ranker", "lambda", "leaves", "trees", &validation, ""], rows.collect())
+        Remark::table(&["ranker", "lambda", "share", "leaves", "trees", &validation, ""], rows.collect())
     }
 
     /// Weights of the columns, or the shares of the gain that trees have from them.

@@ -21,17 +21,24 @@ use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
 use super::requirements::{check_measure, check_queries, learned_already};
-use super::{Columns, JudgedQueries, Stack, StackCandidates, StackKind, StackParams, list_columns, takes};
+use super::{
+    Columns, FEATURES, JudgedQueries, Stack, StackCandidates, StackKind, StackParams, list_columns, takes,
+};
 use crate::dataset::{HeldOut, Holdout};
 use crate::models::MatchingModel;
 use crate::models::Training;
 use crate::rankers::boosted::{Boosting, Objective};
 use crate::rankers::linear::{LinearModel, train_linear};
 use crate::rankers::{Lessons, RankerKind, RankingModel, listnet};
-use crate::validation::{NDCG_10, Ranked};
+use crate::validation::{NDCG_10, Ranked, is_worth_it};
 
 /// Lambdas that are tried.
 const LAMBDAS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
+
+/// Shares of what ListNet learned that are tried.
+const SHARES: [f64; 3] = [1.0, 0.75, 0.5];
+/// Queries below which trees are not tried: on four of five small collections they were behind ListNet.
+const FEWEST_FOR_TREES: usize = 40;
 
 /// A ranker that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +48,9 @@ pub struct StackTrial {
     pub ranker: String,
     /// lambda of ListNet.
     pub lambda: Option<f64>,
+    /// Share of what ListNet learned; the rest is the best model alone. None for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Leaves of a tree.
     pub leaves: Option<usize>,
     /// Trees.
@@ -50,6 +60,12 @@ pub struct StackTrial {
     /// The measure.
     #[serde(default = "usual", skip_serializing_if = "is_usual")]
     pub measure: String,
+    /// True for the ranker that was kept; in files of former versions it is the best.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+    /// The measure of every validation query, by its id. Not kept in files.
+    #[serde(skip)]
+    pub values: Vec<(String, f64)>,
 }
 
 /// Measure of the choice where a file does not say.
@@ -116,19 +132,19 @@ impl Stack {
             )));
         }
         let lessons = StackLessons { held_out: &held_out, lists, n_folds: params.folds, measure };
-        let (ranker, trials) = lessons.choose(params, seed, progress)?;
+        let (ranker, trials) = lessons.choose(params, (parts.len(), seed), progress)?;
         Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
     }
 
     /// The ranker that was kept, among those that were tried.
     pub fn kept(&self) -> Option<&StackTrial> {
-        best(&self.trials)
+        self.trials.iter().find(|trial| trial.kept).or_else(|| best(self.trials.iter()))
     }
 }
 
 /// The best, the first of equals.
-fn best(trials: &[StackTrial]) -> Option<&StackTrial> {
-    trials.iter().reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
+fn best<'t>(trials: impl Iterator<Item = &'t StackTrial>) -> Option<&'t StackTrial> {
+    trials.reduce(|best, trial| if trial.validation > best.validation { trial } else { best })
 }
 
 impl StackLessons<'_> {
@@ -154,8 +170,8 @@ impl StackLessons<'_> {
         Ok([self.lists(ranker, |i| !is_own(i))?, self.lists(ranker, is_own)?])
     }
 
-    /// The measure over all judged documents of scores for all lists, one after the other.
-    fn figure(&self, scores: &[f64]) -> Result<f64> {
+    /// The mean over all judged queries of scores for all lists, one after the other, and the values of the queries.
+    fn figure(&self, scores: &[f64]) -> Result<(f64, Vec<(String, f64)>)> {
         let ranked = |list: List<'_>| -> Vec<(&str, f32)> {
             list.rows().map(|row| (self.lists.document(row), scores[row] as f32)).collect()
         };
@@ -164,11 +180,53 @@ impl StackLessons<'_> {
             .map(|list| (list.query(), ranked(list)))
             .collect();
         let qrels: Qrels<'_> = self.held_out.qrels()?;
-        Ok(evaluate(&qrels, &rankings[..], &[self.measure], &Conventions::of(Dialect::Matchrank))?.mean(0))
+        let evaluation =
+            evaluate(&qrels, &rankings[..], &[self.measure], &Conventions::of(Dialect::Matchrank))?;
+        let value = |(i, query): (usize, &str)| Some((query.to_owned(), evaluation.value(i, 0)?));
+        Ok((evaluation.mean(0), evaluation.queries().enumerate().filter_map(value).collect()))
+    }
+
+    /// Scores of all lists by one column.
+    fn column(&self, column: usize) -> Vec<f64> {
+        let rows = self.lists.iter().flat_map(|list| {
+            (0..list.len()).map(move |i| f64::from(list.row(i).get(column as u32))).collect::<Vec<_>>()
+        });
+        rows.collect()
+    }
+
+    /// The model whose own scores are best, by its number, as a trial: the first, unless another is better by more than one
+    /// standard error.
+    fn best_part(&self, n_parts: usize) -> Result<(usize, StackTrial)> {
+        let mut kept: Option<(usize, StackTrial)> = None;
+        for part in 0..n_parts {
+            let (validation, values) = self.figure(&self.column(FEATURES * part + 1))?;
+            let trial = StackTrial { share: Some(0.0), ..self.trial(&listnet::KIND, (validation, values)) };
+            if kept.as_ref().is_none_or(|(_, other)| is_better(&trial, other)) {
+                kept = Some((part, trial));
+            }
+        }
+        Ok(kept.expect("a stack has at least one model"))
+    }
+
+    fn trial(&self, kind: &RankerKind, (validation, values): (f64, Vec<(String, f64)>)) -> StackTrial {
+        StackTrial {
+            ranker: kind.name.into(),
+            lambda: None,
+            share: None,
+            leaves: None,
+            trees: None,
+            validation,
+            measure: self.measure.to_string(),
+            kept: false,
+            values,
+        }
     }
 
     /// The figure of scores that are made fold by fold.
-    fn cross_validated(&self, mut score: impl FnMut(usize) -> Result<Vec<f64>>) -> Result<f64> {
+    fn cross_validated(
+        &self,
+        mut score: impl FnMut(usize) -> Result<Vec<f64>>,
+    ) -> Result<(f64, Vec<(String, f64)>)> {
         let mut all = vec![0.0; self.lists.n_rows()];
         for fold in 0..self.n_folds {
             let mut scores = score(fold)?.into_iter();
@@ -182,26 +240,40 @@ impl StackLessons<'_> {
         self.figure(&all)
     }
 
+    /// Chooses the ranker: the best model alone, unless ListNet is better by more than one standard error, and that, unless
+    /// trees are. Of ListNet's lambdas and shares the best is taken, and of trees the best number of leaves.
     fn choose(
         &self,
         params: &StackParams,
-        seed: u64,
+        (n_parts, seed): (usize, u64),
         progress: &dyn Progress,
     ) -> Result<(Arc<dyn RankingModel>, Vec<StackTrial>)> {
-        let mut trials = Vec::new();
+        let is_auto = params.ranker == StackKind::Auto;
         let objectives: &[Objective] = match params.ranker {
             StackKind::ListNet => &[],
+            StackKind::Auto if self.lists.n_queries() < FEWEST_FOR_TREES => {
+                let queries = counted(self.lists.n_queries(), "query");
+                progress.note(&format!(
+                    "trees are not tried: {queries} to learn from, fewer than {FEWEST_FOR_TREES}"
+                ));
+                &[]
+            }
             StackKind::Mart => &[Objective::Mart],
             StackKind::LambdaMart | StackKind::Auto => &[Objective::LambdaMart],
         };
-        let n_linear =
-            if matches!(params.ranker, StackKind::ListNet | StackKind::Auto) { LAMBDAS.len() } else { 0 };
+        let n_linear = if is_auto || params.ranker == StackKind::ListNet { LAMBDAS.len() } else { 0 };
         let n_trials = n_linear + objectives.len() * LEAVES.len();
         progress.begin("choosing the ranker", Some(n_trials as u64), "rankers");
+        let (part, alone) = self.best_part(n_parts)?;
+        let mut trials = Vec::new();
+        if is_auto {
+            trials.push(alone);
+        }
         for lambda in &LAMBDAS[..n_linear] {
-            trials.push(self.try_linear(*lambda)?);
+            trials.extend(self.try_linear(*lambda, if is_auto { &SHARES } else { &[1.0] }, part)?);
             progress.advance(1);
         }
+        let n_without_trees = trials.len();
         // The trees of trials are grown without notes.
         if let Some(announce) = objectives.first().and_then(|objective| objective.kind().announce) {
             announce(progress);
@@ -210,7 +282,7 @@ impl StackLessons<'_> {
             for leaves in LEAVES {
                 match self.try_trees(objective, leaves, params, seed) {
                     Ok(trial) => trials.push(trial),
-                    Err(error) if params.ranker == StackKind::Auto => {
+                    Err(error) if is_auto => {
                         progress.note(&format!("only ListNet is tried: {error}"));
                         break;
                     }
@@ -219,32 +291,52 @@ impl StackLessons<'_> {
                 progress.advance(1);
             }
         }
-        let kept = best(&trials).expect("a ranker was tried");
-        let ranker: Arc<dyn RankingModel> = match (kept.lambda, kept.leaves, kept.trees) {
-            (Some(lambda), ..) => Arc::new(linear(lambda, self.lists(&listnet::KIND, |_| true)?)?),
-            (_, Some(leaves), Some(trees)) => {
+        let groups =
+            [0..usize::from(is_auto), usize::from(is_auto)..n_without_trees, n_without_trees..trials.len()];
+        let mut kept: Option<usize> = None;
+        for group in groups {
+            let in_group = |at: &usize| trials[*at].validation;
+            let first_best = group.rev().max_by(|a, b| in_group(a).total_cmp(&in_group(b)));
+            if let Some(at) = first_best
+                && kept.is_none_or(|kept| is_better(&trials[at], &trials[kept]))
+            {
+                kept = Some(at);
+            }
+        }
+        let kept = kept.expect("a ranker was tried");
+        trials[kept].kept = true;
+        let kept = &trials[kept];
+        let ranker: Arc<dyn RankingModel> = match (kept.leaves, kept.trees) {
+            (Some(leaves), Some(trees)) => {
                 let boosting = Boosting { objective: objectives[0], params: params.boosted(leaves, trees) };
                 let lists = self.lists(boosting.objective.kind(), |_| true)?;
                 Arc::new(boosting.train(Lessons { seed, ..Lessons::new(lists) }, &Silent)?)
             }
-            _ => unreachable!("a trial is of one or the other"),
+            _ => {
+                let lists = self.lists(&listnet::KIND, |_| true)?;
+                let learned = linear(kept.lambda.unwrap_or(LAMBDAS[0]), lists)?;
+                Arc::new(shrunk(learned, kept.share.unwrap_or(1.0), part))
+            }
         };
         Ok((ranker, trials))
     }
 
-    fn try_linear(&self, lambda: f64) -> Result<StackTrial> {
-        let validation = self.cross_validated(|fold| {
+    /// ListNet with a lambda, shrunk towards the best model by every share.
+    fn try_linear(&self, lambda: f64, shares: &[f64], part: usize) -> Result<Vec<StackTrial>> {
+        let mut folds = Vec::new();
+        for fold in 0..self.n_folds {
             let [train, tested] = self.split(&listnet::KIND, fold)?;
-            Ok(linear(lambda, train)?.score_all(&tested))
-        })?;
-        Ok(StackTrial {
-            ranker: listnet::KIND.name.into(),
-            lambda: Some(lambda),
-            leaves: None,
-            trees: None,
-            validation,
-            measure: self.measure.to_string(),
-        })
+            folds.push((linear(lambda, train)?, tested));
+        }
+        let of_share = |&share: &f64| {
+            let figure = self.cross_validated(|fold| {
+                let (learned, tested) = &folds[fold];
+                Ok(shrunk(learned.clone(), share, part).score_all(tested))
+            })?;
+            let share = (share != 1.0).then_some(share);
+            Ok(StackTrial { lambda: Some(lambda), share, ..self.trial(&listnet::KIND, figure) })
+        };
+        shares.iter().map(of_share).collect()
     }
 
     /// Trees with so many leaves, as many as are best in the mean over the folds.
@@ -268,19 +360,27 @@ impl StackLessons<'_> {
         let means = (0..longest).map(|n| grown.iter().map(|(_, figures, _)| at(figures, n)).sum::<f64>());
         let best = means.enumerate().reduce(|best, mean| if mean.1 > best.1 { mean } else { best });
         let n_trees = best.map_or(1, |(n, _)| n + 1);
-        let validation = self.cross_validated(|fold| {
+        let figure = self.cross_validated(|fold| {
             let (trees, _, tested) = &grown[fold];
             Ok(trees.clone().truncated(n_trees).score_all(tested))
         })?;
-        Ok(StackTrial {
-            ranker: objective.kind().name.into(),
-            lambda: None,
-            leaves: Some(leaves),
-            trees: Some(n_trees),
-            validation,
-            measure: self.measure.to_string(),
-        })
+        Ok(StackTrial { leaves: Some(leaves), trees: Some(n_trees), ..self.trial(objective.kind(), figure) })
     }
+}
+
+/// Returns true if a trial is better than another by more than one standard error of the difference.
+fn is_better(richer: &StackTrial, simpler: &StackTrial) -> bool {
+    let values = |trial: &StackTrial| trial.values.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+    is_worth_it(&values(richer), &values(simpler))
+}
+
+/// Weights w drawn towards those of one model alone, e: share w + (1 - share) ||w|| e. With share 0 the model ranks alone.
+fn shrunk(mut learned: LinearModel<ListNetParams>, share: f64, part: usize) -> LinearModel<ListNetParams> {
+    let weights = &mut learned.ranker.weights;
+    let length = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+    weights.iter_mut().for_each(|weight| *weight *= share);
+    weights[part] += (1.0 - share) * if length > 0.0 { length } else { 1.0 };
+    learned
 }
 
 fn linear(lambda: f64, lists: FeatureLists) -> Result<LinearModel<ListNetParams>> {
@@ -290,7 +390,6 @@ fn linear(lambda: f64, lists: FeatureLists) -> Result<LinearModel<ListNetParams>
 
 #[cfg(test)]
 mod tests {
-    use super::super::FEATURES;
     use super::*;
     use crate::dataset::Query;
     use crate::rankers::boosted;
@@ -327,7 +426,7 @@ mod tests {
             StackLessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
         // Five relevant documents on the ranks 6 to 10.
         let worst = (1..=5).map(|i| f64::from(i) / f64::from(5 + i)).sum::<f64>() / 5.0;
-        let found = lessons.try_linear(1e-3).unwrap().validation;
+        let found = lessons.try_linear(1e-3, &[1.0], 0).unwrap()[0].validation;
         assert!((found - worst).abs() < 1e-9, "ListNet: {found}, not {worst}");
         if !boosted::is_installed() {
             eprintln!("trees were skipped: no LightGBM");

@@ -84,12 +84,10 @@ fn latent_models_are_measured_on_documents_without_a_response() {
 fn parts_decide_and_a_figure_of_zero_is_said() {
     let (_folder, dataset) = made(40);
     let [clicks, pls, bm25] = ["clicks", "pls", "bm25"].map(|kind| trained(kind, &dataset));
-    let both = |first: &Model, second: &Model| Combination {
-        weight: 0.5,
-        first: first.clone(),
-        second: second.clone(),
-        curve: vec![(0.5, 0.0)],
-        tuned_on: None,
+    let both = |first: &Model, second: &Model| {
+        let trial = WeightTrial { weights: vec![0.5, 0.5], validation: 0.0 };
+        let sum = Combination::of_two(0.5, [first.clone(), second.clone()]).unwrap();
+        Combination { trials: vec![trial], ..sum }
     };
     assert_eq!(unseen_documents(&*clicks), UnseenDocuments::Unscored);
     assert_eq!(unseen_documents(&both(&clicks, &clicks)), UnseenDocuments::Unscored);

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::numbers::{counted, listed, measure, p, rounded, signed, thousands};
-use crate::comparison::Compared;
+use crate::comparison::{Choice, Compared};
 use crate::evidence::too_few;
 use crate::report::Page;
 use crate::report::shown::shortened;
@@ -130,8 +130,40 @@ fn paragraphs(page: &Page) -> Vec<String> {
     paragraphs
 }
 
-/// Describes the model that the validation queries alone would choose.
+/// Describes the model that the validation queries choose.
 fn by_validation(page: &Page) -> String {
+    match &page.comparison.chosen {
+        Some(choice) => chosen(page, choice),
+        None => best_by_validation(page),
+    }
+}
+
+/// Describes the choice of a comparison, with its lead over the baseline.
+fn chosen(page: &Page, choice: &Choice) -> String {
+    let label = measure(&page.comparison.split.tuned_by);
+    let model = page.comparison.models.iter().find(|model| model.name == choice.name);
+    let reaches = model.map_or(f64::NAN, |model| figure(page, model));
+    let mut text = format!(
+        "The validation queries choose {} ({label} {}), which reaches {} on the test queries",
+        choice.name,
+        rounded(choice.validation),
+        rounded(reaches)
+    );
+    if let Some(lead) = &choice.lead {
+        let [low, high] = lead.interval;
+        text += &format!(
+            ", {} over {} (95 % interval {} to {})",
+            signed(lead.difference),
+            lead.over,
+            signed(low),
+            signed(high)
+        );
+    }
+    text + ". A richer model is chosen only if it is better than a simpler one by more than one standard error."
+}
+
+/// Describes the model with the best validation figure, where the comparison names no choice.
+fn best_by_validation(page: &Page) -> String {
     let models = &page.comparison.models;
     let known = models.iter().enumerate().filter_map(|(i, model)| {
         Some((i, *model.validation.get(&page.comparison.split.tuned_by)?))

@@ -1,0 +1,117 @@
+//! The model that the validation queries choose, and what it is worth on the test beside the baseline.
+//!
+//! **Rule.** The baseline, BM25, is kept unless a richer model is better on the validation queries by more than one standard
+//! error of the paired difference ([`is_worth_it`]). Single models come first, then sums, then stacks: of each group the one
+//! with the best validation figure is asked, and has to be better than what was kept before it. Without a baseline the first
+//! group starts with its best. The test queries decide nothing; a stack is measured on validation queries by rankers that
+//! have not seen them.
+
+use foldhash::HashMap;
+use serde::{Deserialize, Serialize};
+
+use super::course::Entries;
+use super::measuring::interval;
+use super::plan::{Plan, What};
+use super::results::Entry;
+use crate::models::registry;
+use crate::validation::{is_worth_it, paired_difference};
+
+/// The model that validation chose.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Choice {
+    /// Name of the model.
+    pub name: String,
+    /// Its figure on the validation queries.
+    pub validation: f64,
+    /// Its difference from the baseline on the test queries; none if it is the baseline, or there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<Lead>,
+}
+
+/// Difference of a model from the baseline on the test queries, by the first measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Lead {
+    /// Name of the baseline.
+    pub over: String,
+    /// Difference of the means.
+    pub difference: f64,
+    /// Its 95 % confidence interval, by the bootstrap over queries.
+    pub interval: [f64; 2],
+}
+
+/// Models from the simplest to the richest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Richness {
+    Baseline,
+    Single,
+    Sum,
+    Stack,
+}
+
+/// Chooses among models by their validation values; none where no model has any.
+pub(super) fn choose(plan: &Plan, entries: &Entries, seed: u64) -> Option<Choice> {
+    let richness = |name: &str| {
+        let planned = plan.models.iter().find(|planned| planned.name == name)?;
+        Some(match &planned.what {
+            What::Single { kind, .. } if registry::find(kind).is_some_and(|kind| kind.is_baseline) => {
+                Richness::Baseline
+            }
+            What::Single { .. } => Richness::Single,
+            What::Combination { .. } => Richness::Sum,
+            What::Stack { .. } => Richness::Stack,
+        })
+    };
+    let sign = if plan.tuned_by.higher_is_better() { 1.0 } else { -1.0 };
+    let measured: Vec<(Richness, &str, &Entry)> = entries
+        .iter()
+        .filter(|(_, entry)| !entry.validation.is_empty())
+        .filter_map(|(name, entry)| Some((richness(name)?, name.as_str(), entry)))
+        .collect();
+    let mut kept: Option<(&str, &Entry)> = None;
+    for level in [Richness::Baseline, Richness::Single, Richness::Sum, Richness::Stack] {
+        let of_level = measured.iter().filter(|(richness, ..)| *richness == level);
+        let best = of_level.rev().max_by(|a, b| (sign * mean(a.2)).total_cmp(&(sign * mean(b.2))));
+        if let Some((_, name, entry)) = best
+            && kept.is_none_or(|(_, kept)| is_better(entry, kept, sign))
+        {
+            kept = Some((name, entry));
+        }
+    }
+    let (name, entry) = kept?;
+    let baseline = measured.iter().find(|(richness, ..)| *richness == Richness::Baseline);
+    let lead = baseline
+        .filter(|(_, other, _)| *other != name)
+        .and_then(|(_, over, baseline)| Lead::of(plan, entry, (over, baseline), seed));
+    Some(Choice { name: name.to_owned(), validation: mean(entry), lead })
+}
+
+fn mean(entry: &Entry) -> f64 {
+    entry.validation.iter().map(|(_, value)| value).sum::<f64>() / entry.validation.len().max(1) as f64
+}
+
+/// Compares two models on the validation queries that both were measured on.
+fn is_better(richer: &Entry, simpler: &Entry, sign: f64) -> bool {
+    let simpler: HashMap<&str, f64> =
+        simpler.validation.iter().map(|(query, value)| (query.as_str(), sign * value)).collect();
+    let (richer, simpler): (Vec<f64>, Vec<f64>) = richer
+        .validation
+        .iter()
+        .filter_map(|(query, value)| Some((sign * value, *simpler.get(query.as_str())?)))
+        .unzip();
+    is_worth_it(&richer, &simpler)
+}
+
+impl Lead {
+    fn of(plan: &Plan, entry: &Entry, (over, baseline): (&str, &Entry), seed: u64) -> Option<Self> {
+        let measure = plan.measure_names().first()?.clone();
+        let (own, other) = (entry.per_query.get(&measure)?, baseline.per_query.get(&measure)?);
+        let differences: Vec<Option<f64>> =
+            own.iter().zip(other).map(|(own, other)| Some((*own)? - (*other)?)).collect();
+        let (own, other): (Vec<f64>, Vec<f64>) =
+            own.iter().zip(other).filter_map(|(own, other)| Some(((*own)?, (*other)?))).unzip();
+        let (difference, _) = paired_difference(&own, &other)?;
+        Some(Self { over: over.to_owned(), difference, interval: interval(&differences, seed)? })
+    }
+}
