@@ -186,7 +186,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 args.settings.is_empty() && !args.features.name_query_features() && !args.per_fold,
                 "--set, --query-columns, --query-features and --per-fold are for --letor; a plan sets parameters of models"
             );
-            let plan = plan(&args)?.finish();
+            let plan = plan(&args)?.with_baseline().and_then(Plan::finish);
             let plan = match &args.plan {
                 Some(path) => plan.with_context(|| files::name_of(path))?,
                 None => plan?,

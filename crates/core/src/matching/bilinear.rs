@@ -170,6 +170,16 @@ impl Bilinear {
         Ok(Self { identity: n, ..self })
     }
 
+    /// Returns the model with the products of images multiplied by a factor; an identity and biases stay as they are.
+    pub fn scaled(self, factor: f32) -> Result<Self> {
+        let weights = self.weights.unwrap_or_else(|| vec![1.0; self.lx.d()]);
+        let weights: Vec<f32> = weights.into_iter().map(|weight| factor * weight).collect();
+        if !weights.iter().all(|weight| weight.abs() <= LARGEST_WEIGHT) {
+            return Err(Error::Shape("a weight of a latent column is not finite, or exceeds 1e15".into()));
+        }
+        Ok(Self { weights: Some(weights), ..self })
+    }
+
     /// Returns the model with biases.
     pub fn with_biases(self, biases: Biases) -> Result<Self> {
         let Biases { global, x, y } = &biases;

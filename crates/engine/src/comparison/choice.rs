@@ -115,3 +115,68 @@ impl Lead {
         Some(Self { over: over.to_owned(), difference, interval: interval(&differences, seed)? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Compared;
+
+    fn plan() -> Plan {
+        let mut plan = Plan::default();
+        for name in ["bm25", "pls", "rmls", "pls+bm25", "stack"] {
+            plan.add(name).unwrap();
+        }
+        plan.finish().unwrap()
+    }
+
+    fn chosen(values: &[(&str, [f64; 4])]) -> Choice {
+        let entries: Entries = values
+            .iter()
+            .map(|(name, values)| {
+                let validation = (0..4).map(|query| format!("q{query}")).zip(*values).collect();
+                let test = [("ndcg@10".to_owned(), values.map(Some).to_vec())].into_iter().collect();
+                let row: Compared = serde_json::from_value(serde_json::json!({
+                    "name": name, "kind": name, "params": null, "validation": {}, "test": {}, "intervals": {}, "bins": {},
+                    "seconds": 0.0, "tuning_seconds": 0.0, "trials": 0, "peak_mib": null, "model_mib": 0.0,
+                    "latency": { "p50_ms": 0.0, "p95_ms": 0.0, "queries": 1 }, "curves": [], "beats": [], "beats_by": {}
+                }))
+                .unwrap();
+                let entry = Entry {
+                    key: String::new(),
+                    trained_key: String::new(),
+                    row,
+                    per_query: test,
+                    validation,
+                    top: Vec::new(),
+                };
+                ((*name).to_owned(), entry)
+            })
+            .collect();
+        choose(&plan(), &entries, 1).unwrap()
+    }
+
+    #[test]
+    fn the_baseline_stays_unless_a_richer_model_is_clearly_better() {
+        let bm25 = ("bm25", [0.4, 0.5, 0.6, 0.5]);
+        // The mean is 0.05 better, its standard error 0.097.
+        let noisy = chosen(&[bm25, ("pls", [0.3, 0.5, 0.6, 0.8])]);
+        assert_eq!((noisy.name.as_str(), noisy.lead), ("bm25", None));
+        let clear = chosen(&[bm25, ("pls", [0.5, 0.6, 0.7, 0.6])]);
+        let lead = clear.lead.unwrap();
+        assert_eq!((clear.name.as_str(), lead.over.as_str()), ("pls", "bm25"));
+        assert!((lead.difference - 0.1).abs() < 1e-12 && (lead.interval[0] - 0.1).abs() < 1e-9);
+        assert!((clear.validation - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sums_and_stacks_have_to_beat_what_was_chosen_before() {
+        let (bm25, rmls) = (("bm25", [0.1, 0.1, 0.1, 0.1]), ("rmls", [0.5, 0.5, 0.5, 0.5]));
+        let sum = ("pls+bm25", [0.5, 0.5, 0.5, 0.51]);
+        // Better than BM25, and than the sum, but not than RMLS by more than one standard error.
+        let stack = ("stack", [0.9, 0.3, 0.5, 0.5]);
+        assert_eq!(chosen(&[bm25, ("pls", [0.4; 4]), rmls, sum, stack]).name, "rmls");
+        assert_eq!(chosen(&[bm25, rmls, ("stack", [0.6, 0.6, 0.6, 0.5])]).name, "stack");
+        // Without the baseline the best single model is where it starts.
+        assert_eq!(chosen(&[("pls", [0.4; 4]), rmls]).name, "rmls");
+    }
+}

@@ -34,12 +34,28 @@ impl Judge {
 
     /// NDCG@10 of a model on the validation judgments; `y` has the features of all documents.
     pub(in crate::models) fn ndcg(&self, model: &dyn Mapping, y: &Csr) -> Result<Option<f64>> {
+        self.measure(model, y, |validation, scorer| validation.value(scorer))
+    }
+
+    /// NDCG@10 of every validation query; none where there are no judgments.
+    pub(super) fn per_query(&self, model: &dyn Mapping, y: &Csr) -> Result<Vec<f64>> {
+        let values =
+            self.measure(model, y, |validation, scorer| Ok(validation.per_query(scorer)?.remove(0)))?;
+        Ok(values.unwrap_or_default())
+    }
+
+    fn measure<T>(
+        &self,
+        model: &dyn Mapping,
+        y: &Csr,
+        measure: impl Fn(&Validation, &mut LatentScorer<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
         let Some((validation, rows)) = &self.validation else { return Ok(None) };
         let Some(wanted) = validation.wanted() else {
-            return validation.value(&mut LatentScorer::new(model, rows, y)).map(Some);
+            return measure(validation, &mut LatentScorer::new(model, rows, y)).map(Some);
         };
         let mut some = CsrBuilder::new(y.n_columns());
         wanted.iter().for_each(|&document| some.push_row(y.row(document as usize)));
-        validation.value(&mut LatentScorer::new(model, rows, &some.finish()?)).map(Some)
+        measure(validation, &mut LatentScorer::new(model, rows, &some.finish()?)).map(Some)
     }
 }

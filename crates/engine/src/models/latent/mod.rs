@@ -11,13 +11,14 @@ mod judge;
 mod matcher;
 mod related;
 mod report;
+mod share;
 mod summary;
 
 use std::fmt;
 use std::sync::Arc;
 
 use matchrank_core::bounds::{Bound, RmlsFamily, SampleSize};
-use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, PairContribution};
+use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, Mapping, PairContribution};
 use matchrank_core::{Error, Result};
 
 pub(crate) use codec::{factor, put_factor};
@@ -27,6 +28,7 @@ pub(super) use judge::Judge;
 pub use matcher::LatentScorer;
 pub(super) use related::unknown;
 pub use report::{Epoch, IterationRow, LatentReport};
+pub(super) use share::choose_share;
 pub use summary::rule_check;
 
 use super::recipe::chosen;
@@ -183,6 +185,12 @@ pub struct LatentModel {
 }
 
 impl LatentModel {
+    /// Share of what was learned beside the base, for models that have one.
+    fn share(&self) -> Option<f32> {
+        (self.model.identity() > 0)
+            .then(|| self.model.weights().and_then(|weights| weights.first().copied()).unwrap_or(1.0))
+    }
+
     /// Checks that the model has a row for every feature.
     pub fn validate(&self) -> Result<()> {
         let (d_x, d_y) = self.inputs.dimensions();
@@ -248,7 +256,16 @@ impl MatchingModel for LatentModel {
     }
 
     fn chosen(&self) -> Settings {
-        self.report.best.iter().map(|best| chosen("iterations", best)).collect()
+        let mut settings: Settings = self.report.best.iter().map(|best| chosen("iterations", best)).collect();
+        if let Inputs::Features(features) = &self.inputs
+            && let Some(bm25) = features.bm25()
+        {
+            settings.extend([chosen("k1", &bm25.k1), chosen("b", &bm25.b)]);
+        }
+        if !self.report.shares.is_empty() {
+            settings.extend(self.share().map(|share| chosen("share", &share)));
+        }
+        settings
     }
 
     fn related(&self, query: &RelatedQuery<'_>) -> Option<Result<Related>> {

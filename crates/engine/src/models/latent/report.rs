@@ -26,6 +26,9 @@ pub struct LatentReport {
     /// Iterations of SSI and SVDFeature.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub epochs: Vec<Epoch>,
+    /// Shares of what was learned that were tried, with their NDCG@10 on the validation judgments; the rest is the base.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<(f64, f64)>,
     /// Agreement of judgments with the preferences that SSI learned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RuleCheck>,

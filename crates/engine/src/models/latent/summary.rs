@@ -36,6 +36,9 @@ fn facts(model: &LatentModel, description: &mut Description) {
         description.fact("latent dimensions found", human(model.model.d() as u64));
     }
     if let Inputs::Features(features) = &model.inputs {
+        if let Some(bm25) = features.bm25() {
+            description.fact("base", format!("bm25, k1 {}, b {}", bm25.k1, bm25.b));
+        }
         if features.use_clicks() {
             description.params(features.params());
         } else {
@@ -70,6 +73,9 @@ fn facts(model: &LatentModel, description: &mut Description) {
     let why = |validation: Option<f64>| if validation.is_some() { "best on validation" } else { "the last" };
     if let Some(best) = report.best.filter(|_| !report.epochs.is_empty()) {
         description.fact("kept iteration", format!("{best} ({})", why(report.validation)));
+    }
+    if let (Some(share), false) = (model.share(), report.shares.is_empty()) {
+        description.fact("share of what was learned", share.to_string());
     }
     if let Some(kept) = report.kept() {
         let (x, y) = (100.0 * kept.report.density_x, 100.0 * kept.report.density_y);

@@ -6,13 +6,14 @@ use matchrank_core::progress::{Progress, Silent};
 
 use super::*;
 use crate::dataset::{Dataset, Holdout};
-use crate::features::FeatureParams;
+use crate::features::{FeatureParams, FeatureRow};
 use crate::ingest::{IngestParams, ingest};
 use crate::model_file::{ModelRef, Provenance, load, save};
 use crate::models::base::Base;
 use crate::models::find_part;
 use crate::models::training_tests::groups;
 use crate::preferences::{Preferences, SampledTuples, TupleFile, TupleLessons};
+use crate::scoring::Scorer;
 use crate::settings::AutoNumber;
 
 /// Queries of even number like documents of even number, odd ones odd ones; documents use other words than
@@ -389,4 +390,52 @@ fn a_density_that_is_asked_for_is_kept() {
         )
         .is_err()
     );
+}
+
+#[test]
+fn a_blend_is_a_sum_of_the_identity_and_what_was_learned() {
+    let triples = [(0, 1, 2.0), (1, 0, -1.0), (1, 1, 3.0), (1, 2, 0.5), (2, 2, 1.0), (3, 0, 4.0)];
+    let w = Csr::from_triples(4, 4, triples).unwrap();
+    for blend in [0.0f32, 0.25, 1.0, 2.0] {
+        let blended = blended(w.clone(), blend).unwrap();
+        for i in 0..4u32 {
+            let at =
+                |w: &Csr, j: u32| w.row(i as usize).iter().find(|(k, _)| *k == j).map_or(0.0, |(_, v)| v);
+            for j in 0..4 {
+                let own = if i == j { 1.0 - blend } else { 0.0 };
+                let expected = blend * at(&w, j) + own;
+                assert!((at(&blended, j) - expected).abs() < 1e-6, "{blend} {i} {j}");
+            }
+            assert!(blended.row(i as usize).indices().is_sorted());
+        }
+        // Scoring with a blend is scoring with the blended matrix.
+        let d = Csr::from_triples(2, 4, [(0, 0, 1.0), (0, 2, 2.0), (1, 1, 1.0), (1, 3, 0.5)]).unwrap();
+        let q = FeatureRow { indices: vec![0, 1, 3], values: vec![0.5, 1.0, 2.0] };
+        let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
+        PreferenceScorer::blended(&w, blend, std::slice::from_ref(&q), &d).list(0, &[0, 1], &mut a);
+        PreferenceScorer::new(&blended, std::slice::from_ref(&q), &d).list(0, &[0, 1], &mut b);
+        for (a, b) in a.iter().zip(b) {
+            assert!((a - b).abs() < 1e-5, "{blend}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn the_share_of_what_was_learned_is_chosen_kept_in_files_and_settled() {
+    let (folder, dataset) = checkerboard(true);
+    let settings = PreferenceSettings { base: Base::Bm25, blend: AutoNumber::Auto, ..given(Variant::Refit) };
+    let model = train(&settings, &dataset, &course());
+    // Queries share no word with documents: BM25 finds nothing, and two queries with the same gain are enough.
+    assert!(model.blend > 0.0 && model.report.validation.unwrap() > 0.99, "{:?}", model.report.blends);
+    let half = PreferenceSettings { blend: AutoNumber::Given(0.5), ..settings };
+    let half = train(&half, &dataset, &course());
+    let path = folder.path().join("half.model");
+    save(&path, ModelRef::Matching(&half), &Provenance::default()).unwrap();
+    let (loaded, _) = load(&path).unwrap();
+    let loaded: &PreferenceModel = find_part(&*loaded).unwrap();
+    assert_eq!((loaded.blend, &loaded.w), (0.5, &half.w));
+    assert_eq!(loaded.features.bm25(), half.features.bm25());
+    assert_eq!(loaded.settings.base, Base::Bm25);
+    let chosen = crate::models::MatchingModel::chosen(loaded);
+    assert!(chosen.iter().any(|(name, value)| name == "blend" && value.0 == 0.5), "{chosen:?}");
 }

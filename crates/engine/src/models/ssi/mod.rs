@@ -1,4 +1,7 @@
-//! SSI: the cosine of words, and which other words go together, learned from preferences.
+//! SSI: BM25, and which other words go together, learned from preferences.
+//!
+//! The identity of q' (U' V + I) d scores as the [base](super::base), BM25 or the cosine. Validation chooses the share of
+//! U' V, 0 included.
 //!
 //! Preferences are drawn from the responses of a dataset; training is stopped by the validation judgments.
 
@@ -10,24 +13,27 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::base::{self, Base, BaseParams};
 use super::latent::{
-    self, Inputs, Judge, LatentKind, LatentModel, LatentReport, Learned, Learns, keep_best, plain,
+    self, Inputs, Judge, LatentKind, LatentModel, LatentReport, Learned, Learns, choose_share, keep_best,
+    plain,
 };
 use super::recipe::trainer;
 use super::{MatchingKind, Training};
 use crate::dataset::{Clicks, Holdout};
-use crate::features::{FeatureParams, Features};
+use crate::features::FeatureParams;
 use crate::preferences::{Preferences, RuleCheck, SampledTuples, TupleLessons};
-use crate::settings::Parameter;
+use crate::settings::{AutoNumber, Parameter};
 
 /// SSI in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
-    help: "Supervised semantic indexing: the score is q' (U' V + I) d, and U, V learn by steps from tuples: for this \
+    help: "Supervised semantic indexing: the score is q' (U' V + I) d, where I scores as the base, BM25, and U, V learn by steps from tuples: for this \
            query this document is better than that one, by a margin. Tuples are drawn from the responses: a higher \
            grade is better than a lower one or none; a click is better than none, and, where the log has positions, \
            better than what was shown above it, or next below it, and not clicked (Joachims' rules). The summary says \
            how many of these preferences the validation judgments contradict. The iteration that is best on the \
-           validation judgments is kept.",
+           validation judgments is kept, and of what it learned the share that is best, none of it unless some is better \
+           than the base by more than one standard error.",
     parameters: &[
         Parameter::new("d", "100", "latent dimensions"),
         Parameter::new(
@@ -46,7 +52,20 @@ pub const KIND: MatchingKind = MatchingKind {
         Parameter::new("l2", "0", "how strongly rows are pulled towards 0"),
         latent::SPREAD,
         Parameter::new("batch", "256", "tuples of a step"),
-        Parameter::new("identity", "true", "whether words that query and document share count by themselves"),
+        Parameter::new(
+            "identity",
+            "true",
+            "whether the base is added: words that query and document share count by themselves",
+        ),
+        Parameter::new(
+            "share",
+            "auto",
+            "share of U' V beside the base, from 0; auto: on the validation judgments, 0 unless another is better by more \
+             than one standard error",
+        ),
+        base::BASE,
+        base::K1,
+        base::B,
     ],
     feature_parameters: FeatureParams::PARAMETERS,
     space: &[
@@ -54,20 +73,22 @@ pub const KIND: MatchingKind = MatchingKind {
         ("margin", "0.1,0.2,0.5"),
         ("judged", "0.2,0.5,1"),
         ("click_weight", "0,0.5,1"),
-        ("idf", "smooth,bm25"),
     ],
     effort: Some(("tuples", 10_000)),
     trainer: Some(|settings| {
         trainer::<SsiSettings, FeatureParams>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
-            |params, features, training| Ok(Arc::new(train(params, features, training)?)),
+            |params, features, training| {
+                params.base().check_given(|name| training.is_given(name))?;
+                Ok(Arc::new(train(params, features, training)?))
+            },
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.descent(SsiParams::default().d)),
     ..MatchingKind::new(
         LATENT.name,
-        "SSI: the cosine of words, and which other words go together, learned from preferences",
+        "SSI: BM25, and which other words go together, learned from preferences",
         |file| latent::open(file, LATENT),
     )
 };
@@ -103,12 +124,36 @@ pub struct SsiSettings {
     pub batch: usize,
     /// See [`SsiParams::identity`]. Default: yes.
     pub identity: bool,
+    /// Share of U' V beside the base. Default: auto.
+    pub share: AutoNumber,
+    /// Scores of the identity. Default: `bm25`.
+    pub base: Base,
+    /// k1 of BM25. Default: auto.
+    pub k1: AutoNumber,
+    /// b of BM25. Default: auto.
+    pub b: AutoNumber,
 }
 
 impl Default for SsiSettings {
     fn default() -> Self {
         let SsiParams { d, margin, rate, l2, spread, batch, identity } = SsiParams::default();
-        Self { d, iterations: 20, tuples: 200_000, judged: 0.2, margin, rate, l2, spread, batch, identity }
+        let BaseParams { base, k1, b } = BaseParams::default();
+        Self {
+            d,
+            iterations: 20,
+            tuples: 200_000,
+            judged: 0.2,
+            margin,
+            rate,
+            l2,
+            spread,
+            batch,
+            identity,
+            share: AutoNumber::Auto,
+            base,
+            k1,
+            b,
+        }
     }
 }
 
@@ -116,6 +161,10 @@ impl SsiSettings {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
         self.params().validate()?;
+        self.base().validate()?;
+        if self.share.given().is_some_and(|share| !(0.0..=1e3).contains(&share)) {
+            return Err(Error::Params("share must be auto or from 0 to 1000".into()));
+        }
         if !(0.0..=1.0).contains(&self.judged) {
             return Err(Error::Params(format!("judged must be from 0 to 1, not {}", self.judged)));
         }
@@ -123,6 +172,10 @@ impl SsiSettings {
             return Err(Error::Params("iterations and tuples must be at least 1".into()));
         }
         Ok(())
+    }
+
+    fn base(&self) -> BaseParams {
+        BaseParams { base: self.base, k1: self.k1, b: self.b }
     }
 
     fn params(&self) -> SsiParams {
@@ -140,7 +193,7 @@ pub fn train(
 ) -> Result<LatentModel> {
     let Training { dataset, seed, progress, .. } = *training;
     settings.validate()?;
-    let features = Features::of_dataset(features, dataset)?;
+    let features = settings.base().features(features, dataset, seed, progress)?;
     let inputs = Inputs::Features(Box::new(features.clone()));
     let clicks = Clicks::to_learn_from(dataset)?;
     let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
@@ -153,7 +206,8 @@ pub fn train(
     let course =
         SsiCourse { ssi, preferences: &preferences, seed, tuples: settings.tuples, done: 0, progress };
     progress.begin("learning", Some(settings.iterations as u64 * settings.tuples), "tuples");
-    let (model, report) = keep_best(course, settings.iterations, &judge, documents, progress)?;
+    let (model, mut report) = keep_best(course, settings.iterations, &judge, documents, progress)?;
+    let model = choose_share((model, settings.share), &mut report, (&judge, documents), progress)?;
     let report = LatentReport { rules, ..report };
     Ok(LatentModel { kind: LATENT, params: plain(settings), inputs, model, report })
 }

@@ -436,4 +436,32 @@ mod tests {
         let found = lessons.try_trees(Objective::LambdaMart, 2, &params, 1).unwrap().validation;
         assert!((found - worst).abs() < 1e-9, "LambdaMART: {found}, not {worst}");
     }
+
+    #[test]
+    fn a_stack_falls_back_to_its_best_model() {
+        let (held_out, lists) = contradictory();
+        let lessons =
+            StackLessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
+        // What one fold teaches is wrong for the other, so the only model ranks alone.
+        let (ranker, trials) = lessons.choose(&StackParams::default(), (1, 1), &Silent).unwrap();
+        let kept: Vec<&StackTrial> = trials.iter().filter(|trial| trial.kept).collect();
+        assert_eq!((kept.len(), kept[0].share), (1, Some(0.0)), "{trials:?}");
+        let lists = lessons.lists(&listnet::KIND, |_| true).unwrap();
+        let scores = ranker.score_all(&lists);
+        let (_, alone) = lessons.best_part(1).unwrap();
+        assert_eq!(lessons.figure(&scores).unwrap().1, alone.values);
+        assert!(trials.iter().all(|trial| trial.trees.is_none()), "twenty queries are too few for trees");
+    }
+
+    #[test]
+    fn weights_are_drawn_towards_one_model() {
+        let (_, lists) = contradictory();
+        let mut learned = linear(0.1, lists).unwrap();
+        learned.ranker.weights = vec![3.0, -4.0];
+        assert_eq!(shrunk(learned.clone(), 1.0, 0).ranker.weights, [3.0, -4.0]);
+        assert_eq!(shrunk(learned.clone(), 0.5, 0).ranker.weights, [4.0, -2.0]);
+        assert_eq!(shrunk(learned.clone(), 0.0, 1).ranker.weights, [0.0, 5.0]);
+        learned.ranker.weights = vec![0.0, 0.0];
+        assert_eq!(shrunk(learned, 0.0, 1).ranker.weights, [0.0, 1.0]);
+    }
 }
