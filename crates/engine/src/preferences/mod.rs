@@ -1,5 +1,6 @@
 //! Sources of preferences: responses of a dataset, or lines of text.
 
+mod hard;
 mod joachims;
 mod line;
 mod maker;
@@ -15,7 +16,7 @@ use matchrank_core::progress::Progress;
 
 pub use joachims::RuleCheck;
 pub use maker::NamedDocuments;
-pub(crate) use sampled::{Preferences, SampledTuples};
+pub(crate) use sampled::{Preferences, SampledTuples, Worse};
 pub use stream::TupleFile;
 pub(crate) use stream::TupleStream;
 

@@ -6,7 +6,8 @@
 //! - with clicks, a document that was shown above the clicked one, or next below it, and not clicked (where the
 //!   log has positions, see `joachims`), or one that was not clicked.
 //!
-//! The setting `judged` is the share of the first of the two, if there is one. Tuples are numbered,
+//! The setting `judged` is the share of the first of the two, if there is one. Of the others, the setting `hard` is the share
+//! of documents that look like answers by their words (see `hard`). Tuples are numbered,
 //! and each block of numbers has random numbers of its own, so the same seed gives the same tuples whatever
 //! the number of threads. Validation and test data are in no training table, so nothing of them is drawn.
 
@@ -20,6 +21,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use super::hard::hard_negatives;
 use super::joachims::{Showings, Shown};
 use super::{Lesson, TupleLessons};
 use crate::dataset::{Clicks, Dataset, Negative};
@@ -47,15 +49,26 @@ pub(crate) struct Preferences {
     pub(crate) queries: Csr,
     pub(crate) documents: Csr,
     answers: Vec<QueryLessons>,
-    judged: f64,
+    worse: Worse,
+    /// Documents of each query that look like answers; empty where none are drawn.
+    hard: Vec<Vec<u32>>,
+}
+
+/// Shares of the worse documents of tuples; see the module.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Worse {
+    /// Judged lower, or skipped, where there is one.
+    pub(crate) judged: f64,
+    /// Of the others: those that look like answers by their words.
+    pub(crate) hard: f64,
 }
 
 impl Preferences {
-    /// The training preferences of a dataset. `judged`: see the module.
+    /// The training preferences of a dataset.
     pub(crate) fn of(
         dataset: &Dataset,
         features: &Features,
-        judged: f64,
+        worse: Worse,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let clicks = Clicks::to_learn_from(dataset)?;
@@ -115,7 +128,13 @@ impl Preferences {
             let pairs = counted(n_negatives, "pair");
             progress.note(&format!("documents that were judged with grade 0 count as worse ({pairs})"));
         }
-        Ok(Self { queries: queries.finish()?, documents, answers, judged })
+        let queries = queries.finish()?;
+        let hard = if worse.hard > 0.0 {
+            hard_negatives(&queries, &documents, features.n_words(), |query| &answers[query].known)
+        } else {
+            Vec::new()
+        };
+        Ok(Self { queries, documents, answers, worse, hard })
     }
 
     /// Tuples `from..to`.
@@ -140,9 +159,16 @@ impl Preferences {
         let answers = &self.answers[query];
         let place = rng.random_range(0..answers.documents.len());
         let more = answers.documents[place].0;
-        let near = rng.random_bool(self.judged);
-        let less = near.then(|| answers.worse(place, rng)).flatten().or_else(|| self.other(answers, rng))?;
+        let near = rng.random_bool(self.worse.judged);
+        let less = near.then(|| answers.worse(place, rng)).flatten();
+        let less = less.or_else(|| self.hard(query, rng)).or_else(|| self.other(answers, rng))?;
         Some(Tuple { query: query as u32, more, less })
+    }
+
+    /// A document without a response that looks like an answer.
+    fn hard(&self, query: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u32> {
+        let hard = self.hard.get(query).filter(|hard| !hard.is_empty())?;
+        rng.random_bool(self.worse.hard).then(|| hard[rng.random_range(0..hard.len())])
     }
 
     /// A document without a response or grade.

@@ -74,6 +74,11 @@ pub const KIND: MatchingKind = MatchingKind {
             "0.2",
             "share of the tuples whose worse document was judged lower, or skipped above a click, where there is one",
         ),
+        Parameter::new(
+            "hard",
+            "0.5",
+            "share of the other tuples whose worse document looks like an answer: one of the 50 best of the base",
+        ),
         Parameter::new("margin", "auto", "learn from tuples whose scores are less apart than this"),
         Parameter::new("c", "auto", "length of the first step"),
         Parameter::new("step", "decaying", "length of the others: decaying (c / sqrt(t)) or fixed (c)"),

@@ -44,6 +44,9 @@ pub struct PreferenceSettings {
     /// Share of the tuples whose worse document was judged lower, or skipped above a click, where there is one;
     /// the others have one that has no response. Default: 0.2.
     pub judged: f64,
+    /// Share of the other tuples whose worse document has no response and looks like an answer by its words.
+    /// Default: 0.5.
+    pub hard: f64,
     /// A tuple is learned from where its two documents are less than this apart. Default: auto.
     pub margin: AutoNumber,
     /// Length of the first step. Default: auto.
@@ -72,6 +75,7 @@ impl Default for PreferenceSettings {
             variant: Variant::Refit,
             tuples: 1_000_000,
             judged: 0.2,
+            hard: 0.5,
             margin: AutoNumber::Auto,
             c: AutoNumber::Auto,
             step,
@@ -86,8 +90,10 @@ impl Default for PreferenceSettings {
 impl PreferenceSettings {
     /// Checks every value.
     pub fn validate(&self) -> Result<()> {
-        if !(0.0..=1.0).contains(&self.judged) {
-            return Err(Error::Params(format!("judged must be from 0 to 1, not {}", self.judged)));
+        for (name, share) in [("judged", self.judged), ("hard", self.hard)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::Params(format!("{name} must be from 0 to 1, not {share}")));
+            }
         }
         if self.tuples == 0 {
             return Err(Error::Params("tuples must be at least 1".into()));

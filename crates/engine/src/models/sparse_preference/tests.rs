@@ -12,7 +12,7 @@ use crate::model_file::{ModelRef, Provenance, load, save};
 use crate::models::base::Base;
 use crate::models::find_part;
 use crate::models::training_tests::groups;
-use crate::preferences::{Preferences, SampledTuples, TupleFile, TupleLessons};
+use crate::preferences::{Preferences, SampledTuples, TupleFile, TupleLessons, Worse};
 use crate::scoring::Scorer;
 use crate::settings::AutoNumber;
 
@@ -216,7 +216,8 @@ fn tuples_prefer_higher_grades() {
     }
     let clicks = crate::dataset::Clicks::of(&dataset).unwrap();
     let texts: Vec<String> = clicks.queries().map(|(_, text)| text.to_owned()).collect();
-    let preferences = Preferences::of(&dataset, &features, 0.5, &Silent).unwrap();
+    let preferences =
+        Preferences::of(&dataset, &features, Worse { judged: 0.5, hard: 0.0 }, &Silent).unwrap();
     let mut drawn = SampledTuples::new(&preferences, 7, 5000);
     let (mut judged, mut n) = (0, 0);
     while let Some(lesson) = drawn.next(777).unwrap() {
@@ -258,7 +259,7 @@ fn documents_of_grade_0_are_worse() {
     let features =
         Features::of_dataset(&FeatureParams::words_only(&WordParams::default()), &dataset).unwrap();
     let drawn = |judged: f64| {
-        let preferences = Preferences::of(&dataset, &features, judged, &Silent).unwrap();
+        let preferences = Preferences::of(&dataset, &features, Worse { judged, hard: 0.0 }, &Silent).unwrap();
         let mut tuples = SampledTuples::new(&preferences, 3, 4000);
         let mut drawn = Vec::new();
         while let Some(lesson) = tuples.next(1000).unwrap() {

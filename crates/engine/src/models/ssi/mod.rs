@@ -22,7 +22,7 @@ use super::recipe::trainer;
 use super::{MatchingKind, Training};
 use crate::dataset::{Clicks, Holdout};
 use crate::features::FeatureParams;
-use crate::preferences::{Preferences, RuleCheck, SampledTuples, TupleLessons};
+use crate::preferences::{Preferences, RuleCheck, SampledTuples, TupleLessons, Worse};
 use crate::settings::{AutoNumber, Parameter};
 
 /// SSI in the table of models.
@@ -200,7 +200,8 @@ pub fn train(
     // Of the judgments those of validation alone: training never looks at the test.
     let rules = RuleCheck::of(dataset, &clicks, &[Holdout::Validation])?;
     drop(clicks);
-    let preferences = Preferences::of(dataset, &features, settings.judged, progress)?;
+    let preferences =
+        Preferences::of(dataset, &features, Worse { judged: settings.judged, hard: 0.0 }, progress)?;
     let (queries, documents) = (&preferences.queries, &preferences.documents);
     let ssi = Ssi::new(&settings.params(), [queries, documents], features.n_words(), seed)?;
     let course =

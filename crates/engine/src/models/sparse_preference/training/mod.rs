@@ -27,7 +27,9 @@ use self::learn::{Watch, learn};
 use super::{CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant, blended};
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams};
-use crate::preferences::{NamedDocuments, Preferences, SampledTuples, TupleFile, TupleLessons, TupleStream};
+use crate::preferences::{
+    NamedDocuments, Preferences, SampledTuples, TupleFile, TupleLessons, TupleStream, Worse,
+};
 
 /// Points of the learning curve of a phase.
 const POINTS: u64 = 10;
@@ -93,7 +95,12 @@ pub fn train(
             TupleSource::File { file, documents: Some(NamedDocuments::of(&features, dataset, progress)?) }
         }
         None => TupleSource::Dataset {
-            preferences: Preferences::of(dataset, &features, settings.judged, progress)?,
+            preferences: Preferences::of(
+                dataset,
+                &features,
+                Worse { judged: settings.judged, hard: settings.hard },
+                progress,
+            )?,
             seed: course.seed,
             tuples: settings.tuples,
         },
