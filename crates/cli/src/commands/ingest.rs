@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
 use matchrank_engine::dataset::{Holdout, Manifest, Split};
-use matchrank_engine::ingest::{IngestParams, NamedColumns, Role, SplitBy, ingest};
+use matchrank_engine::ingest::{CsvEscape, FileColumn, IngestParams, Role, SplitBy, ingest};
 use matchrank_engine::text::{AnalyserParams, VocabularyParams};
 
 use crate::terminal::{self, Format, Terminal, table};
@@ -39,8 +40,14 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     /// Column for a role: query, query_id, document, clicks, time, position, shown, grade
-    #[arg(long, value_name = "ROLE=NAME", value_parser = parse_column)]
-    column: Vec<(Role, String)>,
+    ///
+    /// ROLE=NAME applies to every file that has the column. FILE:ROLE=NAME applies to one file, named by its
+    /// path or by its name without the folder, and precedes ROLE=NAME.
+    #[arg(long, value_name = "[FILE:]ROLE=NAME", value_parser = parse_column)]
+    column: Vec<ColumnChoice>,
+    /// Quotes inside of CSV cells: doubled ("") or behind a backslash (\")
+    #[arg(long, value_enum, default_value_t = EscapeKind::Auto, value_name = "WAY")]
+    csv_escape: EscapeKind,
     /// Text columns of the documents [default: columns with common names, else all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     text: Vec<String>,
@@ -59,6 +66,9 @@ pub(crate) struct Args {
     /// Language of stop words and stemming, or `none` for neither
     #[arg(long, default_value = "english", value_name = "NAME")]
     language: String,
+    /// Remove accents, so that `café` matches `cafe`
+    #[arg(long, value_enum, default_value_t = FoldKind::Auto, value_name = "WHEN")]
+    fold_accents: FoldKind,
     /// Keep words as they are instead of reducing them to stems
     #[arg(long)]
     no_stemming: bool,
@@ -90,6 +100,8 @@ Examples:
   matchrank ingest --clicks log.csv --documents products.jsonl --split time --out shop
   matchrank ingest --clicks log.csv.gz --column query=search_term --column document=sku \\
       --documents products.csv --text name,description --field-weight name=3 --out shop
+  matchrank ingest --clicks web.csv app.csv --column web.csv:query=search_term --column app.csv:query=typed \\
+      --documents products.csv --out shop
   matchrank ingest --responses train.qrels --queries queries.tsv --documents docs.tsv \\
       --judgments validation=dev.qrels --judgments test=test.qrels --out corpus
   matchrank ingest --clicks ubi_queries.jsonl ubi_events.jsonl --documents products.jsonl --out shop";
@@ -101,12 +113,45 @@ enum SplitKind {
     Time,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum EscapeKind {
+    /// Decide by the first rows of each file
+    Auto,
+    /// Doubled, as spreadsheets write them
+    Double,
+    /// Behind a backslash, as MySQL and Spark write them
+    Backslash,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FoldKind {
+    /// For English only
+    Auto,
+    On,
+    Off,
+}
+
+/// Column that the user named, for all files or for one.
+#[derive(Clone)]
+struct ColumnChoice {
+    file: Option<PathBuf>,
+    role: Role,
+    column: String,
+}
+
 #[derive(Clone, Copy)]
 struct Shares([f64; 2]);
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let terminal = Terminal::new(global.quiet);
+    let (mut columns, mut file_columns) = (BTreeMap::new(), Vec::new());
+    for ColumnChoice { file, role, column } in args.column.iter().cloned() {
+        match file {
+            Some(file) => file_columns.push(FileColumn { file, role, column }),
+            None => drop(columns.insert(role, column)),
+        }
+    }
     let params = IngestParams {
         analyser: analyser(&args)?,
         clicks: args.clicks,
@@ -114,7 +159,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         queries: args.queries,
         responses: args.responses,
         judgments: args.judgments,
-        columns: args.column.into_iter().collect::<NamedColumns>(),
+        columns,
+        file_columns,
+        csv_escape: match args.csv_escape {
+            EscapeKind::Auto => CsvEscape::Auto,
+            EscapeKind::Double => CsvEscape::Double,
+            EscapeKind::Backslash => CsvEscape::Backslash,
+        },
         text: args.text,
         field_weights: args.field_weight.into_iter().collect(),
         min_clicks: args.min_clicks,
@@ -157,6 +208,11 @@ fn analyser(args: &Args) -> anyhow::Result<AnalyserParams> {
     if args.no_stop_words {
         params.stop_words = None;
     }
+    match args.fold_accents {
+        FoldKind::Auto => {}
+        FoldKind::On => params.fold_accents = true,
+        FoldKind::Off => params.fold_accents = false,
+    }
     params.ngrams = args.ngrams;
     Ok(params)
 }
@@ -174,9 +230,10 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
         }
     };
     let analysis = format!(
-        "stop words: {}; stemming: {}; n-grams up to {}",
+        "stop words: {}; stemming: {}; accents: {}; n-grams up to {}",
         manifest.analyser.stop_words.as_deref().unwrap_or("none"),
         manifest.analyser.stemmer.as_deref().unwrap_or("none"),
+        if manifest.analyser.fold_accents { "removed" } else { "kept" },
         manifest.analyser.ngrams
     );
     let fields: Vec<String> = manifest
@@ -184,13 +241,14 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
         .iter()
         .map(|(name, w)| if w == 1.0 { name.into() } else { format!("{name} x {w}") })
         .collect();
-    let rows = vec![
+    let mut rows = vec![
         ("queries", "all, held-out ones included", format.count(s.n_queries)),
         ("documents", "all, unclicked ones included", format.count(s.n_documents)),
         ("words", "of queries and documents", format.count(s.n_words)),
         ("n_x", "queries with a training response", format.count(s.n_x)),
         ("n_y", "documents with a training response", format.count(s.n_y)),
         ("pairs", "query and document with a training response", format.count(s.n_pairs)),
+        ("negatives", "query and document with grade 0, for preferences", format.count(s.n_negatives)),
         ("responses", "sum of clicks or grades", format.figure(s.n_clicks, 1)),
         ("n~y", "documents per query", format.figure(s.documents_per_query, 2)),
         ("n~x", "queries per document", format.figure(s.queries_per_document, 2)),
@@ -215,6 +273,9 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
         ("text fields", "", fields.join(", ")),
         ("analysis", "", analysis),
     ];
+    for source in &manifest.sources {
+        rows.extend(source.remarks.iter().map(|remark| ("file", source.file.as_str(), remark.clone())));
+    }
     let rows =
         rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();
     table(&["", "what", "value"], rows, format)
@@ -232,9 +293,29 @@ fn parse_judgments(text: &str) -> Result<(Holdout, PathBuf), String> {
     }
 }
 
-fn parse_column(text: &str) -> Result<(Role, String), String> {
-    let (role, name) = text.split_once('=').ok_or("expected ROLE=NAME, for example query=search_term")?;
-    Ok((Role::from_name(role).map_err(|e| e.to_string())?, name.to_owned()))
+/// Parses `ROLE=NAME` or `FILE:ROLE=NAME`. Paths and names of columns may hold `:` and `=`: the first `=` behind a role
+/// counts.
+fn parse_column(text: &str) -> Result<ColumnChoice, String> {
+    const EXPECTED: &str = "expected ROLE=NAME, for example query=search_term, or FILE:ROLE=NAME, for example log.csv:query=search_term";
+    let mut problem = None;
+    for (at, _) in text.match_indices('=') {
+        let (file, role) = match text[..at].rsplit_once(':') {
+            Some((file, role)) => (Some(file), role),
+            None => (None, &text[..at]),
+        };
+        match Role::from_name(role) {
+            Ok(_) if file == Some("") => return Err(EXPECTED.into()),
+            Ok(role) => {
+                return Ok(ColumnChoice {
+                    file: file.map(PathBuf::from),
+                    role,
+                    column: text[at + 1..].to_owned(),
+                });
+            }
+            Err(error) => problem = problem.or(Some(error.to_string())),
+        }
+    }
+    Err(problem.unwrap_or_else(|| EXPECTED.into()))
 }
 
 fn parse_weight(text: &str) -> Result<(String, f32), String> {
@@ -245,4 +326,33 @@ fn parse_weight(text: &str) -> Result<(String, f32), String> {
 fn parse_holdout(text: &str) -> Result<Shares, String> {
     let shares: Vec<f64> = text.split(',').filter_map(|share| share.trim().parse().ok()).collect();
     Ok(Shares(shares.try_into().map_err(|_| "expected two shares, for example 0.1,0.1")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_named_for_all_files_or_for_one() {
+        let parsed = |text: &str| {
+            let ColumnChoice { file, role, column } = parse_column(text).unwrap();
+            (file.map_or(String::new(), |file| file.display().to_string()), role.name(), column)
+        };
+        let of = |file: &str, role, column: &str| (file.to_owned(), role, column.to_owned());
+        assert_eq!(parsed("query=search_term"), of("", "query", "search_term"));
+        assert_eq!(parsed("query=a=b:c"), of("", "query", "a=b:c"));
+        assert_eq!(parsed("query=x:document=y"), of("", "query", "x:document=y"));
+        assert_eq!(parsed("log.csv:query=search_term"), of("log.csv", "query", "search_term"));
+        assert_eq!(parsed("day=1/log.csv:clicks=n"), of("day=1/log.csv", "clicks", "n"));
+        assert_eq!(parsed("C:\\log.csv:time=at"), of("C:\\log.csv", "time", "at"));
+        for (text, expected) in [
+            ("query", "expected ROLE=NAME"),
+            (":query=x", "expected ROLE=NAME"),
+            ("colour=x", "'colour' is not a column role"),
+            ("log.csv:colour=x", "'colour' is not a column role"),
+        ] {
+            let error = parse_column(text).err().unwrap();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
 }
