@@ -76,7 +76,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
         Parameter::new(
             "hard",
-            "0.5",
+            "0",
             "share of the other tuples whose worse document looks like an answer: one of the 50 best of the base",
         ),
         Parameter::new("margin", "auto", "learn from tuples whose scores are less apart than this"),

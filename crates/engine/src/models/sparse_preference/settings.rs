@@ -45,7 +45,7 @@ pub struct PreferenceSettings {
     /// the others have one that has no response. Default: 0.2.
     pub judged: f64,
     /// Share of the other tuples whose worse document has no response and looks like an answer by its words.
-    /// Default: 0.5.
+    /// Default: 0.
     pub hard: f64,
     /// A tuple is learned from where its two documents are less than this apart. Default: auto.
     pub margin: AutoNumber,
@@ -75,7 +75,7 @@ impl Default for PreferenceSettings {
             variant: Variant::Refit,
             tuples: 1_000_000,
             judged: 0.2,
-            hard: 0.5,
+            hard: 0.0,
             margin: AutoNumber::Auto,
             c: AutoNumber::Auto,
             step,
