@@ -12,8 +12,16 @@ use serde::{Deserialize, Serialize};
 pub const FEW_QUERIES: usize = 10;
 
 /// Standard deviation, from query to query, of the difference between two models by NDCG@10, assumed before anything is
-/// measured.
-pub const USUAL_DEVIATION: f64 = 0.2;
+/// measured. With default parameters, against BM25 and over the test queries:
+///
+/// | collection | test queries | LSI of words | PLS + BM25 | SSI | PLS |
+/// |---|---|---|---|---|---|
+/// | NFCorpus | 325 | 0.24 | NFPLSBM | | NFPLS |
+/// | SciFact | 300 | 0.43 | 0.33 | | 0.61 |
+/// | Cranfield, one fold | 45 | 0.23 | 0.15 | 0.35 | 0.37 |
+///
+/// Models as good as BM25 have 0.15 to 0.35, worse ones more; models that hardly change a ranking have less.
+pub const USUAL_DEVIATION: f64 = 0.25;
 
 /// Probability with which a true difference should be found.
 const POWER: f64 = 0.8;
@@ -114,12 +122,13 @@ mod tests {
             "with 45 test queries, differences in ndcg@10 below about 0.060 cannot be told from chance"
         );
         let four = SmallestDifference::expected(45, 4, 0.05).unwrap();
-        assert_eq!((four.pairs, four.significant), (6, one.significant));
+        assert_eq!(four.pairs, 6);
+        assert!((four.significant - one.significant * USUAL_DEVIATION / 0.2).abs() < 1e-12);
         assert!(four.corrected > four.significant && four.found > four.significant);
-        assert!(
-            four.forecast("map")
-                .contains("(below 0.083 with Holm's correction over 6 pairs of models); a true")
-        );
+        let forecast = four.forecast("map");
+        let end =
+            "(below 0.10 with Holm's correction over 6 pairs of models); a true difference of 0.11 is found";
+        assert!(forecast.contains(end), "{forecast}");
         assert_eq!(SmallestDifference::expected(1, 4, 0.05), None);
         assert_eq!(too_few(1).unwrap(), "nothing can be concluded from 1 test query");
         assert!(too_few(9).is_some() && too_few(10).is_none());
