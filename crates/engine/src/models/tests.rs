@@ -164,12 +164,12 @@ fn models(dataset: &Dataset) -> Vec<Model> {
         by_steps,
         bltm,
         with_topics,
-        stack(false),
-        stack(true),
         rm3,
         sum,
         with_zero,
         Arc::new(cosine),
+        stack(false),
+        stack(true),
     ]
 }
 
