@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-NUMPY_ALONE = ["make_baselines.py", "make_matching.py", "make_metrics.py", "make_qsvm.py", "make_rm3.py",
+NUMPY_ALONE = ["make_baselines.py", "make_matching.py", "make_metrics.py", "make_qsvm.py", "make_ridge_start.py", "make_rm3.py",
                "make_slam.py"]
 TOLERANCE = 1e-9
 

@@ -353,5 +353,11 @@ fn reproduction_follows_the_protocol_of_the_paper() {
     let methods = json["methods"].as_array().unwrap();
     assert_eq!(methods[5]["paper_error"], 0.09);
     assert!(methods[6].get("paper_error").is_none(), "{json}");
+    let names: Vec<&str> = methods[7..].iter().map(|method| method["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Ridge", "Ridge-R"]);
+    for ridge in &methods[7..] {
+        assert!(ridge["density"].as_f64().unwrap() <= 0.1 && ridge.get("paper_map").is_none(), "{json}");
+    }
+    assert_eq!((&methods[7]["tuples"], &methods[8]["tuples"]), (&0.into(), &400.into()));
     assert_eq!(json["settings"]["params"]["shrink_every"], 100);
 }

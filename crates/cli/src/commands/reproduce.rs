@@ -54,8 +54,9 @@ enum Study {
     ///
     /// Table II (MAP over all test documents as queries, error on random test tuples, entries of W), Table III (related
     /// words) and, with --points, Figure 1 of Chen et al., ICDM 2010. The protocol is the paper's: 100,000 tuples, T =
-    /// 100, refitting on exactly the same tuples; --refit-passes adds a row that the paper does not have. PATH is the
-    /// folder or the .tar.gz of the by-date version; or any folder of CLASS/DOCUMENT texts (in folders whose names end
+    /// 100, refitting on exactly the same tuples; --refit-passes adds a row that the paper does not have. The last two
+    /// rows start from ridge regression on the classes instead (Ridge), refitted with harder tuples (Ridge-R). PATH is
+    /// the folder or the .tar.gz of the by-date version; or any folder of CLASS/DOCUMENT texts (in folders whose names end
     /// in train and test; otherwise every third document is for testing), or an SVMlight file.
     #[command(name = "preference-20news", after_help = TEXTS)]
     Preference20News(PreferenceArgs),
@@ -212,7 +213,7 @@ fn shown(found: &PreferenceReproduction, paper: &Paper, format: Format) -> anyho
         }
         return Ok(serde_json::to_string_pretty(&json)?);
     }
-    // The paper has no figure for the row of more passes.
+    // The paper has no figures for the rows of more passes and of the ridge start.
     let papers = paper.iter().map(Some).chain(std::iter::repeat(None));
     let rows = found.methods.iter().zip(papers).map(|(method, paper)| {
         let of_paper = |figure: fn(&(f64, f64)) -> f64| {
@@ -235,9 +236,14 @@ fn shown(found: &PreferenceReproduction, paper: &Paper, format: Format) -> anyho
     if format == Format::Table {
         parts.insert(0, caption(found));
     }
-    if !found.related.is_empty() {
-        let rows = found.related.iter().map(|row| vec![row.word.clone(), row.related.join(" ")]);
-        parts.push(table(&["query word", "most related document words"], rows.collect(), format));
+    for (related, header) in [
+        (&found.related, "most related document words"),
+        (&found.ridge_related, "most related document words, ridge start"),
+    ] {
+        if !related.is_empty() {
+            let rows = related.iter().map(|row| vec![row.word.clone(), row.related.join(" ")]);
+            parts.push(table(&["query word", header], rows.collect(), format));
+        }
     }
     if !found.curves.is_empty() {
         let rows = found.curves.iter().map(|point| {

@@ -15,6 +15,11 @@ pub(crate) fn baselines<T: DeserializeOwned>() -> T {
     serde_json::from_str(include_str!("../../../../tests/golden/baselines.json")).unwrap()
 }
 
+/// Reads the fields of `tests/golden/ridge_start.json` that `T` names.
+pub(crate) fn ridge_start<T: DeserializeOwned>() -> T {
+    serde_json::from_str(include_str!("../../../../tests/golden/ridge_start.json")).unwrap()
+}
+
 /// Reads X, Y and R of the file.
 pub(crate) fn graph() -> ClickGraph {
     #[derive(Deserialize)]

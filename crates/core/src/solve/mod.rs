@@ -2,6 +2,7 @@
 
 pub(crate) mod bundle;
 pub(crate) mod newton;
+pub(crate) mod ridge;
 pub(crate) mod svd;
 mod tall;
 

@@ -62,6 +62,7 @@ mod row;
 mod shrinkage;
 #[cfg(test)]
 mod slow;
+mod start;
 mod state;
 #[cfg(test)]
 mod tests;

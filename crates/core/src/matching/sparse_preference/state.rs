@@ -10,7 +10,7 @@ use super::{Phase, PreferenceParams};
 use crate::{Error, Result};
 
 /// Largest absolute entry of a row. Learned weights are far below it; scores of larger ones would overflow.
-const LARGEST: f32 = 1e10;
+pub(super) const LARGEST: f32 = 1e10;
 
 /// A [`Learner`] as plain arrays, for a checkpoint file. Training resumes from it exactly as if it had not stopped.
 #[derive(Debug, Clone, PartialEq)]
