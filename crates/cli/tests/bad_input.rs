@@ -228,7 +228,7 @@ fn rows_that_cannot_be_used_are_counted_not_hidden() {
         "left out rows without a query: 1 (first: log.csv:3)",
         "left out rows without a document: 1 (first: log.csv:4)",
         "left out rows whose document is not in the collection: 1 (first: log.csv:5)",
-        "left out pairs without a click or with grade 0: 1 (first",
+        "left out pairs without a click: 1 (first",
     ] {
         assert!(err.contains(note), "{note}\n{err}");
     }

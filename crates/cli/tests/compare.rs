@@ -500,7 +500,7 @@ fn few_test_queries_have_no_best_model() {
 fn a_stack_on_too_few_validation_queries_is_refused_first() {
     let folder = small(12, 3);
     let (code, out, err) = folder.run("compare --data data --models bm25,clicks,stack --trials 1 --out c");
-    assert_eq!(code, 0, "{err}");
+    assert_eq!(code, 1, "a model was left out: {err}");
     let refused = err.find("stack: left out: data: there are 3 judged validation queries").unwrap();
     assert!(refused < err.find("cannot be told from chance").unwrap(), "{err}");
     assert!(out.contains("left out: stack: data: there are 3 judged validation queries"), "{out}");
