@@ -330,7 +330,7 @@ mod tests {
             let params = Rm3Params { feedback, terms, original, max_df, ..Default::default() };
             let collection = Collection::new(&params, &documents);
             let (expanded, _) = collection.expanded(&params, &query);
-            let mut found = vec![0.0; 8];
+            let mut found = [0.0; 8];
             for (&term, &weight) in expanded.terms.iter().zip(&expanded.weights) {
                 found[term as usize] = f64::from(weight);
             }

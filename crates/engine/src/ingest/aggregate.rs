@@ -92,7 +92,7 @@ impl Sums {
         self.shown += other.shown;
         self.position_sum += other.position_sum;
         let judged = (self.positions | other.positions) & JUDGED;
-        self.positions = (self.positions & !JUDGED) + (other.positions & !JUDGED) | judged;
+        self.positions = ((self.positions & !JUDGED) + (other.positions & !JUDGED)) | judged;
     }
 
     fn to_bytes(self) -> [u8; 32] {

@@ -147,7 +147,7 @@ impl Product {
             }
             (entries, ends)
         };
-        let pieces: Vec<(Vec<(u32, f32)>, Vec<usize>)> = self.pieces().map(of_piece).collect();
+        let pieces: Vec<_> = self.pieces().map(of_piece).collect();
         let mut builder = CsrBuilder::new(self.numbers.len());
         for (entries, ends) in pieces {
             let mut start = 0;
