@@ -1,8 +1,7 @@
 //! The base of models that learn an addition to word matching: BM25, or the cosine of tf-idf vectors.
 //!
 //! With `base=bm25` words are weighted as in [`Bm25Words`], so that the identity scores exactly as BM25, and what is
-//! learned starts from there. `k1` and `b` are given, or chosen on the validation judgments as
-//! [`bm25::choose`](super::bm25::choose) says.
+//! learned starts from there. `k1` and `b` are given, or chosen on the validation judgments.
 
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::{Progress, Silent};

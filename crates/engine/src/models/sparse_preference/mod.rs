@@ -1,7 +1,7 @@
 //! Sparse preference learning over text: f(q, d) = q' W d, a weight for every pair of a query word and a
 //! document word.
 //!
-//! q and d are the words weighted so that the identity scores as the [base](super::base): BM25, or the cosine of tf-idf
+//! q and d are the words weighted so that the identity scores as the [base]: BM25, or the cosine of tf-idf
 //! vectors. W has a row for every query word and a column
 //! for every document word; most of its entries are 0 and not stored. How it is learned is told in
 //! [`core`](matchrank_core::matching::sparse_preference), where the preferences come from in

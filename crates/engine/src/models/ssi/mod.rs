@@ -1,6 +1,6 @@
 //! SSI: BM25, and which other words go together, learned from preferences.
 //!
-//! The identity of q' (U' V + I) d scores as the [base](super::base), BM25 or the cosine. Validation chooses the share of
+//! The identity of q' (U' V + I) d scores as the [base], BM25 or the cosine. Validation chooses the share of
 //! U' V, 0 included.
 //!
 //! Preferences are drawn from the responses of a dataset; training is stopped by the validation judgments.
