@@ -49,7 +49,7 @@ fn synonyms_for_solr_are_the_strongest_positive_pairs() {
 fn parameters_are_chosen_and_pairs_of_words_are_learned() {
     let folder = shop();
     let made = folder.json(
-        "train sparse-preference --data shop --set tuples=4000 --out words.model --curve curve.csv --format json",
+        "train sparse-preference --data shop --set base=cosine --set blend=1 --set tuples=4000 --out words.model --curve curve.csv --format json",
     );
     assert_eq!(
         (made["model"].as_str(), made["params"]["margin"].as_str()),
@@ -85,11 +85,11 @@ fn parameters_are_chosen_and_pairs_of_words_are_learned() {
     assert!(folder.text("related lid --model both.model").contains("hat"));
 
     // The same command gives the same file, whatever the number of threads.
-    folder.text("train sparse-preference --data shop --set tuples=4000 --out one.model --threads 1");
+    folder.text("train sparse-preference --data shop --set base=cosine --set blend=1 --set tuples=4000 --out one.model --threads 1");
     let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     assert_eq!(bytes("one.model"), bytes("words.model"));
     let fewer = folder.json(
-        "train sparse-preference --data shop --density 0.05 --set tuples=4000 --out few.model --format json",
+        "train sparse-preference --data shop --density 0.05 --set base=cosine --set blend=1 --set tuples=4000 --out few.model --format json",
     );
     assert!(fewer["density"].as_f64().unwrap() <= 0.05, "{fewer}");
     let error = folder.refused("train sparse-preference --data shop --density 2 --out x");

@@ -102,7 +102,7 @@ fn weights_stay_when_models_are_trained_again() {
     let folder = tempfile::tempdir().unwrap();
     let (less, more) = (
         Made { clicked: (0..20).collect(), ..Made::default() }.dataset(folder.path(), "less"),
-        Made::default().dataset(folder.path(), "more"),
+        Made { validation: false, ..Made::default() }.dataset(folder.path(), "more"),
     );
     let mut plan = plan(&[("a", 2), ("b", 3)]);
     plan.add("a+b+bm25").unwrap();

@@ -34,7 +34,7 @@ fn source() -> Source {
 
 fn features(click_weight: f64) -> Features {
     let words = BagOfWords {
-        analyser: Analyser::new(&AnalyserParams::default()).unwrap(),
+        analyser: Analyser::new(&AnalyserParams { fold_accents: false, ..Default::default() }).unwrap(),
         vocabulary: Vocabulary::with_query_terms(3, [("shoe", 2, 3), ("tabl", 1, 1), ("sneaker", 0, 0)])
             .unwrap(),
         fields: FieldWeights::equal(["title"]).unwrap(),

@@ -58,7 +58,7 @@ pub(super) fn get(file: &Reader<'_>) -> Result<PreferenceModel> {
         pending: pending(file)?,
     };
     // Files without a blend have learned weights only.
-    let blend = if file.has_metadata("blend") { file.number("blend")? } else { 1.0 };
+    let blend = if file.has_array("blend") { file.number("blend")? } else { 1.0 };
     let w = blended(Learner::from_state(&state)?.matrix(), blend)?;
     let mut settings: PreferenceSettings = file.json("settings")?;
     if features.bm25().is_none() {
