@@ -199,7 +199,7 @@ fn fixture_of(kind: &str, version: u32) -> std::path::PathBuf {
 
 /// As files are written now.
 fn fixture(kind: &str) -> std::path::PathBuf {
-    fixture_of(kind, if kind == "sparse-preference" { 2 } else { 1 })
+    fixture_of(kind, if kind == "sparse-preference" { 3 } else { 1 })
 }
 
 #[test]

@@ -72,13 +72,16 @@ fn latent_models_are_measured_on_documents_without_a_response() {
         let rest = note.split_once(start).unwrap().1;
         rest[..6].parse().unwrap()
     };
-    let (unseen, others) = (figure("of pls is "), figure(", and "));
+    let others: f64 =
+        note.split_once(" for the others").unwrap().0.rsplit(' ').next().unwrap().parse().unwrap();
+    let unseen = figure("of pls is ");
     let all = pls.validation().unwrap();
     assert!((0.75 * unseen + 0.25 * others - all).abs() < 1e-4, "{note}: {all}");
     // Four such queries are too few to measure.
     let (_folder, dataset) = made(14);
     let pls = trained("pls", &dataset);
-    assert_eq!(training_notes(&*pls, &dataset, 1).unwrap(), Vec::<String>::new());
+    let notes = training_notes(&*pls, &dataset, 1).unwrap();
+    assert!(!notes.iter().any(|note| note.contains("have no training response")), "{notes:?}");
 }
 
 #[test]
