@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::*;
 use crate::features::{FeatureParams, FeatureRow, Features, Source};
+use crate::models::base::Base;
 use crate::models::bltm::{BltmIteration, BltmModel, BltmReport};
 use crate::models::combination::{Combination, WeightRule, WeightTrial};
 use crate::models::latent::{Epoch, Inputs, LatentKind, LatentModel, LatentReport};
@@ -117,7 +118,7 @@ fn preference() -> PreferenceModel {
     learner.refit();
     learner.learn(&rows, &rows, &tuples, &Silent).unwrap();
     PreferenceModel {
-        settings: PreferenceSettings { average, shrink_every: 200, ..Default::default() },
+        settings: PreferenceSettings { base: Base::Cosine, average, shrink_every: 200, ..Default::default() },
         features: features(0.0),
         w: learner.matrix(),
         state: learner.state(),
