@@ -269,7 +269,7 @@ fn a_killed_update_leaves_a_whole_model() {
 fn synonyms_are_exported_and_compared() {
     let folder = shop();
     folder.write("first.tsv", tuples(0, 400));
-    folder.text(&format!("train sparse-preference --data shop --tuples first.tsv {GIVEN} --out words.model"));
+    folder.text(&format!("train sparse-preference --data shop --tuples first.tsv {GIVEN} --set base=cosine --set blend=1 --out words.model"));
     folder.text("export synonyms words.model --threshold 0.05 --out synonyms.txt");
     let solr = folder.read("synonyms.txt");
     let line = solr.lines().find(|line| line.starts_with("sneaker => sneaker,")).expect(&solr);
