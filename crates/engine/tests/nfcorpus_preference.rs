@@ -6,9 +6,11 @@ use std::sync::Arc;
 use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Silent;
 use matchrank_engine::models::MatchingModel;
+use matchrank_engine::models::base::Base;
 use matchrank_engine::models::bm25::TextBm25;
 use matchrank_engine::models::combination::{Combination, CombinationParams};
 use matchrank_engine::models::sparse_preference::{self, PreferenceSettings, TupleCourse};
+use matchrank_engine::settings::AutoNumber;
 use matchrank_engine::validation::Validation;
 
 mod nfcorpus_data;
@@ -20,7 +22,12 @@ fn pairs_of_words_beat_bm25() {
     let (dataset, ndcg) = (&corpus.dataset, |model: &dyn MatchingModel| corpus.ndcg(model));
 
     let course = TupleCourse::new(1, &Silent);
-    let settings = PreferenceSettings::default();
+    // The base that the thresholds were measured with.
+    let settings = PreferenceSettings {
+        base: Base::Cosine,
+        blend: AutoNumber::Given(1.0),
+        ..PreferenceSettings::default()
+    };
     let trained = sparse_preference::train(&settings, &Default::default(), (dataset, None), &course).unwrap();
     let preference = Arc::new(trained.model);
     let alone = ndcg(&*preference);
