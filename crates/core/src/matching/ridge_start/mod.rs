@@ -29,9 +29,9 @@
 //! let posts = Csr::from_triples(4, 4, posts)?;
 //! let model = ridge_start::fit(&RidgeStartParams::default(), &posts, &[0, 0, 1, 1], &Silent)?;
 //! let sizes = ridge_start::root_mean_squares(&posts);
-//! let w = ridge_start::largest(&model, [&sizes, &sizes], 9)?;
+//! let w = ridge_start::largest(&model, [&sizes, &sizes], 12)?;
 //! let entry = |i: usize, j: u32| w.row(i).iter().find(|&(column, _)| column == j).map_or(0.0, |(_, x)| x);
-//! assert!(entry(0, 1) > 0.1 && entry(0, 2) < -0.1, "bikes are ridden, pucks are not");
+//! assert!(entry(0, 1) > 0.05 && entry(0, 2) < -0.05, "bikes are ridden, pucks are not");
 //! # Ok::<(), matchrank_core::Error>(())
 //! ```
 

@@ -32,8 +32,8 @@ const verdict = (by, a, b) => {
   const word = real ? (pair.difference > 0 ? 'significantly better' : 'significantly worse') : 'not significantly different';
   return [
     element('strong', {}, data.models[a]), ' is ', element('strong', {}, word), ' than '.replace('than', real ? 'than' : 'from'),
-    element('strong', {}, data.models[b]), ` by ${data.measures[by]}: ${signed(pair.difference)}, 95 % interval `
-    + `${signed(pair.low)} to ${signed(pair.high)}, ${pText(pair.p)}. `
+    element('strong', {}, data.models[b]), ` by ${data.measures[by]}: ${signed(pair.difference)}, `
+    + (pair.won + pair.tied + pair.lost > 1 ? `95 % interval ${signed(pair.low)} to ${signed(pair.high)}, ` : '') + `${pText(pair.p)}. `
     + `It wins ${counted(pair.won, 'query', 'queries')}, loses ${pair.lost.toLocaleString('en')}, and ties on ${pair.tied.toLocaleString('en')}.`,
   ];
 };

@@ -88,7 +88,9 @@ fn counts(page: &Page) -> Markup {
                         th scope="row" { (model.name) }
                         td.number { (pair.won) } td.number { (pair.tied) } td.number { (pair.lost) }
                         td.number { (signed(pair.difference)) }
-                        td.number { (signed(pair.interval[0])) " to " (signed(pair.interval[1])) }
+                        td.number {
+                            @if pair.queries > 1 { (signed(pair.interval[0])) " to " (signed(pair.interval[1])) } @else { "–" }
+                        }
                         td.number { (p(pair.p).trim_start_matches("p = ").trim_start_matches("p ")) }
                     }
                 } }
