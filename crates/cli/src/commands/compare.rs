@@ -51,6 +51,11 @@ pub(crate) struct Args {
     /// validation folds, with the chosen epochs, lambda or trees
     #[arg(long, value_name = "DATASET", num_args = 0..=1)]
     refit: Option<Option<PathBuf>>,
+    /// Deal the training and the validation queries to so many folds: each query is ranked by models that have not seen it, on
+    /// these rankings everything is chosen, and models are then trained on all of the queries, a dataset that is put into --out.
+    /// For judged queries without clicks; 0 for none [default: 5 where there are fewer than 100 validation queries]
+    #[arg(long, value_name = "N", conflicts_with_all = ["letor", "refit"])]
+    folds: Option<usize>,
     /// Compare rankers on these folds of LETOR lists instead, at least three files; every query belongs to one of them
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["data", "candidates"])]
     letor: Vec<PathBuf>,
@@ -310,6 +315,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.seconds = args.seconds.or(plan.seconds);
     plan.strategy = args.strategy.map_or(plan.strategy, Strategy::from);
     plan.ranked = args.candidates.map(Ranked::from).or(plan.ranked);
+    plan.folds = args.folds.or(plan.folds);
     set_measures(&mut plan, args)?;
     Ok(plan)
 }

@@ -121,8 +121,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let validation = validation.by(args.measure);
     let space = if args.vary.is_empty() { Space::of_axes(kind.space) } else { Space(args.vary.clone()) };
     let search = search(&args, space);
-    let tuner =
-        Tuner { dataset: &dataset, validation: &validation, seed: global.seed, session: session(&args) };
+    let tuner = Tuner::new(&dataset, &validation, global.seed, session(&args));
     interrupt::listen();
     let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
     let best = tuned.best().validation;

@@ -39,6 +39,8 @@ pub(super) struct Ground {
     pub(super) data: DataSummary,
     /// Dataset that the parameters were chosen on, if it is a different one.
     pub(super) chosen_on: Option<String>,
+    /// Folds over which everything is chosen, if it is.
+    pub(super) folds: Option<usize>,
     pub(super) ranked: Ranked,
     pub(super) mean_over: MeanOver,
     /// True if rankers of feature lists also learn from the validation lists once the parameters are chosen.
@@ -52,6 +54,12 @@ pub(super) struct Ground {
 }
 
 impl Course<'_> {
+    /// Makes the output folder and locks it.
+    pub(super) fn lock(&self) -> Result<files::Lock> {
+        files::make_folder(self.folder)?;
+        files::Lock::of(self.folder)
+    }
+
     /// Says before any work what will not be made, and what the test queries will be able to show.
     fn announce(&self, ground: &Ground, n_models: usize) {
         for (name, why) in ground.refused.iter() {
@@ -67,7 +75,7 @@ impl Course<'_> {
         }
     }
 
-    /// Makes the entry of each model, and writes the table. The last argument of `make` is true once the comparison was
+    /// Makes the entry of each model, and writes the table, while the folder is locked. The last argument of `make` is true once the comparison was
     /// stopped: `make` then returns existing entries only. None from `make` means that it was stopped.
     pub(super) fn run<'m, M>(
         &self,
@@ -76,8 +84,6 @@ impl Course<'_> {
         mut make: impl FnMut(M, &Entries, bool) -> Result<Option<Entry>>,
     ) -> Result<Comparison> {
         let Self { plan, folder, seed, stop, progress } = *self;
-        files::make_folder(folder)?;
-        let _lock = files::Lock::of(folder)?;
         for part in ["results", "models", "runs", "traces"] {
             files::make_folder(&folder.join(part))?;
         }
@@ -121,6 +127,7 @@ impl Course<'_> {
             test_queries: measured
                 .map_or(ground.test_queries.len(), |values| values.iter().flatten().count()),
             chosen_on: ground.chosen_on,
+            folds: ground.folds,
             ranked: ground.ranked,
             mean_over: ground.mean_over,
             refit: ground.refit,

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use matchrank_core::Result;
 use matchrank_core::message::counted;
 use matchrank_core::progress::{Silent, WithoutNotes};
+use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
 use super::course::{Cost, Course, timed};
@@ -17,6 +17,7 @@ use crate::dataset::Dataset;
 use crate::description::Curve;
 use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
+use crate::models::folded::{FoldedModel, PooledQueries};
 use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
 use crate::models::{MatchingModel, Recipe, Training, bind, registry};
 use crate::rankers::boosted;
@@ -32,6 +33,9 @@ pub(super) struct Making<'a> {
     pub(super) validation: &'a Validation,
     /// Dataset for the final training, if it differs.
     pub(super) refit: Option<&'a Dataset>,
+    /// Folds over which everything is chosen, if it is: `dataset` then has their queries for validation, and `refit` for
+    /// training.
+    pub(super) folds: Option<&'a Arc<PooledQueries>>,
 }
 
 /// A model with what choosing and training it took.
@@ -89,7 +93,6 @@ impl Making<'_> {
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
-            let chosen = Comparison::chosen_model(folder, name);
             match recipe {
                 Some(recipe) => {
                     progress.note(&format!("{name}: training again on {}", more.folder().display()));
@@ -98,12 +101,12 @@ impl Making<'_> {
                     let quiet = WithoutNotes(progress);
                     let (again, its_cost) = timed(|| settled.train(&Training::new(more, seed, &quiet)))?;
                     Comparison::forget(folder, name)?;
-                    self.save(&chosen, &*model, self.dataset)?;
+                    self.save_chosen(name, &*model)?;
                     (model, cost) = (again, its_cost);
                 }
                 None => {
                     Comparison::forget(folder, name)?;
-                    self.save(&chosen, &*model, self.dataset)?;
+                    self.save_chosen(name, &*model)?;
                     model = self.with_parts_again(&*model, planned)?;
                 }
             }
@@ -128,6 +131,34 @@ impl Making<'_> {
     fn save(&self, path: &Path, model: &dyn MatchingModel, dataset: &Dataset) -> Result<()> {
         let seeded = registry::find(model.kind()).is_none_or(|kind| kind.is_seeded);
         model_file::save(path, model, &Provenance::of_dataset(dataset, seeded.then_some(self.course.seed)))
+    }
+
+    /// Saves a model as it was when everything was chosen; over folds, the model of each. What is made of these is made of
+    /// them again where it is needed.
+    fn save_chosen(&self, name: &str, model: &dyn MatchingModel) -> Result<()> {
+        let folder = self.course.folder;
+        let Some(folds) = self.folds else {
+            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset);
+        };
+        if let Some(folded) = (model as &dyn Any).downcast_ref::<FoldedModel>() {
+            for ((fold, model), dataset) in (1..).zip(&folded.models).zip(folds.datasets()) {
+                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Files of a model as it was when everything was chosen.
+    pub(super) fn chosen_files(&self, planned: &Planned) -> Vec<PathBuf> {
+        let (folder, name) = (self.course.folder, &planned.name);
+        match (self.refit, self.folds, &planned.what) {
+            (None, ..) => Vec::new(),
+            (_, None, _) => vec![Comparison::chosen_model(folder, name)],
+            (_, Some(folds), What::Single { .. }) => {
+                (1..=folds.n_folds()).map(|fold| Comparison::chosen_fold(folder, name, fold)).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// A combination or a stack over its models as they are after learning from more data.
@@ -166,7 +197,7 @@ impl Making<'_> {
                     let trace = self.trace(name);
                     let session =
                         Session { trace: Some(trace.as_path()), replace: true, stop: self.course.stop };
-                    let tuner = Tuner { dataset, validation, seed, session };
+                    let tuner = Tuner::new(dataset, validation, seed, session).over(self.folds);
                     let (recipe, tuned) = tuner.tune(kind, settings, &how, progress)?;
                     if tuned.stopped {
                         return Ok(None);
@@ -177,7 +208,10 @@ impl Making<'_> {
                 };
                 // Trials that were made before an interruption count, too.
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
-                let (model, cost) = timed(|| recipe.train(&Training::new(dataset, seed, training)))?;
+                let (model, cost) = timed(|| match self.folds {
+                    Some(folds) => Ok(Arc::new(folds.train(&recipe, seed, training)?) as Arc<_>),
+                    None => recipe.train(&Training::new(dataset, seed, training)),
+                })?;
                 let (value, values) = measured(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params().0, Some(recipe));
                 let choice =
@@ -231,12 +265,25 @@ impl Making<'_> {
 
     /// A model as it was when everything was chosen.
     fn load(&self, name: &str) -> Result<Arc<dyn MatchingModel>> {
-        let folder = self.course.folder;
-        let path = match self.refit {
-            Some(_) => Comparison::chosen_model(folder, name),
-            None => Comparison::model(folder, name),
+        let Course { folder, plan, .. } = self.course;
+        let load = |path: &Path| Ok(model_file::load(path)?.0);
+        let Some(folds) = self.folds else {
+            return load(&match self.refit {
+                Some(_) => Comparison::chosen_model(folder, name),
+                None => Comparison::model(folder, name),
+            });
         };
-        Ok(model_file::load(&path)?.0)
+        let planned = plan.models.iter().find(|planned| planned.name == name).expect("parts are planned");
+        if let What::Combination { of, .. } = &planned.what {
+            let model = load(&Comparison::model(folder, name))?;
+            let sum: &Combination = (&*model as &dyn Any)
+                .downcast_ref()
+                .ok_or_else(|| Error::Params(format!("{name} is no combination")))?;
+            let parts = of.iter().map(|part| self.load(part)).collect::<Result<_>>()?;
+            return Ok(Arc::new(sum.clone().with_models(parts)?));
+        }
+        let models = self.chosen_files(planned).iter().map(|path| load(path)).collect::<Result<_>>()?;
+        Ok(Arc::new(FoldedModel::new(folds.clone(), models)?))
     }
 }
 

@@ -37,7 +37,7 @@ pub use choice::{Choice, Lead};
 pub use course::Course;
 pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};
-pub use plan::{Plan, Planned, What};
+pub use plan::{FEW_QUERIES, FOLDS, Plan, Planned, What};
 pub use results::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Figures, Latency, MeanOver, Protocol, TestQuery,
 };

@@ -1,12 +1,16 @@
 //! Matching models on a dataset: each is tuned, trained and measured, or kept from before.
 
+use std::sync::Arc;
+
+use matchrank_core::message::counted;
+use matchrank_core::progress::Silent;
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
 use super::course::{Course, Entries, Ground, hash};
 use super::making::Making;
 use super::measuring::TestSet;
-use super::plan::{Planned, What};
+use super::plan::{FEW_QUERIES, FOLDS, Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::by_name::ByName;
@@ -14,6 +18,7 @@ use crate::dataset::{BinBy, Dataset};
 use crate::files;
 use crate::json::Json;
 use crate::model_file;
+use crate::models::folded::PooledQueries;
 use crate::models::stack::{StackKind, check_stack, learned_already};
 use crate::models::{MatchingModel, note_on_unseen, note_on_zero};
 use crate::rankers::boosted;
@@ -42,9 +47,18 @@ struct ComparisonRun<'a> {
 /// depend on the same, are kept; each new one is written as soon as it is there. `stop` is asked between models and
 /// between trials of tuning.
 pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
-    let (Data { dataset, refit }, Course { plan, folder, seed, progress, .. }) = (data, course);
-    let Some(validation) = Validation::ranking(plan.ranked, dataset, seed, progress)? else {
-        return Err(missing(dataset, "validation"));
+    let (Data { dataset: given, refit }, Course { plan, folder, seed, progress, .. }) = (data, course);
+    let Some(validation) = Validation::ranking(plan.ranked, given, seed, &Silent)? else {
+        return Err(missing(given, "validation"));
+    };
+    let _lock = course.lock()?;
+    let folds = folds_of(data, course)?.map(Arc::new);
+    let (dataset, refit) = match &folds {
+        Some(folds) => (&folds.pooled, Some(&folds.all)),
+        None => (given, refit),
+    };
+    let Some(validation) = Validation::ranking(Some(validation.ranked()), dataset, seed, progress)? else {
+        return Err(missing(given, "validation"));
     };
     let validation = validation.by(plan.tuned_by);
     let learned_from = refit.unwrap_or(dataset);
@@ -53,15 +67,16 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         return Err(missing(learned_from, "test"));
     }
     if let Some(more) = refit {
-        check_refit(&test, dataset, more)?;
+        check_refit(&test, given, more)?;
         files::make_folder(&folder.join("chosen"))?;
     }
     note_known_answers(learned_from, progress)?;
-    let making = Making { course, dataset, validation: &validation, refit };
+    let making = Making { course, dataset, validation: &validation, refit, folds: folds.as_ref() };
     let run = ComparisonRun { making, test };
     let ground = Ground {
         data: DataSummary::of(making.learned_from()),
-        chosen_on: refit.map(|_| DataSummary::of(dataset).name),
+        chosen_on: data.refit.map(|_| DataSummary::of(dataset).name),
+        folds: folds.as_ref().map(|folds| folds.n_folds()),
         ranked: validation.ranked(),
         mean_over: MeanOver::Queries,
         refit: false,
@@ -78,6 +93,50 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
             None => run.entry(planned, before, stopped),
         }
     })
+}
+
+/// Deals the training and validation queries to folds, if a plan asks for it, or if there are few validation queries.
+fn folds_of(data: Data<'_>, course: Course<'_>) -> Result<Option<PooledQueries>> {
+    let (Data { dataset, refit }, Course { plan, folder, seed, progress, .. }) = (data, course);
+    let n_validation = dataset.manifest.statistics.n_judged_queries[0];
+    let n_folds = match plan.folds {
+        Some(n) if n > 0 && refit.is_some() => {
+            return Err(Error::Params(
+                "with folds, models are trained in the end on the training and the validation queries; a dataset to train \
+                 on again leaves none to deal: give one of the two"
+                    .into(),
+            ));
+        }
+        Some(n) => n,
+        None if n_validation < FEW_QUERIES && refit.is_none() => FOLDS,
+        None => 0,
+    };
+    if n_folds == 0 {
+        return Ok(None);
+    }
+    let all = folder.join("data");
+    files::make_folder(&all)?;
+    files::make_folder(&folder.join("folds"))?;
+    let all = all.join(DataSummary::of(dataset).name);
+    let folds = PooledQueries::of(dataset, n_folds, seed, [&folder.join("folds"), &all])?;
+    match &folds {
+        Some(folds) => progress.note(&format!(
+            "{}: everything is chosen over {} of the training and validation queries, then trained on all of them, which are \
+             in {}",
+            counted(n_validation, "validation query"),
+            counted(folds.n_folds(), "fold"),
+            all.display()
+        )),
+        None if plan.folds.is_some() => {
+            return Err(Error::Params(format!(
+                "{}: its queries cannot be dealt to {n_folds} folds: that takes judged queries without clicks, none of them \
+                 both in training and validation, two for each fold at least",
+                dataset.folder().display()
+            )));
+        }
+        None => {}
+    }
+    Ok(folds)
 }
 
 /// Returns the models of a plan that cannot be made on a dataset, and why: stacks that would be refused after all their
@@ -131,8 +190,8 @@ impl ComparisonRun<'_> {
         let trained_key = self.trained_key(planned, before);
         let key = hash(&json!([trained_key, plan.measure_names(), BinBy::ALL.map(BinBy::name)]));
         let model_path = Comparison::model(folder, name);
-        let is_there = model_path.is_file()
-            && (self.making.refit.is_none() || Comparison::chosen_model(folder, name).is_file());
+        let is_there =
+            model_path.is_file() && self.making.chosen_files(planned).iter().all(|path| path.is_file());
         match Comparison::entry(folder, name).ok().filter(|_| is_there) {
             Some(entry) if entry.key == key && entry.has(&plan.measure_names(), self.test.n_queries()) => {
                 progress.note(&format!("{name}: kept from before"));
@@ -207,7 +266,7 @@ impl ComparisonRun<'_> {
 
     /// Hash of all that a trained model depends on.
     fn trained_key(&self, planned: &Planned, before: &Entries) -> String {
-        let Making { course, dataset, validation, refit } = &self.making;
+        let Making { course, dataset, validation, refit, folds } = &self.making;
         let (what, search) = match &planned.what {
             What::Single { kind, settings } => {
                 let search = self.making.search(planned, kind);
@@ -238,6 +297,7 @@ impl ComparisonRun<'_> {
             what,
             search,
             parts,
+            folds.map(|folds| folds.n_folds()),
         ]))
     }
 }

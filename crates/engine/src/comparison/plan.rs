@@ -22,6 +22,15 @@ use crate::settings::Settings;
 use crate::tuning::{Space, Strategy};
 use crate::validation::{NDCG_10, Ranked};
 
+/// Validation queries below which everything is chosen over folds, unless a plan says otherwise.
+pub const FEW_QUERIES: u64 = 100;
+/// Usual number of folds.
+pub const FOLDS: usize = 5;
+/// Fewest folds: one is ranked, one is for validation, the others are trained on.
+const FEWEST_FOLDS: usize = 3;
+/// Most folds: a model is trained for each.
+const MOST_FOLDS: usize = 20;
+
 /// Plan of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -39,6 +48,9 @@ pub struct Plan {
     pub trials: usize,
     /// Seconds for the tuning of every model.
     pub seconds: Option<f64>,
+    /// Folds to deal the training and validation queries to; 0 for none, no number for [`FOLDS`] where there are fewer than
+    /// [`FEW_QUERIES`] validation queries.
+    pub folds: Option<usize>,
     /// Test of significance.
     pub test: Test,
     /// The corrected p-value below which a difference counts as real.
@@ -94,6 +106,7 @@ impl Default for Plan {
             strategy: Strategy::Halving,
             trials: 9,
             seconds: None,
+            folds: None,
             test: Test::T,
             level: 0.05,
         }
@@ -258,6 +271,11 @@ impl Plan {
             return Err(Error::Params(format!("no model is named; there are {}", trainable_names())));
         }
         self.check_level()?;
+        if self.folds.is_some_and(|n| n != 0 && !(FEWEST_FOLDS..=MOST_FOLDS).contains(&n)) {
+            return Err(Error::Params(format!(
+                "queries are dealt to {FEWEST_FOLDS} to {MOST_FOLDS} folds; 0 is for none"
+            )));
+        }
         Ok(self)
     }
 

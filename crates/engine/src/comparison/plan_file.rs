@@ -45,6 +45,7 @@ struct File {
     strategy: Option<Strategy>,
     trials: Option<usize>,
     seconds: Option<f64>,
+    folds: Option<usize>,
     test: Option<String>,
     level: Option<f64>,
     model: Vec<FileModel>,
@@ -62,6 +63,7 @@ impl Default for File {
             strategy,
             trials: None,
             seconds: None,
+            folds: None,
             test: None,
             level: None,
             model,
@@ -103,6 +105,9 @@ impl File {
         if self.candidates.is_some() {
             return Err(Error::Params("`candidates` is for datasets; feature lists are ranked whole".into()));
         }
+        if self.folds.is_some() {
+            return Err(Error::Params("`folds` is for datasets; feature lists come in folds".into()));
+        }
         self.trials = self.trials.or(Some(1));
         let mut rankers = self.model.drain(..).map(FileModel::ranker).collect::<Result<Vec<_>>>()?;
         rankers.extend(self.models.drain(..).map(|name| PlannedRanker::named(&name)));
@@ -125,6 +130,7 @@ impl File {
         plan.strategy = self.strategy.unwrap_or(plan.strategy);
         plan.trials = self.trials.unwrap_or(plan.trials);
         plan.seconds = self.seconds;
+        plan.folds = self.folds;
         plan.level = self.level.unwrap_or(plan.level);
         // Models with a table of their own first, so that names in `models` may refer to them.
         for model in self.model {

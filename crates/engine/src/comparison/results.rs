@@ -73,6 +73,9 @@ pub struct Protocol {
     /// Name of the dataset that everything was chosen on, where models were trained again on another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_on: Option<String>,
+    /// Folds that the training and validation queries were dealt to, where everything was chosen over folds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folds: Option<usize>,
     /// Which documents were ranked.
     pub ranked: Ranked,
     /// Unit of the means in the table; intervals and tests are always over queries.
@@ -306,6 +309,11 @@ impl Comparison {
     /// The file of a model as it was when everything was chosen, before it was trained again with more data.
     pub(super) fn chosen_model(folder: &Path, name: &str) -> PathBuf {
         folder.join("chosen").join(format!("{}.model", file_name(name)))
+    }
+
+    /// The file of the model that ranks the queries of a fold, counted from 1.
+    pub(super) fn chosen_fold(folder: &Path, name: &str, fold: usize) -> PathBuf {
+        folder.join("chosen").join(format!("{}.fold{fold}.model", file_name(name)))
     }
 
     pub(super) fn entry_path(folder: &Path, name: &str) -> PathBuf {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::path::Path;
 
+use foldhash::HashSet;
 use matchrank_core::data::letor;
 use matchrank_core::progress::Silent;
 use matchrank_core::ranking::ScalingKind;
@@ -12,9 +13,9 @@ use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::model_file;
 use crate::models::combination::Combination;
-use crate::models::find_part;
 use crate::models::latent::LatentModel;
 use crate::models::stack::{Stack, StackKind, StackParams};
+use crate::models::{bind, find_part};
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
 
 /// A dataset of twenty documents of two groups of words; queries of either group click documents of their own.
@@ -25,11 +26,13 @@ struct Made {
     validation: bool,
     /// True if the test, of the queries 45 to 59, has the documents of the other group relevant.
     turned: bool,
+    /// True if responses are grades, not clicks.
+    graded: bool,
 }
 
 impl Default for Made {
     fn default() -> Self {
-        Self { clicked: (0..30).collect(), validation: true, turned: false }
+        Self { clicked: (0..30).collect(), validation: true, turned: false, graded: false }
     }
 }
 
@@ -44,8 +47,7 @@ impl Made {
         let documents = (0..20).map(|i| format!("d{i}\t{}\n", words("doc", i))).collect();
         let queries = (0..60).map(|i| format!("q{i}\t{}\n", words("query", i))).collect();
         let clicks = self.clicked.iter().flat_map(|q| (8 * q..8 * q + 8).filter(move |i| q % 2 == i % 2));
-        let clicks = clicks.map(|i| format!("q{},d{},1\n", i / 8, i % 20));
-        let log = std::iter::once("query_id,document,clicks\n".to_owned()).chain(clicks).collect();
+        let log_pairs = clicks.map(|i| (i / 8, i % 20));
         let qrels = |queries: std::ops::Range<u32>, group: u32| {
             let pairs = queries.flat_map(|q| (0..20).map(move |d| (q, d)));
             let grade = |(q, d): (u32, u32)| u32::from(d % 2 == (q + group) % 2);
@@ -56,8 +58,18 @@ impl Made {
         if self.validation {
             judgments.push((Holdout::Validation, file("validation.qrels", qrels(30..45, 0))));
         }
+        let (log, name_of_log) = if self.graded {
+            let clicks = log_pairs.map(|(q, d)| format!("q{q} 0 d{d} 1\n"));
+            (clicks.collect::<String>(), "train.qrels")
+        } else {
+            let clicks = log_pairs.map(|(q, d)| format!("q{q},d{d},1\n"));
+            (std::iter::once("query_id,document,clicks\n".to_owned()).chain(clicks).collect(), "log.csv")
+        };
+        let log = vec![file(name_of_log, log)];
+        let (clicks, responses) = if self.graded { (Vec::new(), log) } else { (log, Vec::new()) };
         let params = IngestParams {
-            clicks: vec![file("log.csv", log)],
+            clicks,
+            responses,
             documents: vec![file("docs.tsv", documents)],
             queries: vec![file("queries.tsv", queries)],
             judgments,
@@ -357,7 +369,7 @@ fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
     let base = dataset(folder.path());
     let plan = plan(&[("a", 2)]).finish().unwrap();
     let refit = |name: &str, clicked: Vec<u32>| {
-        let more = Made { clicked, validation: false, turned: false }.dataset(folder.path(), name);
+        let more = Made { clicked, validation: false, ..Made::default() }.dataset(folder.path(), name);
         let data = Data { dataset: &base, refit: Some(&more) };
         compare(
             data,
@@ -379,7 +391,7 @@ fn data_that_holds_answers_of_the_test_is_no_data_to_train_again_on() {
     assert!(error.contains("one: 4 of 150 relevant test pairs have a training response here"), "{error}");
     // Pairs that are in the data everything was chosen on, too, are not new.
     let known = Made { clicked: (0..46).collect(), ..Made::default() }.dataset(folder.path(), "known");
-    let more = Made { clicked: (0..46).collect(), validation: false, turned: false }
+    let more = Made { clicked: (0..46).collect(), validation: false, ..Made::default() }
         .dataset(folder.path(), "known-more");
     let data = Data { dataset: &known, refit: Some(&more) };
     compare(
@@ -522,4 +534,79 @@ fn a_comparison_says_what_its_queries_can_show() {
     let bins: Vec<&String> = made.models[0].bins.names().collect();
     assert_eq!(bins, ["seen", "documents", "duplicates", "clicks", "length"]);
     assert_eq!(made.models[0].bins["documents"][0].bin, "relevant document seen");
+}
+
+/// Everything is chosen over folds of the judged queries, and learned from all of them in the end.
+#[test]
+fn few_validation_queries_are_dealt_to_folds() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = Made { graded: true, ..Made::default() }.dataset(folder.path(), "judged");
+    let out = folder.path().join("out");
+    let mut plan = plan(&[("a", 2), ("b", 3)]);
+    for name in ["a+b+bm25", "listnet"] {
+        plan.add(name).unwrap();
+    }
+    let plan = plan.finish().unwrap();
+    let notes = Notes::default();
+    let said = || std::mem::take(&mut *notes.0.lock().unwrap()).join("\n");
+    let course = Course { plan: &plan, folder: &out, seed: 1, progress: &notes, stop: &|| false };
+    let data = Data { dataset: &dataset, refit: None };
+    let table = compare(data, course).unwrap();
+    assert_eq!(table.models.len(), 5, "{:?}", table.left_out);
+    assert_eq!(
+        (table.split.folds, table.split.validation_queries, table.split.test_queries),
+        (Some(5), 45, 15)
+    );
+    assert!(said().contains("15 validation queries: everything is chosen over 5 folds"));
+
+    // Training and validation queries are what the models of the table learned from.
+    let all = Dataset::open(&out.join("data").join("judged")).unwrap();
+    assert_eq!((table.data.name.as_str(), &table.data.content_hash), ("judged", &all.manifest.content_hash));
+    assert_eq!((all.manifest.statistics.n_x, all.manifest.statistics.n_judged_queries), (45, [0, 15]));
+    let (model, _) = model_file::load(&Comparison::model(&out, "listnet")).unwrap();
+    bind(&*model, &all, None, &Silent).unwrap().top(&["query1 shared2"], 3, &Silent).unwrap();
+
+    // Every query is ranked by a model whose fold has nothing of it, and is validated on and trained on elsewhere.
+    let texts: Vec<String> = dataset.queries().unwrap().into_iter().map(|query| query.text).collect();
+    let mut n_absent = 0;
+    for fold in 1..=5 {
+        let fold = Dataset::open(&out.join("folds").join(format!("fold-{fold}"))).unwrap();
+        let of = |rows: Vec<u32>| -> HashSet<&str> {
+            rows.iter().map(|&row| texts[row as usize].as_str()).collect()
+        };
+        let trained = of(fold.responses().unwrap().iter().map(|pair| pair.query).collect());
+        let judged = of(fold.judgments(Holdout::Validation).unwrap().iter().map(|pair| pair.query).collect());
+        assert!(trained.is_disjoint(&judged));
+        let absent: HashSet<&str> = texts[..45]
+            .iter()
+            .map(String::as_str)
+            .filter(|text| !trained.contains(text) && !judged.contains(text))
+            .collect();
+        assert!(!absent.is_empty() && !judged.is_empty() && trained.len() > judged.len());
+        n_absent += absent.len();
+    }
+    assert_eq!(n_absent, texts[..45].iter().collect::<HashSet<_>>().len(), "each text in one fold");
+
+    // The same command keeps everything; a lost model of a fold is made again.
+    assert_eq!(compare(data, course).unwrap(), table);
+    assert_eq!(said().matches("kept from before").count(), 5);
+    std::fs::remove_file(Comparison::chosen_fold(&out, "a", 3)).unwrap();
+    let again = compare(data, course).unwrap();
+    assert_eq!(said().matches("kept from before").count(), 4);
+    assert_eq!(
+        again.models.iter().map(|model| &model.test).collect::<Vec<_>>(),
+        table.models.iter().map(|model| &model.test).collect::<Vec<_>>()
+    );
+
+    // No folds where they are not wanted, or cannot be made.
+    let none = Plan { folds: Some(0), ..plan.clone() };
+    let plain = compare(data, Course { plan: &none, ..course }).unwrap();
+    assert_eq!((plain.split.folds, plain.split.validation_queries), (None, 15));
+    let clicked = Made::default().dataset(folder.path(), "clicked");
+    let data = Data { dataset: &clicked, refit: None };
+    assert_eq!(compare(data, course).unwrap().split.folds, None);
+    let asked = Plan { folds: Some(4), ..plan.clone() };
+    let error = compare(data, Course { plan: &asked, ..course }).unwrap_err().to_string();
+    assert!(error.contains("cannot be dealt to 4 folds"), "{error}");
+    assert!(Plan { folds: Some(2), ..plan }.finish().unwrap_err().to_string().contains("3 to 20 folds"));
 }

@@ -22,6 +22,7 @@
 
 pub(crate) mod checksums;
 mod clicks;
+mod deal;
 mod documents;
 mod held_out;
 mod manifest;
@@ -41,6 +42,7 @@ use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
 pub use clicks::Clicks;
+pub(crate) use deal::Purpose;
 pub use documents::Documents;
 pub(crate) use documents::IdList;
 pub(crate) use held_out::BinLabel;
@@ -86,6 +88,7 @@ impl Holdout {
 }
 
 /// A dataset folder that was opened.
+#[derive(Debug)]
 pub struct Dataset {
     folder: PathBuf,
     /// Manifest of the folder.

@@ -9,9 +9,11 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::bm25;
+use super::recipe::{Training, chosen};
 use crate::dataset::Dataset;
 use crate::features::{Bm25Words, FeatureParams, Features};
-use crate::settings::{AutoNumber, Parameter};
+use crate::json::Json;
+use crate::settings::{AutoNumber, Parameter, Settings};
 use crate::validation::Validation;
 
 /// Scores that a model starts from.
@@ -34,6 +36,22 @@ pub(super) const K1: Parameter =
     Parameter::new("k1", "auto", "of the base bm25: how soon repeating a word stops counting, from 0");
 pub(super) const B: Parameter =
     Parameter::new("b", "auto", "of the base bm25: how much long documents are held back, from 0 to 1");
+
+/// Chooses k1 and b of a base on the validation judgments, where they are not given among the parameters of a model.
+pub(super) fn choose(params: &Json, training: &Training<'_>) -> Result<Settings> {
+    if params.field("base") != Some(Json::of(&Base::Bm25)) {
+        return Ok(Settings::new());
+    }
+    let given = |name: &str| params.field(name).and_then(|value| value.as_f64());
+    let given = (given("k1"), given("b"));
+    if let (Some(_), Some(_)) = given {
+        return Ok(Settings::new());
+    }
+    let Training { dataset, seed, progress, .. } = *training;
+    let validation = Validation::of(dataset, seed, &Silent)?;
+    let Bm25Params { k1, b } = bm25::choose(given, dataset, validation.as_ref(), progress)?;
+    Ok(vec![chosen("k1", &k1), chosen("b", &b)])
+}
 
 /// A base and the parameters of BM25.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

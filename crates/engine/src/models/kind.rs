@@ -4,13 +4,17 @@ use matchrank_core::Result;
 
 use super::MatchingModel;
 use super::memory::Sizes;
-use super::recipe::Trainer;
+use super::recipe::{Trainer, Training};
 use super::unseen::UnseenDocuments;
 use crate::container::Reader;
+use crate::json::Json;
 use crate::settings::{Parameter, Settings};
 
 /// Makes a trainer from settings.
 pub(crate) type MakeTrainer = fn(&Settings) -> Result<Arc<dyn Trainer>>;
+
+/// Chooses settings before training.
+pub(crate) type ChooseUntrained = fn(&Json, &Training<'_>) -> Result<Settings>;
 
 /// Describes a kind of model: one constant in the folder of the model, one line in the [table](super::registry).
 pub struct MatchingKind {
@@ -38,6 +42,8 @@ pub struct MatchingKind {
     pub effort: Option<(&'static str, u64)>,
     /// Values that a search starts from in place of `auto`.
     pub search_start: fn() -> Settings,
+    /// Chooses settings on the validation judgments that need no training, given all parameters.
+    pub(crate) choose_untrained: Option<ChooseUntrained>,
     /// What the model can say about documents without a training response; of models that are made of others, their
     /// parts decide.
     pub unseen_documents: UnseenDocuments,
@@ -69,6 +75,7 @@ impl MatchingKind {
             space: &[],
             effort: None,
             search_start: Settings::new,
+            choose_untrained: None,
             unseen_documents: UnseenDocuments::Scored,
             trainer: None,
             open,

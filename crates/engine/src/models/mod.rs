@@ -31,6 +31,7 @@ pub mod bltm;
 pub mod bm25;
 pub mod clicks;
 pub mod combination;
+pub(crate) mod folded;
 mod kind;
 pub mod latent;
 pub mod lsi_dt;
@@ -72,6 +73,7 @@ use crate::dataset::Dataset;
 use crate::description::{Curve, Description};
 use crate::scoring::Matcher;
 use crate::settings::Settings;
+use crate::validation::ShareTrials;
 
 /// A trained matching model.
 pub trait MatchingModel: Any + Debug + Send + Sync {
@@ -103,6 +105,12 @@ pub trait MatchingModel: Any + Debug + Send + Sync {
     /// Settings that training chose on the validation judgments, such as the number of iterations.
     fn chosen(&self) -> Settings {
         Settings::new()
+    }
+
+    /// The setting that is a share of what was learned, and the shares that training tried on the validation judgments; `None`
+    /// for models without one. Models from files know of no trials.
+    fn shares(&self) -> Option<(&'static str, &ShareTrials)> {
+        None
     }
 
     /// Models that it is made of, by name.

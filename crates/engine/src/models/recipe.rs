@@ -144,12 +144,23 @@ impl Recipe {
 
     /// The recipe with the settings that training a model by it chose on the validation judgments.
     pub fn settled(&self, model: &dyn MatchingModel) -> Result<Self> {
+        self.with(&model.chosen())
+    }
+
+    /// The recipe with other settings in the place of its own.
+    pub(crate) fn with(&self, others: &[(String, Json)]) -> Result<Self> {
+        let is_other = |name: &String| others.iter().any(|(other, _)| other == name);
         let mut settings = self.settings.clone();
-        for (name, value) in model.chosen() {
-            settings.retain(|(other, _)| *other != name);
-            settings.push((name, value));
-        }
+        settings.retain(|(name, _)| !is_other(name));
+        settings.extend_from_slice(others);
         Self::new(self.kind.name, &settings)
+    }
+
+    /// Settings that are chosen on the validation judgments before anything is trained, such as those of a base.
+    pub(crate) fn chosen_untrained(&self, training: &Training<'_>) -> Result<Settings> {
+        self.kind
+            .choose_untrained
+            .map_or_else(|| Ok(Settings::new()), |choose| choose(&self.params(), training))
     }
 
     /// Trains the model.

@@ -97,7 +97,7 @@ fn extended(kind: LatentKind, dataset: &Dataset) -> Model {
 
 fn preference(dataset: &Dataset) -> Model {
     let settings = PreferenceSettings {
-        tuples: 3000,
+        tuples: AutoNumber::Given(3000.0),
         margin: AutoNumber::Given(0.5),
         c: AutoNumber::Given(1.0),
         lambda: AutoNumber::Given(1e-5),

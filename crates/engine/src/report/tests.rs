@@ -61,6 +61,7 @@ fn protocol() -> Protocol {
         validation_queries: 7,
         test_queries: 40,
         chosen_on: None,
+        folds: None,
         ranked: Ranked::All,
         mean_over: MeanOver::Queries,
         refit: false,

@@ -16,6 +16,7 @@ mod tests;
 mod trace;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use matchrank_core::progress::{Progress, Silent};
@@ -33,6 +34,7 @@ pub use trace::Trial;
 use crate::by_name::ByName;
 use crate::dataset::Dataset;
 use crate::json::Json;
+use crate::models::folded::PooledQueries;
 use crate::models::{MatchingKind, MatchingModel, Recipe, Training, bind};
 use crate::settings::Settings;
 use crate::validation::Validation;
@@ -224,17 +226,25 @@ fn start(kind: &MatchingKind, settings: &[(String, Json)]) -> Settings {
 
 /// Tunes parameters of matching models.
 pub struct Tuner<'a> {
-    /// Training data.
-    pub dataset: &'a Dataset,
-    /// Validation judgments.
-    pub validation: &'a Validation,
-    /// Seed of the search and of every training.
-    pub seed: u64,
-    /// Trace of the search, and its stop condition.
-    pub session: Session<'a>,
+    dataset: &'a Dataset,
+    validation: &'a Validation,
+    seed: u64,
+    session: Session<'a>,
+    /// Folds to train on, where the dataset has the pooled queries of them.
+    folds: Option<&'a Arc<PooledQueries>>,
 }
 
-impl Tuner<'_> {
+impl<'a> Tuner<'a> {
+    /// Trains on a dataset and measures on its validation judgments. The seed is that of the search and of every training.
+    pub fn new(dataset: &'a Dataset, validation: &'a Validation, seed: u64, session: Session<'a>) -> Self {
+        Self { dataset, validation, seed, session, folds: None }
+    }
+
+    /// Trains on folds, and measures over all their queries.
+    pub(crate) fn over(self, folds: Option<&'a Arc<PooledQueries>>) -> Self {
+        Self { folds, ..self }
+    }
+
     /// Finds the parameters of a kind of model that are best on the validation judgments. `settings` hold where
     /// nothing varies.
     pub fn tune(
@@ -244,7 +254,7 @@ impl Tuner<'_> {
         how: &Search,
         progress: &dyn Progress,
     ) -> Result<(Recipe, Tuned)> {
-        let Self { dataset, validation, seed, session } = *self;
+        let Self { dataset, validation, seed, session, folds } = *self;
         let kind = Recipe::new(kind, settings)?.kind();
         let base = start(kind, settings);
         let full = Recipe::new(kind.name, &base)?;
@@ -252,7 +262,7 @@ impl Tuner<'_> {
         check(&how.space, &full.params(), &|varied| {
             Recipe::new(kind.name, &over(&base, varied)).map(|_| ())
         })?;
-        let depends_on = json!({
+        let mut depends_on = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "dataset": dataset.manifest.content_hash,
             "model": kind.name,
@@ -261,11 +271,18 @@ impl Tuner<'_> {
             "ranked": validation.ranked(),
             "seed": seed,
         });
+        if let Some(folds) = folds {
+            depends_on["folds"] = json!(folds.n_folds());
+        }
         let trace = session.open(&depends_on)?;
         let tuned = search(how, seed, trace, session.stop, progress, &mut |varied, share| {
             let recipe = with_effort(kind, over(&base, varied), share)?;
             recipe.validate()?;
-            measure(&*recipe.train(&Training::new(dataset, seed, &Silent))?, dataset, validation)
+            let model = match folds {
+                Some(folds) => Arc::new(folds.train(&recipe, seed, &Silent)?),
+                None => recipe.train(&Training::new(dataset, seed, &Silent))?,
+            };
+            measure(&*model, dataset, validation)
         })?;
         Ok((Recipe::new(kind.name, &tuned.settings(&base))?, tuned))
     }
@@ -303,9 +320,12 @@ fn with_effort(kind: &MatchingKind, mut settings: Settings, share: f64) -> Resul
     Recipe::new(kind.name, &settings)
 }
 
+/// Effort that `auto` stands for at most.
+const AUTO_EFFORT: u64 = 1_000_000;
+
 /// Sets a parameter to a share of its value, and not below `least`.
 fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &Json) {
-    let value = params.0[name].as_u64().unwrap_or(least);
+    let value = params.0[name].as_f64().map_or(AUTO_EFFORT.max(least), |value| value as u64);
     let less = ((value as f64 * share).round() as u64).clamp(least.min(value), value);
     settings.retain(|(other, _)| other != name);
     settings.push((name.to_owned(), Json::of(&less)));

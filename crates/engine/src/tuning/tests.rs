@@ -138,8 +138,9 @@ fn every_default_space_fits_its_model() {
             }
         }
         if let Some((name, _)) = kind.effort {
-            let less = with_effort(kind, base, 1.0 / 3.0).unwrap().params().0[name].as_u64().unwrap();
-            assert!(less < full.params().0[name].as_u64().unwrap(), "{} {name}", kind.name);
+            let less = with_effort(kind, base, 1.0 / 3.0).unwrap().params().0[name].as_f64().unwrap();
+            let all = full.params().0[name].as_f64().unwrap_or(AUTO_EFFORT as f64);
+            assert!(less < all, "{} {name}", kind.name);
         }
     }
 }

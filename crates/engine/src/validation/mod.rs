@@ -5,6 +5,7 @@
 //! to rank. The figure is NDCG@10, unless another measure is asked for.
 
 mod rule;
+mod shares;
 
 use std::hash::BuildHasher;
 
@@ -18,6 +19,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use rule::{is_worth_it, paired_difference};
+pub use shares::ShareTrials;
 
 use crate::dataset::{Dataset, HeldOut, Holdout, IdList};
 use crate::scoring::{Hit, Scorer, top_of};

@@ -300,6 +300,11 @@ fn legend(comparison: &Comparison) -> String {
             "\neverything was chosen on {name}, then trained again on {}: validation is of the models before that",
             comparison.data.name
         ),
+        None if split.folds.is_some() => format!(
+            "\nthese are the training and validation queries, in {}: each is ranked by models that have not seen it; with what \
+             was chosen, models are trained on all of them",
+            counted(split.folds.unwrap_or(0), "fold")
+        ),
         None if split.refit => {
             "\nrankers were trained again on the training and validation folds with what was chosen: \
              validation is of those before that"

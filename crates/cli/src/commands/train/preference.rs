@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Leave this share of the weights, the largest, in place of shrinking by lambda
     #[arg(long, value_name = "SHARE")]
     density: Option<f64>,
-    /// Tuples at most whose shares the trials for margin, c and lambda learn from (2.4 times as many in all); 0: no trials
+    /// Tuples at most whose shares the trials for margin, c and lambda learn from (2.6 times as many in all); 0: no trials
     #[arg(long, value_name = "N", default_value_t = TRIAL_TUPLES)]
     trial_tuples: u64,
     /// Seconds from one saving to the next while training goes on: to --out, or to a file beside it where --out is there

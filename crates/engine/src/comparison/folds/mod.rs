@@ -86,6 +86,7 @@ pub fn compare_folds(folds: &Folds, rankers: &Rankers<'_>, course: Course<'_>) -
             statistics: None,
         },
         chosen_on: None,
+        folds: None,
         ranked: Ranked::Judged,
         mean_over: MeanOver::Folds,
         refit: rankers.refit,
@@ -94,6 +95,7 @@ pub fn compare_folds(folds: &Folds, rankers: &Rankers<'_>, course: Course<'_>) -
         test_queries: queries(folds),
         refused: ByName::default(),
     };
+    let _lock = course.lock()?;
     let run = FoldRun { course, folds, rankers };
     let planned = rankers.rankers.iter().map(|planned| (planned.name.as_str(), planned));
     course.run(ground, planned, |planned, _, stopped| run.entry(planned, stopped))

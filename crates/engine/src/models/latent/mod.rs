@@ -40,6 +40,7 @@ use crate::features::{Feature, FeatureRow, Features, Source};
 use crate::json::Json;
 use crate::scoring::Matcher;
 use crate::settings::{Parameter, Settings};
+use crate::validation::ShareTrials;
 
 pub(super) const TOLERANCE: Parameter = Parameter::new(
     "tolerance",
@@ -253,6 +254,10 @@ impl MatchingModel for LatentModel {
             Curve::new("iteration", "loss", losses, kept),
             Curve::new("dimension", "singular value", spectrum, None),
         ]
+    }
+
+    fn shares(&self) -> Option<(&'static str, &ShareTrials)> {
+        Some(("share", &self.report.share_trials))
     }
 
     fn chosen(&self) -> Settings {

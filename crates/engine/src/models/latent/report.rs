@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::features::FeatureStatistics;
 use crate::preferences::RuleCheck;
+use crate::validation::ShareTrials;
 
 /// Report of the training of a bilinear model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct LatentReport {
     /// Shares of what was learned that were tried, with their NDCG@10 on the validation judgments; the rest is the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<(f64, f64)>,
+    /// The values behind `shares`. Not kept in files.
+    #[serde(skip)]
+    pub share_trials: ShareTrials,
     /// Agreement of judgments with the preferences that SSI learned from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<RuleCheck>,

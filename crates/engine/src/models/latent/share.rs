@@ -1,7 +1,6 @@
 //! Share of what a latent model learned beside its base, chosen on the validation judgments.
 //!
-//! f(x, y) = x' y over the words + share x' L_x L_y' y. The share is 0, the base alone, unless another one is better by more
-//! than one standard error ([`is_worth_it`]); of several such shares the best is taken.
+//! f(x, y) = x' y over the words + share x' L_x L_y' y. The rule is that of [`ShareTrials`].
 
 use matchrank_core::Result;
 use matchrank_core::matching::{Bilinear, Csr, Mapping};
@@ -9,7 +8,7 @@ use matchrank_core::progress::Progress;
 
 use super::{Judge, LatentReport};
 use crate::settings::AutoNumber;
-use crate::validation::is_worth_it;
+use crate::validation::ShareTrials;
 
 const SHARES: [f32; 6] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5];
 
@@ -32,26 +31,17 @@ pub(in crate::models) fn choose_share(
     if !judge.can_measure() {
         return Ok(model);
     }
-    let base = judge.per_query(&model.clone().scaled(0.0)?, y)?;
-    let mut best = (0.0, mean(&base));
-    report.shares = vec![(0.0, best.1)];
+    let mut trials = ShareTrials::of_base(judge.per_query(&model.clone().scaled(0.0)?, y)?);
     for share in SHARES {
-        let values = judge.per_query(&model.clone().scaled(share)?, y)?;
-        let figure = mean(&values);
-        report.shares.push((f64::from(share), figure));
-        if is_worth_it(&values, &base) && figure > best.1 {
-            best = (share, figure);
-        }
+        trials.push(f64::from(share), judge.per_query(&model.clone().scaled(share)?, y)?);
     }
-    let (share, figure) = best;
+    report.shares = trials.figures();
+    let (base, (share, figure)) = (report.shares[0].1, trials.kept().expect("the base was measured"));
     report.validation = Some(figure);
     progress.note(&format!(
-        "share of what was learned: {share}, validation NDCG@10 {figure:.4} (base alone {:.4})",
-        mean(&base)
+        "share of what was learned: {share}, validation NDCG@10 {figure:.4} (base alone {base:.4})"
     ));
+    report.share_trials = trials;
+    let share = share as f32;
     if share == 1.0 { Ok(model) } else { model.scaled(share) }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }

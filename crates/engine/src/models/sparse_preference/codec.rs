@@ -3,6 +3,7 @@
 
 use matchrank_core::Result;
 use matchrank_core::matching::sparse_preference::{Learner, Pending, State};
+use serde_json::Value;
 
 use super::{PreferenceModel, PreferenceSettings, blended};
 use crate::container::{Reader, Writer, feature_codec};
@@ -62,8 +63,11 @@ pub(super) fn get(file: &Reader<'_>) -> Result<PreferenceModel> {
     let w = blended(Learner::from_state(&state)?.matrix(), blend)?;
     let mut settings: PreferenceSettings = file.json("settings")?;
     if features.bm25().is_none() {
-        // Files of former versions do not name their base.
+        // Files of former versions do not name their base. They had no hard tuples.
         settings.base = Base::Cosine;
+    }
+    if file.json::<Value>("settings")?.get("hard").is_none() {
+        settings.hard = 0.0;
     }
     let model = PreferenceModel { settings, features, w, state, blend, report: file.json("report")? };
     model.validate()?;

@@ -12,6 +12,7 @@ use crate::models::{Binding, MatchingModel, Related, RelatedQuery};
 use crate::prose::{human, to_json};
 use crate::scoring::Matcher;
 use crate::settings::Settings;
+use crate::validation::ShareTrials;
 
 impl MatchingModel for PreferenceModel {
     fn kind(&self) -> &'static str {
@@ -134,11 +135,15 @@ impl MatchingModel for PreferenceModel {
         ]
     }
 
+    fn shares(&self) -> Option<(&'static str, &ShareTrials)> {
+        Some(("blend", &self.report.blend_trials))
+    }
+
     fn chosen(&self) -> Settings {
         let params = &self.state.params;
         let mut settings =
             vec![chosen("margin", &params.margin), chosen("c", &params.c), chosen("lambda", &params.lambda)];
-        settings.push(chosen("blend", &f64::from(self.blend)));
+        settings.push(chosen("blend", &self.report.kept.unwrap_or(f64::from(self.blend))));
         if let Some(bm25) = self.features.bm25() {
             settings.extend([chosen("k1", &bm25.k1), chosen("b", &bm25.b)]);
         }

@@ -25,14 +25,16 @@ use matchrank_core::{Error, Result};
 
 pub use matcher::PreferenceScorer;
 pub use report::{CurvePoint, ParameterTrial, PreferenceReport};
-pub use settings::{ChosenSettings, PreferenceSettings, Variant};
+pub use settings::{
+    ChosenSettings, FEWEST_TUPLES, MOST_TUPLES, PreferenceSettings, TUPLES_PER_PAIR, Variant,
+};
 pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
 pub use training::{Checkpoint, TRIAL_TUPLES, TrainedPreference, TupleCourse, train, update};
 
 use super::base;
 use super::latent::unknown;
 use super::memory::COPIES;
-use super::recipe::{chosen, trainer};
+use super::recipe::trainer;
 use super::{MatchingKind, RelatedWord};
 use crate::features::{Features, WordParams};
 use crate::settings::Parameter;
@@ -68,7 +70,11 @@ pub const KIND: MatchingKind = MatchingKind {
              are shrunk towards 0, so that few are left), refit (sparse; then the weights that are left learn once \
              more without shrinkage)",
         ),
-        Parameter::new("tuples", "1000000", "tuples to draw"),
+        Parameter::new(
+            "tuples",
+            "auto",
+            "tuples to draw; auto is 200 for each training pair, from 100,000 to 1,000,000",
+        ),
         Parameter::new(
             "judged",
             "0.2",
@@ -76,7 +82,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
         Parameter::new(
             "hard",
-            "0",
+            "0.5",
             "share of the other tuples whose worse document looks like an answer: one of the 50 best of the base",
         ),
         Parameter::new("margin", "auto", "learn from tuples whose scores are less apart than this"),
@@ -92,12 +98,10 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
     ],
     feature_parameters: WordParams::PARAMETERS,
-    space: &[("margin", "0.1,0.3,0.5,1"), ("c", "0.5,1,2,4,8"), ("lambda", "1e-7,3e-7,1e-6,3e-6,1e-5")],
+    // Training itself chooses the other settings.
+    space: &[("base", "bm25,cosine")],
     effort: Some(("tuples", 10_000)),
-    search_start: || {
-        let ChosenSettings { margin, c, lambda } = ChosenSettings::default();
-        vec![chosen("margin", &margin), chosen("c", &c), chosen("lambda", &lambda)]
-    },
+    choose_untrained: Some(super::base::choose),
     trainer: Some(|settings| {
         trainer::<PreferenceSettings, WordParams>(
             settings,
@@ -110,9 +114,7 @@ pub const KIND: MatchingKind = MatchingKind {
             },
         )
     }),
-    memory: Some(|sizes| {
-        sizes.learning() + COPIES * sizes.preferences(PreferenceSettings::default().tuples as f64)
-    }),
+    memory: Some(|sizes| sizes.learning() + COPIES * sizes.preferences(MOST_TUPLES as f64)),
     ..MatchingKind::new(
         "sparse-preference",
         "Sparse preferences: learns a weight for every pair of a query word and a document word",

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use matchrank_core::matching::sparse_preference::{Phase, PreferenceParams};
 use serde::{Deserialize, Serialize};
 
+use crate::validation::ShareTrials;
+
 /// Report of the training of a sparse preference model; kept in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -20,6 +22,12 @@ pub struct PreferenceReport {
     /// Shares of what was learned that were tried, with their NDCG@10 on the validation judgments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blends: Vec<(f64, f64)>,
+    /// The values behind `blends`. Not kept in files.
+    #[serde(skip)]
+    pub blend_trials: ShareTrials,
+    /// Share of what was learned that was kept; none in files of former versions, and for the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<f64>,
     /// Progress of the learning.
     pub curve: Vec<CurvePoint>,
     /// True if training was interrupted before it had learned from all tuples.

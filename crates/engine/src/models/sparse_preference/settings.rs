@@ -22,6 +22,13 @@ pub enum Variant {
     Refit,
 }
 
+/// Tuples that are drawn for each training pair by default: more taught no more on Cranfield and SciFact.
+pub const TUPLES_PER_PAIR: u64 = 200;
+/// Fewest tuples that are drawn by default.
+pub const FEWEST_TUPLES: u64 = 100_000;
+/// Most tuples that are drawn by default.
+pub const MOST_TUPLES: u64 = 1_000_000;
+
 /// Largest share of what was learned.
 const MOST_BLEND: f64 = 10.0;
 
@@ -39,13 +46,14 @@ pub struct PreferenceSettings {
     pub blend: AutoNumber,
     /// Entries of W that are learned. Default: `refit`.
     pub variant: Variant,
-    /// Tuples to draw from a dataset. Default: 1,000,000.
-    pub tuples: u64,
+    /// Tuples to draw from a dataset. Default: auto, [`TUPLES_PER_PAIR`] for each training pair, at least
+    /// [`FEWEST_TUPLES`] and at most [`MOST_TUPLES`].
+    pub tuples: AutoNumber,
     /// Share of the tuples whose worse document was judged lower, or skipped above a click, where there is one;
     /// the others have one that has no response. Default: 0.2.
     pub judged: f64,
     /// Share of the other tuples whose worse document has no response and looks like an answer by its words.
-    /// Default: 0.
+    /// Default: 0.5.
     pub hard: f64,
     /// A tuple is learned from where its two documents are less than this apart. Default: auto.
     pub margin: AutoNumber,
@@ -73,9 +81,9 @@ impl Default for PreferenceSettings {
             b,
             blend: AutoNumber::Auto,
             variant: Variant::Refit,
-            tuples: 1_000_000,
+            tuples: AutoNumber::Auto,
             judged: 0.2,
-            hard: 0.0,
+            hard: 0.5,
             margin: AutoNumber::Auto,
             c: AutoNumber::Auto,
             step,
@@ -95,8 +103,10 @@ impl PreferenceSettings {
                 return Err(Error::Params(format!("{name} must be from 0 to 1, not {share}")));
             }
         }
-        if self.tuples == 0 {
-            return Err(Error::Params("tuples must be at least 1".into()));
+        if let Some(tuples) = self.tuples.given()
+            && !(tuples >= 1.0 && tuples.fract() == 0.0 && tuples < u64::MAX as f64)
+        {
+            return Err(Error::Params(format!("tuples must be auto or a whole number from 1, not {tuples}")));
         }
         if let Some(blend) = self.blend.given()
             && !(0.0..=MOST_BLEND).contains(&blend)
@@ -110,6 +120,12 @@ impl PreferenceSettings {
     /// Returns an error if settings were given that the base does not have, such as k1 of the cosine.
     pub fn check_given(&self, is_given: impl Fn(&str) -> bool) -> Result<()> {
         self.base().check_given(is_given)
+    }
+
+    /// Number of tuples to draw, given the number of training pairs.
+    pub(super) fn n_tuples(&self, n_pairs: u64) -> u64 {
+        let usual = n_pairs.saturating_mul(TUPLES_PER_PAIR).clamp(FEWEST_TUPLES, MOST_TUPLES);
+        self.tuples.given().map_or(usual, |tuples| tuples as u64)
     }
 
     /// The base and its parameters.

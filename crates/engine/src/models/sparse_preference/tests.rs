@@ -72,7 +72,7 @@ fn course() -> TupleCourse<'static> {
 fn given(variant: Variant) -> PreferenceSettings {
     PreferenceSettings {
         variant,
-        tuples: 3000,
+        tuples: AutoNumber::Given(3000.0),
         margin: AutoNumber::Given(0.5),
         c: AutoNumber::Given(1.0),
         lambda: AutoNumber::Given(1e-4),
@@ -130,7 +130,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let of = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let model = pool.install(|| {
-            let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
+            let settings = PreferenceSettings { tuples: AutoNumber::Given(1000.0), ..Default::default() };
             train(&settings, &dataset, &TupleCourse { seed, ..course() })
         });
         let path = folder.path().join("model");
@@ -145,7 +145,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
 #[test]
 fn parameters_are_those_of_the_best_trial() {
     let (_folder, dataset) = checkerboard(true);
-    let settings = PreferenceSettings { tuples: 2000, ..Default::default() };
+    let settings = PreferenceSettings { tuples: AutoNumber::Given(2000.0), ..Default::default() };
     let model = train(&settings, &dataset, &course());
     let trials = &model.report.trials;
     let params = model.state.params;
@@ -171,15 +171,15 @@ fn parameters_are_those_of_the_best_trial() {
 fn trials_are_counted_not_timed() {
     let (_folder, dataset) = checkerboard(true);
     let sizes = |tuples: u64, trial_tuples: u64| -> Vec<(u64, usize)> {
-        let settings = PreferenceSettings { tuples, ..Default::default() };
+        let settings = PreferenceSettings { tuples: AutoNumber::Given(tuples as f64), ..Default::default() };
         let trials = train(&settings, &dataset, &TupleCourse { trial_tuples, ..course() }).report.trials;
         trials.chunk_by(|a, b| a.tuples == b.tuples).map(|rung| (rung[0].tuples, rung.len())).collect()
     };
     // A 32nd of 320,000 would be fewer than 20,000.
-    assert_eq!(sizes(320_000, 1_000_000), [(20_000, 12), (40_000, 4), (80_000, 2), (40_000, 4)]);
+    assert_eq!(sizes(320_000, 1_000_000), [(20_000, 20), (40_000, 4), (80_000, 2), (40_000, 4)]);
     // More tuples to learn from are not more to try.
     assert_eq!(sizes(400_000, 320_000), sizes(320_000, 320_000));
-    assert_eq!(sizes(2000, 1_000_000), [(2000, 16)]);
+    assert_eq!(sizes(2000, 1_000_000), [(2000, 24)]);
     assert!(!include_str!("training/choose.rs").contains("std::time"), "choose.rs must not know the time");
 }
 
@@ -196,7 +196,7 @@ fn test_judgments_are_not_looked_at() {
     };
     ingest(&params, &folder.path().join("untested"), false, &Silent).unwrap();
     let untested = Dataset::open(&folder.path().join("untested")).unwrap();
-    let settings = PreferenceSettings { tuples: 1000, ..Default::default() };
+    let settings = PreferenceSettings { tuples: AutoNumber::Given(1000.0), ..Default::default() };
     let [a, b] = [&dataset, &untested].map(|dataset| train(&settings, dataset, &course()));
     assert_eq!(a.w, b.w);
     assert_eq!(a.report, b.report);
@@ -334,7 +334,7 @@ fn training_that_is_stopped_keeps_what_it_learned() {
     let (_folder, dataset) = checkerboard(true);
     let asked = std::sync::atomic::AtomicU32::new(0);
     let stop = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 2;
-    let settings = PreferenceSettings { tuples: 100_000, ..given(Variant::Refit) };
+    let settings = PreferenceSettings { tuples: AutoNumber::Given(100_000.0), ..given(Variant::Refit) };
     let model = train(&settings, &dataset, &TupleCourse { stop: &stop, ..course() });
     assert!(model.report.interrupted);
     assert!((1..100_000).contains(&model.state.clock.steps), "{:?}", model.state.clock);

@@ -75,6 +75,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ("click_weight", "0,0.5,1"),
     ],
     effort: Some(("tuples", 10_000)),
+    choose_untrained: Some(super::base::choose),
     trainer: Some(|settings| {
         trainer::<SsiSettings, FeatureParams>(
             settings,

@@ -67,7 +67,7 @@ fn nothing_that_was_learned_is_kept_where_the_base_is_as_good() {
     let (_folder, dataset) = dataset();
     // Steps so short that no ranking changes.
     let settings = PreferenceSettings {
-        tuples: 1000,
+        tuples: AutoNumber::Given(1000.0),
         margin: AutoNumber::Given(0.1),
         c: AutoNumber::Given(1e-9),
         lambda: AutoNumber::Given(0.0),

@@ -26,6 +26,10 @@ pub(super) fn section(page: &Page) -> Markup {
                         li { "The models learned from the training data. Iterations, weights, parameters and the rankers of stacks come "
                             "from " (counted(split.validation_queries, "validation query")) ", chosen by "
                             (measure(&split.tuned_by)) "."
+                            @if let Some(n) = split.folds {
+                                " These are the training and validation queries of the dataset, dealt to " (counted(n, "fold")) ": "
+                                "each was ranked by models that had not seen it. The chosen models were then trained on all of them."
+                            }
                             @if let Some(name) = &split.chosen_on {
                                 " This was done on the dataset " (name) "; the chosen models were then trained again on this dataset, "
                                 "which has the same documents and the same test."

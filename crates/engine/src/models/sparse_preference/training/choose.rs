@@ -9,12 +9,12 @@
 //!
 //! | stage | candidates | tuples each |
 //! |---|---|---|
-//! | 1 | 3 margins x 4 values of C | m / 32 |
+//! | 1 | 4 margins x 5 values of C | m / 32 |
 //! | 2 | the best 4 | m / 8 |
 //! | 3 | the best 2 | m / 4 |
 //! | lambda | 4 values | m / 8, and again where W is refitted |
 //!
-//! That is 2.4 m tuples in all. No stage takes fewer than [`FEWEST`] tuples where there are as many, and two
+//! That is 2.6 m tuples in all. No stage takes fewer than [`FEWEST`] tuples where there are as many, and two
 //! stages of equal size are one.
 
 use matchrank_core::matching::sparse_preference::{Learner, PreferenceParams, Step};
@@ -28,8 +28,8 @@ use super::{PreferenceTraining, TupleSource};
 use crate::models::sparse_preference::{ChosenSettings, ParameterTrial, PreferenceReport, Variant};
 use crate::preferences::{First, TupleLessons};
 
-const MARGINS: [f64; 3] = [0.1, 0.3, 1.0];
-const CS: [f64; 4] = [0.5, 2.0, 8.0, 32.0];
+const MARGINS: [f64; 4] = [0.03, 0.1, 0.3, 1.0];
+const CS: [f64; 5] = [0.125, 0.5, 2.0, 8.0, 32.0];
 /// In units of the shrinkage over all steps, as a share of C: lambda sum(eta) / C.
 const SHRINKAGES: [f64; 4] = [0.0003, 0.001, 0.003, 0.01];
 /// Divisors of m: a rung learns from m / divisor tuples. Then the number of combinations that go on.

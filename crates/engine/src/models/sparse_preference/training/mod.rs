@@ -43,7 +43,7 @@ pub const TRIAL_TUPLES: u64 = 1_000_000;
 pub struct TupleCourse<'a> {
     /// Share of the entries of W to leave; takes the place of lambda.
     pub density: Option<f64>,
-    /// Tuples at most whose shares the trials of `auto` learn from, 2.4 times as many in all; 0: nothing is tried.
+    /// Tuples at most whose shares the trials of `auto` learn from, 2.6 times as many in all; 0: nothing is tried.
     /// Every trial is kept in the model's report. Usually [`TRIAL_TUPLES`].
     pub trial_tuples: u64,
     /// Seed of the tuples that are drawn.
@@ -102,7 +102,7 @@ pub fn train(
                 progress,
             )?,
             seed: course.seed,
-            tuples: settings.tuples,
+            tuples: settings.n_tuples(dataset.manifest.statistics.n_pairs),
         },
     };
     let training = PreferenceTraining {
@@ -226,6 +226,7 @@ impl PreferenceTraining<'_> {
                 complete = self.learn(&mut learner, &mut *lessons, every, None, &mut report)?;
             }
             blend = self.choose_blend(&learner.matrix(), &mut report)?;
+            report.kept = Some(f64::from(blend));
             if blend == 0.0 {
                 // Nothing that was learned is kept, so that later learning starts from the base.
                 (learner, blend) = (self.learner(&params)?, 1.0);
