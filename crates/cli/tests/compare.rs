@@ -422,7 +422,8 @@ fn small(n_test: usize, n_validation: usize) -> Folder {
 #[test]
 fn queries_of_unseen_documents_are_counted_measured_and_noted() {
     let folder = small(20, 20);
-    let (code, out, err) = folder.run("compare --data data --models bm25,clicks,pls --trials 1 --out c");
+    let (code, out, err) =
+        folder.run("compare --data data --models bm25,clicks,pls --trials 1 --folds 0 --out c");
     assert_eq!(code, 0, "{err}");
     let header = out.lines().find(|line| line.contains("ndcg@10 by documents")).unwrap();
     assert!(
@@ -499,7 +500,8 @@ fn few_test_queries_have_no_best_model() {
 #[test]
 fn a_stack_on_too_few_validation_queries_is_refused_first() {
     let folder = small(12, 3);
-    let (code, out, err) = folder.run("compare --data data --models bm25,clicks,stack --trials 1 --out c");
+    let (code, out, err) =
+        folder.run("compare --data data --models bm25,clicks,stack --trials 1 --folds 0 --out c");
     assert_eq!(code, 1, "a model was left out: {err}");
     let refused = err.find("stack: left out: data: there are 3 judged validation queries").unwrap();
     assert!(refused < err.find("cannot be told from chance").unwrap(), "{err}");
@@ -507,4 +509,27 @@ fn a_stack_on_too_few_validation_queries_is_refused_first() {
     // Refused before the models are read: they are not there.
     let error = folder.refused("train stack --data data --of a.model b.model --out s.model");
     assert!(error.contains("there are 3 judged validation queries"), "{error}");
+}
+
+/// Over folds the three validation queries are 33 queries, and models learn from all of them in the end.
+#[test]
+fn few_validation_queries_are_dealt_to_folds_with_the_training_queries() {
+    let folder = small(12, 3);
+    let (code, out, err) = folder.run("compare --data data --models bm25,clicks,stack --trials 1 --out c");
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("3 validation queries: everything is chosen over 5 folds of the training and"),
+        "{err}"
+    );
+    assert!(out.contains("validation: ndcg@10 over 33 queries, on which parameters were chosen"), "{out}");
+    assert!(out.contains("these are the training and validation queries, in 5 folds"), "{out}");
+    let json: Value = serde_json::from_str(&folder.read("c/comparison.json")).unwrap();
+    assert_eq!((&json["split"]["folds"], &json["data"]["name"]), (&5.into(), &"data".into()));
+    folder.text("rank --data c/data/data --model c/models/clicks.model --split test --out r.run --quiet");
+    folder.text("report c --quiet");
+    assert!(folder.read("c/report.html").contains("dealt to 5 folds"));
+    for (folds, message) in [("2", "3 to 20 folds"), ("19", "cannot be dealt to 19 folds")] {
+        let error = folder.refused(&format!("compare --data data --models bm25 --folds {folds} --out d"));
+        assert!(error.contains(message), "{error}");
+    }
 }
