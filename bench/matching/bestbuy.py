@@ -38,8 +38,8 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 # is used for all models.
 NAME_WEIGHTS = [1, 3, 10, 30]
 BM25 = {"b": [0.25, 0.5, 0.75, 1], "k1": [0.6, 1.2, 2]}
-MODELS = ["bm25", "lsi-dt", "lsi-qd", "random-walk", "pls", "rmls", "ssi", "svdfeature", "bltm", "sparse-preference"]
-COMBINATIONS = ["lsi-qd+bm25", "random-walk+bm25", "pls+bm25", "rmls+bm25", "rmls+random-walk", "pls+rmls"]
+MODELS = ["bm25", "clicks", "lsi-dt", "lsi-qd", "random-walk", "pls", "rmls", "ssi", "svdfeature", "bltm", "sparse-preference"]
+COMBINATIONS = ["clicks+bm25", "lsi-qd+bm25", "random-walk+bm25", "pls+bm25", "rmls+bm25", "rmls+random-walk", "pls+rmls"]
 # Rankers over the scores of all models above; which ranker, and how large, they choose in folds of the validation
 # queries. LambdaMART is tried where LightGBM is there (MATCHRANK_LIGHTGBM), else ListNet alone.
 STACKS = {"stack without clicks": "set = { clicks = false }\n", "stack": ""}

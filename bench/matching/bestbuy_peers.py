@@ -7,7 +7,7 @@ A training query is an instance, its words the features (tf-idf), the products t
 data, its cleaning, the split by time and the means over clicks are those of bestbuy.py beside this file. As there, the
 10 % of the clicks before the test choose the settings (C, and those of GRID, below), by NDCG@10 over clicks; what was
 chosen is trained on the first 80 % and the test is ranked once. Each peer has two rows: with words and pairs of words, and
-with runs of letters too, which no model of matchrank looks at.
+with runs of letters too, as `matchrank train clicks` looks at.
 
 --names adds the name of every product as a training query with one click on this product, as in bestbuy.py.
 """

@@ -30,7 +30,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "bench" / "matching"))
 import bestbuy  # noqa: E402
 
-MODELS = "bm25,lsi-dt,pls,rmls,ssi,sparse-preference,pls+bm25,rmls+bm25,sparse-preference+bm25,stack"
+MODELS = "bm25,lsi-dt,clicks,pls,rmls,ssi,sparse-preference,clicks+bm25,pls+bm25,rmls+bm25,sparse-preference+bm25,stack"
 SHARES = [5, 10, 25, 50]
 MEASURE = "ndcg@10"
 

@@ -2,11 +2,13 @@
 //!
 //! **Rule.** The baseline, BM25, is kept unless a richer model is better on the validation queries by more than one standard
 //! error of the paired difference ([`is_worth_it`]). Single models come first, then sums, then stacks: of each group the one
-//! with the best validation figure is asked, and has to be better than what was kept before it. Without a baseline the first
+//! with the best validation figure is asked, and has to be better than what was kept before it. A model is not asked if it is
+//! worse than the baseline, by more than one standard error, on the validation queries all of whose relevant documents have no
+//! training response (from [`ENOUGH`] of them on): documents that are new in the index must not lose. Without a baseline the first
 //! group starts with its best. The test queries decide nothing; a stack is measured on validation queries by rankers that
 //! have not seen them.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::course::Entries;
@@ -27,6 +29,10 @@ pub struct Choice {
     /// Its difference from the baseline on the test queries; none if it is the baseline, or there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<Lead>,
+    /// Models that were not asked because they are worse than the baseline on validation queries whose relevant documents have no
+    /// training response.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lose_on_unseen: Vec<String>,
 }
 
 /// Difference of a model from the baseline on the test queries, by the first measure.
@@ -50,8 +56,15 @@ enum Richness {
     Stack,
 }
 
-/// Chooses among models by their validation values; none where no model has any.
-pub(super) fn choose(plan: &Plan, entries: &Entries, seed: u64) -> Option<Choice> {
+/// A model with its name and its values.
+type NamedEntry<'a> = (Richness, &'a str, &'a Entry);
+
+/// Queries that depend on documents without a response from which they have a say.
+const ENOUGH: usize = 5;
+
+/// Chooses among models by their validation values, of which those in `unseen` depend on documents without a training
+/// response; none where no model has any.
+pub(super) fn choose(plan: &Plan, entries: &Entries, unseen: &HashSet<String>, seed: u64) -> Option<Choice> {
     let richness = |name: &str| {
         let planned = plan.models.iter().find(|planned| planned.name == name)?;
         Some(match &planned.what {
@@ -64,11 +77,20 @@ pub(super) fn choose(plan: &Plan, entries: &Entries, seed: u64) -> Option<Choice
         })
     };
     let sign = if plan.tuned_by.higher_is_better() { 1.0 } else { -1.0 };
-    let measured: Vec<(Richness, &str, &Entry)> = entries
+    let measured: Vec<NamedEntry<'_>> = entries
         .iter()
         .filter(|(_, entry)| !entry.validation.is_empty())
         .filter_map(|(name, entry)| Some((richness(name)?, name.as_str(), entry)))
         .collect();
+    let baseline = measured.iter().find(|(richness, ..)| *richness == Richness::Baseline);
+    let loses_on_unseen = |entry: &Entry| {
+        baseline.is_some_and(|(.., baseline)| {
+            let (own, others) = paired(entry, baseline, sign, |query| unseen.contains(query));
+            own.len() >= ENOUGH && is_worth_it(&others, &own)
+        })
+    };
+    let (losing, measured): (Vec<NamedEntry<'_>>, Vec<NamedEntry<'_>>) =
+        measured.iter().partition(|(_, _, entry)| loses_on_unseen(entry));
     let mut kept: Option<(&str, &Entry)> = None;
     for level in [Richness::Baseline, Richness::Single, Richness::Sum, Richness::Stack] {
         let of_level = measured.iter().filter(|(richness, ..)| *richness == level);
@@ -80,11 +102,11 @@ pub(super) fn choose(plan: &Plan, entries: &Entries, seed: u64) -> Option<Choice
         }
     }
     let (name, entry) = kept?;
-    let baseline = measured.iter().find(|(richness, ..)| *richness == Richness::Baseline);
     let lead = baseline
         .filter(|(_, other, _)| *other != name)
         .and_then(|(_, over, baseline)| Lead::of(plan, entry, (over, baseline), seed));
-    Some(Choice { name: name.to_owned(), validation: mean(entry), lead })
+    let lose_on_unseen = losing.iter().map(|(_, name, _)| (*name).to_owned()).collect();
+    Some(Choice { name: name.to_owned(), validation: mean(entry), lead, lose_on_unseen })
 }
 
 fn mean(entry: &Entry) -> f64 {
@@ -93,14 +115,16 @@ fn mean(entry: &Entry) -> f64 {
 
 /// Compares two models on the validation queries that both were measured on.
 fn is_better(richer: &Entry, simpler: &Entry, sign: f64) -> bool {
-    let simpler: HashMap<&str, f64> =
-        simpler.validation.iter().map(|(query, value)| (query.as_str(), sign * value)).collect();
-    let (richer, simpler): (Vec<f64>, Vec<f64>) = richer
-        .validation
-        .iter()
-        .filter_map(|(query, value)| Some((sign * value, *simpler.get(query.as_str())?)))
-        .unzip();
+    let (richer, simpler) = paired(richer, simpler, sign, |_| true);
     is_worth_it(&richer, &simpler)
+}
+
+/// Values of two models for the wanted validation queries that both were measured on; more is better.
+fn paired(a: &Entry, b: &Entry, sign: f64, is_wanted: impl Fn(&str) -> bool) -> (Vec<f64>, Vec<f64>) {
+    let b: HashMap<&str, f64> =
+        b.validation.iter().map(|(query, value)| (query.as_str(), sign * value)).collect();
+    let a = a.validation.iter().filter(|(query, _)| is_wanted(query));
+    a.filter_map(|(query, value)| Some((sign * value, *b.get(query.as_str())?))).unzip()
 }
 
 impl Lead {
@@ -130,10 +154,15 @@ mod tests {
     }
 
     fn chosen(values: &[(&str, [f64; 4])]) -> Choice {
+        chosen_with(values, &[])
+    }
+
+    /// Queries, some of which depend on documents without a response.
+    fn chosen_with<const N: usize>(values: &[(&str, [f64; N])], unseen: &[usize]) -> Choice {
         let entries: Entries = values
             .iter()
             .map(|(name, values)| {
-                let validation = (0..4).map(|query| format!("q{query}")).zip(*values).collect();
+                let validation = (0..N).map(|query| format!("q{query}")).zip(*values).collect();
                 let test = [("ndcg@10".to_owned(), values.map(Some).to_vec())].into_iter().collect();
                 let row: Compared = serde_json::from_value(serde_json::json!({
                     "name": name, "kind": name, "params": null, "validation": {}, "test": {}, "intervals": {}, "bins": {},
@@ -152,7 +181,8 @@ mod tests {
                 ((*name).to_owned(), entry)
             })
             .collect();
-        choose(&plan(), &entries, 1).unwrap()
+        let unseen = unseen.iter().map(|query| format!("q{query}")).collect();
+        choose(&plan(), &entries, &unseen, 1).unwrap()
     }
 
     #[test]
@@ -178,5 +208,19 @@ mod tests {
         assert_eq!(chosen(&[bm25, rmls, ("stack", [0.6, 0.6, 0.6, 0.5])]).name, "stack");
         // Without the baseline the best single model is where it starts.
         assert_eq!(chosen(&[("pls", [0.4; 4]), rmls]).name, "rmls");
+    }
+
+    #[test]
+    fn models_that_lose_where_documents_are_new_are_not_chosen() {
+        let bm25 = ("bm25", [0.3, 0.3, 0.3, 0.5, 0.5, 0.5, 0.5, 0.5]);
+        let memory = ("pls", [1.0, 1.0, 1.0, 0.4, 0.5, 0.4, 0.4, 0.4]);
+        let words = ("rmls", [0.6, 0.6, 0.6, 0.5, 0.5, 0.5, 0.4, 0.6]);
+        let new = [3, 4, 5, 6, 7];
+        assert_eq!(chosen_with(&[bm25, memory, words], &[]).name, "pls");
+        let choice = chosen_with(&[bm25, memory, words], &new);
+        assert_eq!((choice.name.as_str(), choice.lose_on_unseen), ("rmls", vec!["pls".to_owned()]));
+        assert_eq!(chosen_with(&[bm25, memory], &new).name, "bm25");
+        // Four such queries say too little.
+        assert_eq!(chosen_with(&[bm25, memory, words], &new[1..]).name, "pls");
     }
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use foldhash::HashSet;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
@@ -49,6 +50,8 @@ pub(super) struct Ground {
     /// Test queries with a relevant document.
     pub(super) n_measured: usize,
     pub(super) test_queries: Vec<TestQuery>,
+    /// Ids of the validation queries all of whose relevant documents have no training response.
+    pub(super) unseen: HashSet<String>,
     /// Models that cannot be made, and why: left out before any work.
     pub(super) refused: ByName<String>,
 }
@@ -147,7 +150,7 @@ impl Course<'_> {
             data: ground.data,
             smallest_difference: SmallestDifference::measured(&values, plan.level),
             split,
-            chosen: choice::choose(plan, &entries, seed),
+            chosen: choice::choose(plan, &entries, &ground.unseen, seed),
             models,
             left_out,
             unfinished,

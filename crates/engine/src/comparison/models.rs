@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use foldhash::HashSet;
 use matchrank_core::message::counted;
 use matchrank_core::progress::Silent;
 use matchrank_core::{Error, Result};
@@ -20,7 +21,7 @@ use crate::json::Json;
 use crate::model_file;
 use crate::models::folded::PooledQueries;
 use crate::models::stack::{StackKind, check_stack, learned_already};
-use crate::models::{MatchingModel, note_on_unseen, note_on_zero};
+use crate::models::{MatchingModel, dependent_on_unseen, note_on_unseen, note_on_zero};
 use crate::rankers::boosted;
 use crate::validation::Validation;
 
@@ -83,6 +84,8 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         validation_queries: validation.n_queries(),
         n_measured: run.test.n_measured(),
         test_queries: run.test.queries(),
+        // Over folds, what is new depends on the fold.
+        unseen: if folds.is_some() { HashSet::default() } else { dependent(dataset, &validation)? },
         refused: refused(course, dataset)?,
     };
     let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
@@ -93,6 +96,13 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
             None => run.entry(planned, before, stopped),
         }
     })
+}
+
+/// Ids of the validation queries all of whose relevant documents have no training response.
+fn dependent(dataset: &Dataset, validation: &Validation) -> Result<HashSet<String>> {
+    let (_, depends) = dependent_on_unseen(dataset, Some(validation))?;
+    let ids = validation.ids().iter().zip(depends).filter(|(_, depends)| *depends == Some(true));
+    Ok(ids.map(|(id, _)| id.clone()).collect())
 }
 
 /// Deals the training and validation queries to folds, if a plan asks for it, or if there are few validation queries.

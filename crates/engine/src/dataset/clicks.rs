@@ -78,6 +78,11 @@ impl Clicks {
         (0..self.rows.len()).map(|number| (self.rows[number], self.texts.get(number as u32)))
     }
 
+    /// Text of a query that has clicks, by its number among [`queries`](Self::queries).
+    pub fn text(&self, number: usize) -> &str {
+        self.texts.get(number as u32)
+    }
+
     /// Clicks on documents of the query in a row.
     pub fn of_query(&self, row: u32) -> SparseRow<'_> {
         self.by_query.row(row as usize)

@@ -106,6 +106,7 @@ pub fn document_rows(
         &features.words().fields,
         wanted,
         |number, texts| {
+            let clicks = clicks.filter(|_| !features.is_hidden(1, number));
             let row = features.document(texts, clicks.map(|clicks| clicks.of_document(number)));
             progress.advance(1);
             row
@@ -143,7 +144,9 @@ fn query_rows(features: &Features, clicks: &Clicks, progress: &dyn Progress) -> 
         let made: Vec<Vec<FeatureRow>> = batch
             .par_chunks(CHUNK)
             .map(|chunk| {
-                chunk.iter().map(|&(row, text)| features.query(text, Some(clicks.of_query(row)))).collect()
+                let clicks = |row| (!features.is_hidden(0, row)).then(|| clicks.of_query(row));
+                let x = |&(row, text): &(u32, &str)| features.query_to_learn_from(text, clicks(row));
+                chunk.iter().map(x).collect()
             })
             .collect();
         for ((row, _), made) in batch.iter().zip(made.into_iter().flatten()) {

@@ -26,6 +26,8 @@ mod tests;
 use matchrank_core::matching::tf_idf::Norm;
 use matchrank_core::matching::{SparseRow, TfIdf, TfIdfParams};
 use matchrank_core::{Error, Result};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 pub use bm25_words::Bm25Words;
@@ -46,6 +48,15 @@ pub struct Features {
     /// Takes the place of `tf_idf`.
     bm25: Option<Bm25Rows>,
     source: Source,
+    /// Never stored: models rank with all click features.
+    hidden: Option<HiddenClicks>,
+}
+
+/// Queries and documents, drawn by a seed, that have no click features while a model learns.
+#[derive(Debug, Clone, Copy)]
+struct HiddenClicks {
+    share: f64,
+    seed: u64,
 }
 
 /// The dataset that click features stand for.
@@ -103,13 +114,26 @@ impl Features {
         if most > u64::from(u32::MAX) {
             return Err(Error::Params(format!("{most} features are too many; the limit is 4,294,967,295")));
         }
-        Ok(Self { params: *params, words, tf_idf, bm25: None, source })
+        Ok(Self { params: *params, words, tf_idf, bm25: None, source, hidden: None })
     }
 
     /// Weighs words as BM25 does, in place of tf-idf.
     pub fn with_bm25(self, bm25: Bm25Words) -> Result<Self> {
         let rows = Bm25Rows::new(bm25, &self.words.vocabulary)?;
         Ok(Self { bm25: Some(rows), ..self })
+    }
+
+    /// Hides the click features of a share of the queries and documents from [`click_graph`].
+    pub(crate) fn hiding(self, share: f64, seed: u64) -> Self {
+        Self { hidden: Some(HiddenClicks { share, seed }), ..self }
+    }
+
+    /// Returns true if a query (side 0) or a document (side 1) has no click features in a graph to learn from.
+    fn is_hidden(&self, side: u64, row: u32) -> bool {
+        self.hidden.is_some_and(|HiddenClicks { share, seed }| {
+            let of_row = seed.wrapping_mul(2).wrapping_add(side) ^ (u64::from(row) << 32);
+            Xoshiro256PlusPlus::seed_from_u64(of_row).random::<f64>() < share
+        })
     }
 
     /// BM25's weights, where they take the place of tf-idf.

@@ -66,6 +66,7 @@ pub use kind::MatchingKind;
 pub(crate) use memory::Sizes;
 pub use recipe::{Recipe, Training};
 pub use related::{Related, RelatedQuery, RelatedWord};
+pub(crate) use unseen::dependent_on_unseen;
 pub use unseen::{UnseenDocuments, note_on_unseen, note_on_zero, training_notes, unseen_documents};
 
 use crate::container::Writer;

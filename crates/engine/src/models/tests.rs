@@ -7,7 +7,8 @@ mod stacks;
 mod unseen;
 
 use matchrank_core::matching::{
-    Biases, Bilinear, BltmParams, Bm25Params, Factor, RandomWalkParams, Rm3Params, Rows,
+    Biases, Bilinear, BltmParams, Bm25Params, Factor, PlsParams, RandomWalkParams, Rm3Params, RmlsParams,
+    Rows,
 };
 use matchrank_core::progress::Silent;
 

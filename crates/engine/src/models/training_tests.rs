@@ -5,7 +5,7 @@ use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 
 use super::bltm::BltmModel;
-use super::latent::{Inputs, LatentModel, LatentReport};
+use super::latent::{AnchoredFeatures, Inputs, LatentModel, LatentReport};
 use super::lsi_dt::LsiDtParams;
 use super::ssi::SsiSettings;
 use super::svdfeature::SvdFeatureSettings;
@@ -67,8 +67,8 @@ fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     let pls = PlsParams { d: 1, ..Default::default() };
     let lsi = LsiParams { d: 4, ..Default::default() };
     vec![
-        rmls::train(&rmls_params(), &features, None, &Training::new(dataset, seed, &Silent)).unwrap(),
-        pls::train(&pls, &features, &Training::new(dataset, seed, &Silent)).unwrap(),
+        rmls::train(&rmls_params(), &features.into(), None, &Training::new(dataset, seed, &Silent)).unwrap(),
+        pls::train(&pls, &features.into(), &Training::new(dataset, seed, &Silent)).unwrap(),
         lsi_dt::train(
             &LsiDtParams { d: 4, ..Default::default() },
             &Default::default(),
@@ -185,7 +185,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
 fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     let (_folder, dataset) = checkerboard(true);
     let model =
-        rmls::train(&rmls_params(), &FeatureParams::default(), None, &Training::new(&dataset, 1, &Silent))
+        rmls::train(&rmls_params(), &AnchoredFeatures::default(), None, &Training::new(&dataset, 1, &Silent))
             .unwrap();
     let figures: Vec<f64> = model.report.iterations.iter().map(|row| row.validation.unwrap()).collect();
     let best = model.report.kept().expect("an iteration is kept");
@@ -208,7 +208,7 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
         assert_eq!(model.report.best, Some(model.report.epochs.len()), "{:?}", model.kind);
     }
     let model =
-        rmls::train(&rmls_params(), &FeatureParams::default(), None, &Training::new(&dataset, 1, &Silent))
+        rmls::train(&rmls_params(), &AnchoredFeatures::default(), None, &Training::new(&dataset, 1, &Silent))
             .unwrap();
     assert_eq!((model.report.best, model.report.iterations.len()), (Some(4), 4));
     assert_eq!(model.report.validation, None);
@@ -243,7 +243,7 @@ fn a_former_model_is_started_from_by_its_words() {
         RmlsParams { threshold: Threshold::Absolute, beta: 0.0, gamma: 0.0, iterations: 1, ..rmls_params() };
     let train = |start: Option<&LatentModel>, iterations: usize| {
         let params = RmlsParams { iterations, ..params };
-        rmls::train(&params, &features, start, &Training::new(&dataset, 1, &Silent)).unwrap()
+        rmls::train(&params, &features.into(), start, &Training::new(&dataset, 1, &Silent)).unwrap()
     };
     // Two iterations are one, and one more from there.
     let (one, two) = (train(None, 1), train(None, 2));
@@ -260,23 +260,27 @@ fn a_former_model_is_started_from_by_its_words() {
         }
     }
     let wider = RmlsParams { d: 17, ..params };
-    let error = rmls::train(&wider, &features, Some(&one), &Training::new(&dataset, 1, &Silent))
+    let error = rmls::train(&wider, &features.into(), Some(&one), &Training::new(&dataset, 1, &Silent))
         .unwrap_err()
         .to_string();
     assert!(error.contains("d = 16") && error.contains("d = 17"), "{error}");
     let clicks = all(&dataset, 1).remove(3);
     assert!(matches!(clicks.inputs, Inputs::Rows(_)));
-    assert!(rmls::train(&params, &features, Some(&clicks), &Training::new(&dataset, 1, &Silent)).is_err());
+    assert!(
+        rmls::train(&params, &features.into(), Some(&clicks), &Training::new(&dataset, 1, &Silent)).is_err()
+    );
     // Another dataset: words are found by name, clicks start anew.
     let (_other, other) = checkerboard(true);
-    rmls::train(&params, &features, Some(&one), &Training::new(&other, 1, &Silent)).unwrap();
+    rmls::train(&params, &features.into(), Some(&one), &Training::new(&other, 1, &Silent)).unwrap();
 }
 
 #[test]
 fn wrong_parameters_and_datasets_without_clicks_are_refused() {
     let (folder, dataset) = checkerboard(true);
     let features = FeatureParams { click_weight: f64::NAN, ..Default::default() };
-    assert!(pls::train(&PlsParams::default(), &features, &Training::new(&dataset, 1, &Silent)).is_err());
+    assert!(
+        pls::train(&PlsParams::default(), &features.into(), &Training::new(&dataset, 1, &Silent)).is_err()
+    );
     assert!(
         pls::train(
             &PlsParams { d: 0, ..Default::default() },

@@ -35,6 +35,24 @@ pub fn unseen_documents(model: &dyn MatchingModel) -> UnseenDocuments {
     parts.iter().map(|(_, part)| unseen_documents(&***part)).max().unwrap_or_else(own)
 }
 
+/// Returns the number of documents without a training response, and for every validation query true if all of its relevant
+/// documents are such; none for a query without a relevant document.
+pub(crate) fn dependent_on_unseen(
+    dataset: &Dataset,
+    validation: Option<&Validation>,
+) -> Result<(usize, Vec<Option<bool>>)> {
+    let mut is_seen = vec![false; dataset.manifest.statistics.n_documents as usize];
+    for response in dataset.responses()?.iter().filter(|response| response.response > 0.0) {
+        is_seen[response.document as usize] = true;
+    }
+    let depends = |relevant: Vec<u32>| {
+        let any_seen = relevant.iter().any(|&document| is_seen[document as usize]);
+        (!relevant.is_empty()).then_some(!any_seen)
+    };
+    let depends = validation.iter().flat_map(|validation| validation.relevant()).map(depends).collect();
+    Ok((is_seen.iter().filter(|seen| !**seen).count(), depends))
+}
+
 /// Returns a warning for users of a trained model that gives documents without a training response no score, or that
 /// was measured on them: on the validation queries all of whose relevant documents are such.
 pub fn note_on_unseen(
@@ -46,11 +64,7 @@ pub fn note_on_unseen(
     if can == UnseenDocuments::Scored {
         return Ok(None);
     }
-    let mut is_seen = vec![false; dataset.manifest.statistics.n_documents as usize];
-    for response in dataset.responses()?.iter().filter(|response| response.response > 0.0) {
-        is_seen[response.document as usize] = true;
-    }
-    let n_unseen = is_seen.iter().filter(|seen| !**seen).count();
+    let (n_unseen, depends) = dependent_on_unseen(dataset, validation)?;
     if n_unseen == 0 {
         return Ok(None);
     }
@@ -58,14 +72,8 @@ pub fn note_on_unseen(
     let documents = format!(
         "{} of {} no training response",
         thousands(n_unseen as u64),
-        counted_with(is_seen.len(), "document", HAS)
+        counted_with(dataset.manifest.statistics.n_documents as usize, "document", HAS)
     );
-    // A query without a relevant document depends on none.
-    let depends = |relevant: Vec<u32>| {
-        let any_seen = relevant.iter().any(|&document| is_seen[document as usize]);
-        (!relevant.is_empty()).then_some(!any_seen)
-    };
-    let depends: Vec<Option<bool>> = validation.iter().flat_map(|v| v.relevant()).map(depends).collect();
     let n_measured = depends.iter().flatten().count();
     let n_dependent = depends.iter().filter(|depends| **depends == Some(true)).count();
     let queries = format!(

@@ -49,15 +49,26 @@ fn choice(comparison: &Comparison) -> String {
     let figure = comparison.models.iter().find(|model| model.name == choice.name);
     let figure = figure.and_then(|model| model.test.get(measure)).copied().unwrap_or(f64::NAN);
     let mut text = format!(
-        "chosen by validation: {} ({} {:.4}); test {measure} {figure:.4}",
+        "chosen by validation: {} ({} {:.4})",
         choice.name, comparison.split.tuned_by, choice.validation
     );
+    if too_few(comparison.split.test_queries).is_some() {
+        return text + "; too few test queries to say what it is worth\n";
+    }
+    let _ = write!(text, "; test {measure} {figure:.4}");
     if let Some(lead) = &choice.lead {
         let [low, high] = lead.interval;
         let _ = write!(
             text,
             ", {:+.4} over {} (95 % interval {low:+.4} to {high:+.4})",
             lead.difference, lead.over
+        );
+    }
+    if !choice.lose_on_unseen.is_empty() {
+        let _ = write!(
+            text,
+            "\nnot chosen, because worse than the baseline for validation queries whose relevant documents are all new: {}",
+            choice.lose_on_unseen.join(", ")
         );
     }
     text + "\n"

@@ -93,6 +93,7 @@ pub fn compare_folds(folds: &Folds, rankers: &Rankers<'_>, course: Course<'_>) -
         validation_queries: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
         n_measured: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
         test_queries: queries(folds),
+        unseen: Default::default(),
         refused: ByName::default(),
     };
     let _lock = course.lock()?;

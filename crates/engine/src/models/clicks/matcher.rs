@@ -3,26 +3,31 @@
 use std::sync::Arc;
 
 use matchrank_core::Result;
-use matchrank_core::linalg::{Csr, CsrBuilder, SparseRow};
+use matchrank_core::linalg::SparseRow;
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
-use crate::dataset::{Clicks, Names};
+use super::similar_queries::SimilarQueries;
+use super::word_counts::WordCounts;
+use super::{ClickCountParams, Smoothing};
+use crate::dataset::Clicks;
 use crate::models::BoundDocuments;
 use crate::scoring::{Explanation, Hit, Matcher, Pair, Scorer, SparseScorer, TopK, Why};
 use crate::text::Analyser;
 
 pub(super) struct ClickCountMatcher<'a> {
-    mu: f64,
+    params: ClickCountParams,
     documents: BoundDocuments<'a>,
     clicks: Arc<Clicks>,
     analyser: Analyser,
-    /// Words of the training queries.
-    words: Names,
-    /// Training queries that have each word.
-    n_queries: Vec<u32>,
-    /// n(w, d) / n(w), a row for each word.
-    by_word: Csr,
+    others: Others,
+}
+
+/// Where the clicks that a query's own are smoothed by come from.
+enum Others {
+    /// Queries, and their rows in the dataset.
+    Queries(SimilarQueries, Vec<u32>),
+    Words(WordCounts),
 }
 
 /// A reason for a score: a share of the probability, and the documents that it is spread over.
@@ -34,58 +39,64 @@ struct Reason<'m> {
 }
 
 impl<'a> ClickCountMatcher<'a> {
-    pub(super) fn new(mu: f64, documents: BoundDocuments<'a>, clicks: Arc<Clicks>) -> Result<Self> {
+    pub(super) fn new(
+        params: ClickCountParams,
+        documents: BoundDocuments<'a>,
+        clicks: Arc<Clicks>,
+    ) -> Result<Self> {
         let analyser = Analyser::new(&documents.dataset.manifest.analyser)?;
-        let mut words = Names::default();
-        // Queries of each word.
-        let mut queries: Vec<Vec<u32>> = Vec::new();
-        for (row, text) in clicks.queries() {
-            analyser.tokens(text, |token| {
-                let word = words.insert(token).unwrap_or_else(|known| known) as usize;
-                queries.resize_with(queries.len().max(word + 1), Vec::new);
-                if queries[word].last() != Some(&row) {
-                    queries[word].push(row);
-                }
-            });
-        }
-        let gathered: Vec<Vec<(u32, f32)>> =
-            queries.par_iter().map(|queries| gather(queries, &clicks)).collect();
-        let mut by_word = CsrBuilder::new(clicks.by_query().n_columns());
-        for row in gathered {
-            row.into_iter().for_each(|(document, share)| by_word.push(document, share));
-            by_word.end_row();
-        }
-        let n_queries = queries.iter().map(|queries| queries.len() as u32).collect();
-        Ok(Self { mu, documents, clicks, analyser, words, n_queries, by_word: by_word.finish()? })
+        let others = match params.smoothing {
+            Smoothing::Queries => {
+                let rows = clicks.queries().map(|(row, _)| row).collect();
+                Others::Queries(SimilarQueries::new(&analyser, &clicks)?, rows)
+            }
+            Smoothing::Words => Others::Words(WordCounts::new(&analyser, &clicks)?),
+        };
+        Ok(Self { params, documents, clicks, analyser, others })
     }
 
-    /// Returns the parts of the score of a query.
-    fn reasons(&self, query: &str) -> Vec<Reason<'_>> {
+    /// Returns the parts of the score of a query. Names are made for explanations only.
+    fn reasons(&self, query: &str, is_named: bool) -> Vec<Reason<'_>> {
         let own = self.clicks.row_of(query).map(|row| self.clicks.of_query(row));
         let n_own = own.map_or(0.0, sum);
-        let mut known: Vec<u32> = Vec::new();
-        self.analyser.tokens(query, |token| {
-            known.extend(self.words.find(token).filter(|word| !known.contains(word)));
-        });
-        let n = self.clicks.queries().len() as f64;
-        let weight = |word: u32| (n / f64::from(self.n_queries[word as usize])).ln_1p();
-        let total: f64 = known.iter().map(|&word| weight(word)).sum();
-        let words = known.iter().map(|&word| Reason {
-            name: self.words.get(word).to_owned(),
-            share: self.mu / (n_own + self.mu) * weight(word) / total,
-            responses: (self.by_word.row(word as usize), 1.0),
-        });
-        let own = own.map(|row| Reason {
-            name: format!("query:{query}"),
-            share: n_own / (n_own + self.mu),
+        let mu = self.params.mu;
+        let name = |make: &dyn Fn() -> String| if is_named { make() } else { String::new() };
+        let mut reasons: Vec<Reason<'_>> = Vec::new();
+        reasons.extend(own.map(|row| Reason {
+            name: name(&|| format!("query:{query}")),
+            share: n_own / (n_own + mu),
             responses: (row, n_own),
-        });
-        own.into_iter().chain(words).collect()
+        }));
+        let of_others = mu / (n_own + mu);
+        match &self.others {
+            Others::Words(counts) => {
+                let words = counts.weighed(&self.analyser, query);
+                reasons.extend(words.into_iter().map(|(word, weight)| Reason {
+                    name: name(&|| counts.words.get(word).to_owned()),
+                    share: of_others * weight,
+                    responses: (counts.by_word.row(word as usize), 1.0),
+                }));
+            }
+            Others::Queries(index, rows) => {
+                let mut found = index.nearest(&self.analyser, query, self.params.nearest);
+                found.iter_mut().for_each(|(_, likeness)| *likeness = likeness.powf(self.params.power));
+                let total: f64 = found.iter().map(|(_, likeness)| likeness).sum();
+                reasons.extend(found.into_iter().map(|(number, likeness)| {
+                    let responses = self.clicks.of_query(rows[number]);
+                    Reason {
+                        name: name(&|| format!("like query:{}", self.clicks.text(number))),
+                        share: of_others * likeness / total,
+                        responses: (responses, sum(responses)),
+                    }
+                }));
+            }
+        }
+        reasons
     }
 
     /// The documents that a query reaches, as the matcher knows them, ascending.
     fn scores(&self, query: &str) -> Vec<(u32, f32)> {
-        let reasons = self.reasons(query);
+        let reasons = self.reasons(query, false);
         let parts = reasons.iter().flat_map(|Reason { share, responses: (row, n), .. }| {
             row.iter().map(move |(document, response)| (document, share * f64::from(response) / n))
         });
@@ -109,17 +120,6 @@ fn sum(row: SparseRow<'_>) -> f64 {
     row.values().iter().map(|&n| f64::from(n)).sum()
 }
 
-/// The documents clicked for some queries, ascending, with their shares of the clicks.
-fn gather(queries: &[u32], clicks: &Clicks) -> Vec<(u32, f32)> {
-    let mut responses: Vec<(u32, f32)> =
-        queries.iter().flat_map(|&query| clicks.of_query(query).iter()).collect();
-    responses.sort_by_key(|(document, _)| *document);
-    let total: f64 = responses.iter().map(|(_, n)| f64::from(*n)).sum();
-    let of_document = responses.chunk_by(|a, b| a.0 == b.0);
-    let share = |pairs: &[(u32, f32)]| pairs.iter().map(|pair| f64::from(pair.1)).sum::<f64>() / total;
-    of_document.map(|pairs| (pairs[0].0, share(pairs) as f32)).collect()
-}
-
 impl Matcher for ClickCountMatcher<'_> {
     fn n_documents(&self) -> u32 {
         self.documents.len()
@@ -133,7 +133,7 @@ impl Matcher for ClickCountMatcher<'_> {
         let row = self.documents.row(document);
         let id = self.documents.dataset.document_ids_of(&[row])?.remove(&row).unwrap_or_default();
         let mut pairs: Vec<Pair> = Vec::new();
-        for Reason { name, share, responses: (responses, n) } in self.reasons(query) {
+        for Reason { name, share, responses: (responses, n) } in self.reasons(query, true) {
             if let Some((_, response)) = responses.iter().find(|(other, _)| *other == row) {
                 let affinity = f64::from(response) / n;
                 pairs.push(Pair {

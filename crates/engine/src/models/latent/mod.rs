@@ -3,6 +3,7 @@
 //! A [`LatentModel`] is a bilinear model of core together with the words and clicks that its features stand for. The
 //! folders `lsi_dt`, `lsi_qd`, `pls`, `rmls`, `ssi` and `svdfeature` train it.
 
+mod anchored;
 mod codec;
 mod describe;
 mod epochs;
@@ -21,6 +22,8 @@ use matchrank_core::bounds::{Bound, RmlsFamily, SampleSize};
 use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, Mapping, PairContribution};
 use matchrank_core::{Error, Result};
 
+pub(super) use anchored::AnchoredLessons;
+pub use anchored::{AnchoredFeatures, OptionalBase};
 pub(crate) use codec::{factor, put_factor};
 pub(super) use epochs::{Learned, Learns, keep_best};
 pub use inspect::{BoundReport, Inspection, Side, Spectrum, inspect};

@@ -10,7 +10,7 @@ use super::{Judge, LatentReport};
 use crate::settings::AutoNumber;
 use crate::validation::ShareTrials;
 
-const SHARES: [f32; 6] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5];
+const SHARES: [f32; 10] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
 
 /// Scales a model with an identity by the share that is given or chosen, or leaves it as it is without validation
 /// judgments. The report gets the shares that were tried and the figure of the model.

@@ -6,11 +6,9 @@ use matchrank_core::Result;
 use matchrank_core::bounds::pls_bound;
 use matchrank_core::matching::{PlsParams, pls};
 
-use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, plain};
+use super::latent::{self, AnchoredFeatures, LatentKind, LatentModel, LatentReport, plain};
 use super::recipe::trainer;
 use super::{MatchingKind, Training, UnseenDocuments};
-use crate::dataset::Clicks;
-use crate::features::{FeatureParams, Features, click_graph};
 use crate::settings::Parameter;
 
 /// PLS in the table of models.
@@ -27,7 +25,7 @@ pub const KIND: MatchingKind = MatchingKind {
         latent::TOLERANCE,
         latent::MAX_STEPS,
     ],
-    feature_parameters: FeatureParams::PARAMETERS,
+    feature_parameters: AnchoredFeatures::PARAMETERS,
     space: &[
         ("d", "100,200,300,400"),
         ("weight_power", "0,0.25,0.5,0.75"),
@@ -36,11 +34,15 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     effort: Some(("d", 10)),
     unseen_documents: UnseenDocuments::Learned,
+    choose_untrained: Some(super::base::choose),
     trainer: Some(|settings| {
-        trainer::<PlsParams, FeatureParams>(
+        trainer::<PlsParams, AnchoredFeatures>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
-            |params, features, training| Ok(Arc::new(train(params, features, training)?)),
+            |params, features, training| {
+                features.check_given(|name| training.is_given(name))?;
+                Ok(Arc::new(train(params, features, training)?))
+            },
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.singular(sizes.features, PlsParams::default().d)),
@@ -58,19 +60,21 @@ pub const LATENT: LatentKind = LatentKind {
 };
 
 /// Trains PLS on words and clicks.
-pub fn train(params: &PlsParams, features: &FeatureParams, training: &Training<'_>) -> Result<LatentModel> {
-    let Training { dataset, seed, progress, .. } = *training;
+pub fn train(
+    params: &PlsParams,
+    features: &AnchoredFeatures,
+    training: &Training<'_>,
+) -> Result<LatentModel> {
     params.validate()?;
-    let features = Features::of_dataset(features, dataset)?;
-    let inputs = Inputs::Features(Box::new(features.clone()));
-    let clicks = Clicks::to_learn_from(dataset)?;
-    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
-    let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
-    let fit = pls::fit(params, &graph, seed, progress)?;
-    let validation = judge.ndcg(&fit.model, graph.y())?;
-    let report = LatentReport {
-        features: Some(statistics),
-        ..LatentReport::of_singular(validation, fit.singular_values, fit.residual, fit.steps)
+    let lessons = features.lessons(training)?;
+    let fit = pls::fit(params, &lessons.graph, training.seed, training.progress)?;
+    let mut report = LatentReport {
+        features: Some(lessons.statistics),
+        ..LatentReport::of_singular(None, fit.singular_values, fit.residual, fit.steps)
     };
-    Ok(LatentModel { kind: LATENT, params: plain(params), inputs, model: fit.model, report })
+    let model = lessons.anchored(fit.model, &mut report, training)?;
+    if report.validation.is_none() {
+        report.validation = lessons.judge.ndcg(&model, lessons.documents())?;
+    }
+    Ok(LatentModel { kind: LATENT, params: plain(params), inputs: lessons.inputs, model, report })
 }

@@ -13,11 +13,13 @@ use matchrank_core::matching::{Bilinear, Factor};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-use super::latent::{self, Inputs, IterationRow, Judge, LatentKind, LatentModel, LatentReport, plain};
+use super::latent::{
+    self, AnchoredFeatures, AnchoredLessons, Inputs, IterationRow, LatentKind, LatentModel, LatentReport,
+    plain,
+};
 use super::recipe::trainer;
 use super::{MatchingKind, MatchingModel, Training, UnseenDocuments};
-use crate::dataset::Clicks;
-use crate::features::{FeatureParams, Features, click_graph};
+use crate::features::Features;
 use crate::settings::Parameter;
 
 /// RMLS in the table of models.
@@ -50,7 +52,7 @@ pub const KIND: MatchingKind = MatchingKind {
             "factored: by features and clicks; formed: form the matrix first (slower)",
         ),
     ],
-    feature_parameters: FeatureParams::PARAMETERS,
+    feature_parameters: AnchoredFeatures::PARAMETERS,
     takes_start: true,
     space: &[
         ("beta", "0,0.3,0.5,0.7"),
@@ -60,8 +62,9 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     effort: Some(("d", 10)),
     unseen_documents: UnseenDocuments::Learned,
+    choose_untrained: Some(super::base::choose),
     trainer: Some(|settings| {
-        trainer::<RmlsParams, FeatureParams>(
+        trainer::<RmlsParams, AnchoredFeatures>(
             settings,
             |params, features| params.validate().and_then(|()| features.validate()),
             train_by_data,
@@ -86,10 +89,11 @@ pub const LATENT: LatentKind = LatentKind {
 /// are no validation judgments to stop by.
 fn train_by_data(
     params: &RmlsParams,
-    features: &FeatureParams,
+    features: &AnchoredFeatures,
     training: &Training<'_>,
 ) -> Result<Arc<dyn MatchingModel>> {
     let Training { dataset, progress, .. } = *training;
+    features.check_given(|name| training.is_given(name))?;
     let mut params = *params;
     let start = training.start.map(former).transpose()?;
     if let Some(former) = start
@@ -126,29 +130,26 @@ const PATIENCE: usize = 2;
 /// L_y is started from: its words are found by name, and its clicks where it was trained on this dataset.
 pub fn train(
     params: &RmlsParams,
-    features: &FeatureParams,
+    features: &AnchoredFeatures,
     start: Option<&LatentModel>,
     training: &Training<'_>,
 ) -> Result<LatentModel> {
-    let Training { dataset, seed, progress, .. } = *training;
+    let Training { seed, progress, .. } = *training;
     params.validate()?;
-    let features = Features::of_dataset(features, dataset)?;
-    let start = start.map(|former| warm_start(params, former, &features, progress)).transpose()?;
-    let inputs = Inputs::Features(Box::new(features.clone()));
-    let clicks = Clicks::to_learn_from(dataset)?;
-    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
-    let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
+    let lessons = features.lessons(training)?;
+    let start = start.map(|former| warm_start(params, former, &lessons.features, progress)).transpose()?;
+    let AnchoredLessons { judge, graph, .. } = &lessons;
 
     let mut clock = Instant::now();
     let mut rows: Vec<IterationRow> = Vec::new();
     let mut kept: Option<(usize, Option<f64>, Option<Bilinear>)> = None;
     let run = RmlsRun { start: start.as_ref(), seed, progress };
-    let last = fit(params, &graph, run, &mut |iteration| {
+    let last = fit(params, graph, run, &mut |iteration| {
         let seconds = clock.elapsed().as_secs_f64();
         let number = iteration.report.number;
         let mut validation = None;
         if judge.can_measure() || number == params.iterations {
-            validation = judge.ndcg(iteration, graph.y())?;
+            validation = judge.ndcg(iteration, lessons.documents())?;
             if kept.as_ref().is_none_or(|(_, best, _)| validation > *best) {
                 let model = iteration.is_shared().then(|| iteration.model()).transpose()?;
                 kept = Some((number, validation, model));
@@ -169,17 +170,18 @@ pub fn train(
             drop(last);
             progress.note(&format!("iteration {best} was the best; training up to it again"));
             let params = RmlsParams { iterations: best, ..*params };
-            fit(&params, &graph, run, &mut |_| Ok(Verdict::Continue))?.into_model()?
+            fit(&params, graph, run, &mut |_| Ok(Verdict::Continue))?.into_model()?
         }
     };
-    let report = LatentReport {
-        features: Some(statistics),
+    let mut report = LatentReport {
+        features: Some(lessons.statistics),
         validation,
         iterations: rows,
         best: Some(best),
         ..LatentReport::default()
     };
-    Ok(LatentModel { kind: LATENT, params: plain(params), inputs, model, report })
+    let model = lessons.anchored(model, &mut report, training)?;
+    Ok(LatentModel { kind: LATENT, params: plain(params), inputs: lessons.inputs, model, report })
 }
 
 fn line(report: &IterationReport, seconds: f64, validation: Option<f64>) -> String {

@@ -1,8 +1,10 @@
 //! The base of models that learn: nothing learned scores exactly as BM25.
 
 use super::super::base::Base;
+use super::super::latent::{AnchoredFeatures, OptionalBase};
 use super::super::sparse_preference::{self, PreferenceModel, Variant};
 use super::super::ssi::{self, SsiSettings};
+use super::super::{pls, rmls};
 use super::*;
 use crate::features::WordParams;
 
@@ -50,7 +52,18 @@ fn the_identity_scores_exactly_as_bm25() {
             ..SsiSettings::default()
         };
         let training = Training::new(&dataset, 1, &Silent);
-        let models: [Model; 2] = [
+        let anchored = AnchoredFeatures {
+            base: OptionalBase::Bm25,
+            k1: given.0,
+            b: given.1,
+            share: AutoNumber::Given(0.0),
+            ..AnchoredFeatures::default()
+        };
+        let (of_pls, of_rmls) =
+            (PlsParams { d: 4, ..Default::default() }, RmlsParams { d: 4, ..Default::default() });
+        let models: [Model; 4] = [
+            Arc::new(pls::train(&of_pls, &anchored, &training).unwrap()),
+            Arc::new(rmls::train(&of_rmls, &anchored, None, &training).unwrap()),
             Arc::new(preference(&settings, &dataset)),
             Arc::new(ssi::train(&ssi, &FeatureParams::default(), &training).unwrap()),
         ];
@@ -88,6 +101,8 @@ fn settings_of_the_other_base_are_refused() {
         ("sparse-preference", "bm25", "idf", "cosine"),
         ("sparse-preference", "cosine", "k1", "bm25"),
         ("ssi", "bm25", "tf", "cosine"),
+        ("pls", "bm25", "tf", "cosine"),
+        ("rmls", "cosine", "k1", "bm25"),
     ] {
         let value: Json = if name == "k1" { 1u32.into() } else { "none".into() };
         let value = if name == "tf" { "binary".into() } else { value };
@@ -97,4 +112,36 @@ fn settings_of_the_other_base_are_refused() {
         assert_eq!(error, format!("{name} is a setting of base={other}; set that too"));
     }
     assert_eq!(PreferenceSettings::default().base, Base::Bm25);
+}
+
+#[test]
+fn settings_of_a_base_need_one() {
+    let (_folder, dataset) = dataset();
+    for kind in ["pls", "rmls"] {
+        for name in ["k1", "b", "share"] {
+            let recipe = Recipe::new(kind, &[(name.to_owned(), 1u32.into())]).unwrap();
+            let error = recipe.train(&Training::new(&dataset, 1, &Silent)).unwrap_err().to_string();
+            assert_eq!(error, format!("{name} is a setting of a base; set base too"));
+        }
+    }
+    for hide in [-0.1, 1.0, f64::NAN] {
+        assert!(AnchoredFeatures { hide, ..AnchoredFeatures::default() }.validate().is_err(), "{hide}");
+    }
+}
+
+/// The validation figure of a model that learned from hidden clicks is that of its rankings, which hide nothing.
+#[test]
+fn clicks_are_hidden_from_learning_alone() {
+    let (_folder, dataset) = dataset();
+    let features = AnchoredFeatures { hide: 0.5, ..AnchoredFeatures::default() };
+    let training = Training::new(&dataset, 1, &Silent);
+    let params = PlsParams { d: 20, ..Default::default() };
+    let hiding = pls::train(&params, &features, &training).unwrap();
+    let plain = pls::train(&params, &AnchoredFeatures::default(), &training).unwrap();
+    assert_ne!(hiding.report.singular_values, plain.report.singular_values);
+    assert!(hiding.report.features.unwrap().c_x < plain.report.features.unwrap().c_x);
+    let validation = Validation::of(&dataset, 1, &Silent).unwrap().unwrap();
+    let matcher = bind(&hiding, &dataset, validation.wanted(), &Silent).unwrap();
+    let figure = validation.value(&mut *matcher.begin(&validation.queries()).unwrap()).unwrap();
+    assert_eq!(hiding.report.validation, Some(figure));
 }
