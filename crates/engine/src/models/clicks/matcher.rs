@@ -26,7 +26,7 @@ pub(super) struct ClickCountMatcher<'a> {
 /// Where the clicks that a query's own are smoothed by come from.
 enum Others {
     /// Queries, and their rows in the dataset.
-    Queries(SimilarQueries, Vec<u32>),
+    Queries(Box<SimilarQueries>, Vec<u32>),
     Words(WordCounts),
 }
 
@@ -48,7 +48,7 @@ impl<'a> ClickCountMatcher<'a> {
         let others = match params.smoothing {
             Smoothing::Queries => {
                 let rows = clicks.queries().map(|(row, _)| row).collect();
-                Others::Queries(SimilarQueries::new(&analyser, &clicks)?, rows)
+                Others::Queries(Box::new(SimilarQueries::new(&analyser, &clicks)?), rows)
             }
             Smoothing::Words => Others::Words(WordCounts::new(&analyser, &clicks)?),
         };
