@@ -237,12 +237,13 @@ fn shown(found: &PreferenceReproduction, paper: &Paper, format: Format) -> anyho
         parts.insert(0, caption(found));
     }
     for (related, header) in [
-        (&found.related, "most related document words"),
-        (&found.ridge_related, "most related document words, ridge start"),
+        (&found.related, ["most related document words", "positive, in 1 % of the texts"]),
+        (&found.ridge_related, ["most related document words, ridge start", "positive, in 1 % of the texts"]),
     ] {
         if !related.is_empty() {
-            let rows = related.iter().map(|row| vec![row.word.clone(), row.related.join(" ")]);
-            parts.push(table(&["query word", header], rows.collect(), format));
+            let rows =
+                related.iter().map(|row| vec![row.word.clone(), row.related.join(" "), row.common.join(" ")]);
+            parts.push(table(&["query word", header[0], header[1]], rows.collect(), format));
         }
     }
     if !found.curves.is_empty() {

@@ -110,8 +110,10 @@ pub struct Point {
 pub struct RelatedWords {
     /// A query word.
     pub word: String,
-    /// The document words with the largest entries, by size.
+    /// The document words with the largest |W_ij|, as in the paper.
     pub related: Vec<String>,
+    /// The document words with the largest W_ij above 0, among the [common words](COMMON).
+    pub common: Vec<String>,
 }
 
 /// Results of a reproduction.
@@ -141,6 +143,9 @@ pub const MORE_PASSES: &str = "Sparse-R (more passes)";
 
 /// Query words of the paper's Table III.
 pub const WORDS: [&str; 7] = ["clinton", "cpu", "graphics", "handgun", "hockey", "motorcycle", "religions"];
+
+/// Share of the training rows that a common word occurs in. Rarer words are often names of posters and machines.
+pub const COMMON: f64 = 0.01;
 
 /// Learns and measures all methods.
 pub fn reproduce(
@@ -194,8 +199,8 @@ pub fn reproduce(
         n_features: split.train.rows.n_columns(),
         settings: *settings,
         methods: run.methods,
-        related: related(&sparse, &split.words),
-        ridge_related: related(&ridge, &split.words),
+        related: related(&sparse, split),
+        ridge_related: related(&ridge, split),
         curves: run.curves,
     })
 }
@@ -340,13 +345,25 @@ pub fn error(w: &Csr, data: &Labelled, tuples: &[Tuple]) -> f64 {
 }
 
 /// Returns the largest entries in the rows of the paper's words, for the words that exist.
-fn related(w: &Csr, words: &[String]) -> Vec<RelatedWords> {
+fn related(w: &Csr, split: &LabelledSplit) -> Vec<RelatedWords> {
+    let (words, rows) = (&split.words, &split.train.rows);
+    let mut frequencies = vec![0usize; words.len()];
+    if !words.is_empty() {
+        rows.rows().flat_map(|row| row.iter()).for_each(|(column, _)| frequencies[column as usize] += 1);
+    }
+    let is_common = |column: u32| frequencies[column as usize] as f64 >= COMMON * rows.n_rows() as f64;
+    let first = |entries: &mut dyn Iterator<Item = &(u32, f32)>| -> Vec<String> {
+        entries.take(5).map(|&(column, _)| words[column as usize].clone()).collect()
+    };
     let of = |word: &&str| {
         let row = words.iter().position(|known| known == word)?;
         let mut entries: Vec<(u32, f32)> = w.row(row).iter().collect();
         entries.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        let related = entries.iter().take(5).map(|&(column, _)| words[column as usize].clone()).collect();
-        Some(RelatedWords { word: (*word).to_owned(), related })
+        Some(RelatedWords {
+            word: (*word).to_owned(),
+            related: first(&mut entries.iter()),
+            common: first(&mut entries.iter().filter(|&&(column, entry)| entry > 0.0 && is_common(column))),
+        })
     };
     WORDS.iter().filter_map(of).collect()
 }
@@ -419,5 +436,23 @@ mod tests {
         let more = &three.methods[6];
         assert_eq!((more.name, more.tuples), (MORE_PASSES, 4 * 700));
         assert!(more.map != three.methods[5].map, "more tuples learn something else");
+    }
+
+    /// A word that counts against, and a word of too few rows, are among the largest entries but not the common ones.
+    #[test]
+    fn common_related_words_are_positive_and_frequent() {
+        let words = ["cpu", "scsi", "prophet", "lbl", "bus"].map(str::to_owned).to_vec();
+        // 200 rows: "lbl" occurs in one of them, "bus" in two, the least that is common.
+        let in_rows = |column: u32, n: u32| (0..n).map(move |row| (row, column, 1.0));
+        let triples = in_rows(0, 9).chain(in_rows(1, 9)).chain(in_rows(2, 9));
+        let triples = triples.chain(in_rows(3, 1)).chain(in_rows(4, 2));
+        let part = |rows| Labelled { rows, labels: vec![0; 200] };
+        let train = part(Csr::from_triples(200, 5, triples).unwrap());
+        let split = LabelledSplit { train, test: part(Csr::from_triples(200, 5, []).unwrap()), words };
+        let entries = [(0, 0, 0.1), (0, 1, 0.2), (0, 2, -0.5), (0, 3, 0.4), (0, 4, 0.3)];
+        let found = related(&Csr::from_triples(5, 5, entries).unwrap(), &split);
+        assert_eq!(found.len(), 1, "the other words of the paper do not exist");
+        assert_eq!(found[0].related, ["prophet", "lbl", "bus", "scsi", "cpu"]);
+        assert_eq!(found[0].common, ["bus", "scsi", "cpu"]);
     }
 }
