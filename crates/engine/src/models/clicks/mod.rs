@@ -9,7 +9,7 @@
 //! n(q, d) are the training responses of a pair, n(q) their sum, n(w, d) the responses of all queries that have the word w.
 //! The weights a sum to 1.
 //!
-//! - `queries`: a_q' is proportional to the [likeness](similar_queries) of q', one of the `nearest` training queries.
+//! - `queries`: a_q' is proportional to the likeness (`similar_queries.rs`) of q', one of the `nearest` training queries.
 //! - `words`: a_w is proportional to ln(1 + N / N_w), where N_w of the N training queries have w; words that no training query
 //!   has are left out.
 //!
