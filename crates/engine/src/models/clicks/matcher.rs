@@ -23,7 +23,7 @@ pub(super) struct ClickCountMatcher<'a> {
     others: Others,
 }
 
-/// Where the clicks that a query's own are smoothed by come from.
+/// Source of the clicks that smooth a query's own.
 enum Others {
     /// Queries, and their rows in the dataset.
     Queries(Box<SimilarQueries>, Vec<u32>),
