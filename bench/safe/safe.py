@@ -1,20 +1,25 @@
 """Does learning ever hurt? BM25, every single model and the model that validation chooses, on six collections.
 
-    python bench/safe/safe.py --program target/release/matchrank [--only NAME...] [--seeds 1,2,3] [--work FOLDER]
+    python bench/safe/safe.py --program target/release/matchrank [--only NAME...] [--seeds 1,2,3] [--work FOLDER] [--jobs N]
     python bench/safe/safe.py --table BEFORE AFTER
 
 The collections are in MATCHRANK_DATA, else in ../shared/data beside the repository: nfcorpus, bestbuy (split by time),
 cranfield and cacm (five folds each), scifact, and shares of 5, 10, 25 and 50 % of the training queries of nfcorpus and
-bestbuy, drawn by the seed. Each is ingested and compared by `matchrank compare`, with the same models and trials.
+bestbuy, drawn by the seed. Each is ingested and compared by `matchrank compare`, with the same models and trials:
+BM25 has 48 trials, all other models their defaults.
 
-Writes FOLDER/results.json: for every collection and seed the figures of every model, query by query. `--table` prints
-Markdown tables from one or more of these files: mean NDCG@10, the difference of the chosen model from BM25 with the
-p-value of a paired t-test over queries, and the same for queries without a relevant document seen in training. The
-chosen model is the one `compare` names; for a program that names none, the one with the best validation figure.
+Writes FOLDER/results/NAME@SEED.json: for every collection and seed the figures of every model, query by query; a
+result that is there is not computed again. `--jobs 2` runs two comparisons at a time with one thread each, which gives
+the same figures. `--table` prints Markdown tables from one or more of these folders: mean NDCG@10, the difference of the
+chosen model from BM25 with the p-value of a paired t-test over queries, and the same for queries with and without a
+relevant document seen in training (on Best Buy: queries with and without training clicks). The value of a query is its
+mean over the seeds, so that a query counts once. The chosen model is the one `compare` names; for a program that names
+none, the one with the best validation figure.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import gzip
 import hashlib
 import json
@@ -30,7 +35,10 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "bench" / "matching"))
 import bestbuy  # noqa: E402
 
-MODELS = "bm25,lsi-dt,clicks,pls,rmls,ssi,sparse-preference,clicks+bm25,pls+bm25,rmls+bm25,sparse-preference+bm25,stack"
+# Trials of tuning: BM25 is tuned well, because everything is measured against it; other models have their defaults, and
+# choose on validation what they choose in training.
+SINGLE = {"bm25": 48, "rm3": 1, "lsi-dt": 1, "clicks": 9, "pls": 1, "rmls": 1, "ssi": 1, "sparse-preference": 1}
+SUMS = ["clicks+bm25", "pls+bm25", "rmls+bm25", "ssi+bm25", "sparse-preference+bm25"]
 SHARES = [5, 10, 25, 50]
 MEASURE = "ndcg@10"
 
@@ -113,12 +121,6 @@ def collections_of():
     return runs
 
 
-def relevant_of(work):
-    """Relevant test documents of every query, from queries.json of the comparison."""
-    queries = json.loads((work / "models" / "queries.json").read_text())
-    return queries
-
-
 def seen_documents(arguments):
     """Documents with a training response, where the responses are a file of judgments."""
     if "--responses" not in arguments:
@@ -128,15 +130,29 @@ def seen_documents(arguments):
     return {row[2] for row in rows if float(row[3]) > 0}
 
 
-def run_one(program, name, ingest_arguments, seed, models, extra, work):
+def plan(without):
+    """The plan of every comparison, as TOML, without models that an earlier program does not have."""
+    single = [name for name in SINGLE if name not in without]
+    lines = []
+    for name in single:
+        lines += ["[[model]]", f'name = "{name}"', f'kind = "{name}"', f"trials = {SINGLE[name]}"]
+    for name in SUMS:
+        lines += ["[[model]]", f'name = "{name}"', 'kind = "combination"', f"of = {json.dumps(name.split('+'))}"]
+    lines += ["[[model]]", 'name = "stack"', 'kind = "stack"', f"of = {json.dumps(single)}"]
+    return "\n".join(lines) + "\n"
+
+
+def run_one(program, name, ingest_arguments, seed, without, extra, work, n_threads):
     folder = work / f"{name}-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     arguments = ingest_arguments(folder, seed)
-    command = [program, "ingest", *map(str, arguments), "--out", "store", "--force", "--quiet"]
+    threads = ["--threads", str(n_threads)]
+    command = [program, "ingest", *map(str, arguments), "--out", "store", "--force", "--quiet", *threads]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     started = time.monotonic()
-    command = [program, "compare", "--data", "store", "--models", models, "--out", "models", "--seed", str(seed),
-               "--quiet", *extra]
+    (folder / "plan.toml").write_text(plan(without))
+    command = [program, "compare", "--data", "store", "--plan", "plan.toml", "--out", "models", "--seed", str(seed),
+               "--quiet", *threads, *extra]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode not in (0,):
         print(f"{name}: {done.stderr}", file=sys.stderr)
@@ -185,33 +201,45 @@ def chosen_of(result):
     return max(result["models"], key=figure)
 
 
-def pooled(results, name):
-    """Per-query values of BM25, of every model and of the chosen one over all folds and seeds of a collection."""
+def pooled(results):
+    """Value of every query, by model: the folds of a collection are joined, seeds are averaged query by query.
+
+    `results` are (part, seed, result). Also returns whether each query is unseen, and how many seeds there are.
+    """
+    parts = collections.defaultdict(list)
+    for part, seed, result in results:
+        parts[part].append(result)
     values, unseen = collections.defaultdict(list), []
-    for result in results:
-        rows = result["models"]
-        kept = [i for i, v in enumerate(rows["bm25"]["per_query"]) if v is not None]
-        for model, row in rows.items():
-            values[model] += [row["per_query"][i] for i in kept]
-        values["chosen"] += [rows[chosen_of(result)]["per_query"][i] for i in kept]
-        unseen += [result["unseen"][i] for i in kept]
-    return values, unseen
+    for part in sorted(parts):
+        seeds = parts[part]
+        kept = [i for i, v in enumerate(seeds[0]["models"]["bm25"]["per_query"]) if v is not None]
+        unseen += [seeds[0]["unseen"][i] for i in kept]
+        names = set.intersection(*(set(result["models"]) for result in seeds))
+        for model in [*names, "chosen"]:
+            rows = [result["models"][chosen_of(result) if model == "chosen" else model]["per_query"] for result in seeds]
+            values[model] += [mean([row[i] for row in rows]) for i in kept]
+    return values, unseen, max(map(len, parts.values()))
 
 
-def print_tables(files):
-    for file in files:
-        results = json.loads(pathlib.Path(file).read_text())
-        groups = collections.defaultdict(list)
-        for key, result in results.items():
-            name = key.rsplit("@", 1)[0]
-            parts = name.rsplit("-", 1)
-            groups[parts[0] if parts[0] in ("cacm", "cranfield") else name].append(result)
-        print(f"\n{file}\n")
-        print("| collection | queries | bm25 | chosen | difference (p) | seen documents | unseen documents | picked | minutes |")
-        print("|---|---|---|---|---|---|---|---|---|")
+def read_results(folder):
+    """Results of a folder by collection: (part, seed, result), where part is the fold."""
+    groups = collections.defaultdict(list)
+    for path in sorted((pathlib.Path(folder) / "results").glob("*.json")):
+        part, seed = path.stem.rsplit("@", 1)
+        name = part.rsplit("-", 1)[0] if part.startswith(("cacm", "cranfield")) else part
+        groups[name].append((part, seed, json.loads(path.read_text())))
+    return groups
+
+
+def print_tables(folders):
+    for folder in folders:
+        groups = read_results(folder)
+        print(f"\n{folder}\n")
+        print("| collection | queries | seeds | bm25 | chosen | difference (p) | seen | unseen | chosen models | minutes |")
+        print("|---|---|---|---|---|---|---|---|---|---|")
         gains = []
         for name, group in sorted(groups.items()):
-            values, unseen = pooled(group, name)
+            values, unseen, seeds = pooled(group)
             differences = [c - b for c, b in zip(values["chosen"], values["bm25"])]
             m, p = t_test(differences)
             gains.append(m)
@@ -219,20 +247,24 @@ def print_tables(files):
             for flag in (False, True):
                 some = [d for d, u in zip(differences, unseen) if u == flag]
                 parts.append("%+.3f (%.3f)" % t_test(some) if len(some) > 1 else "")
-            picked = collections.Counter(chosen_of(result) for result in group)
+            picked = collections.Counter(chosen_of(result) for _, _, result in group)
             names = ", ".join(f"{model} {n}" for model, n in picked.most_common())
-            minutes = sum(result["seconds"] for result in group) / 60
-            print(f"| {name} | {len(differences)} | {mean(values['bm25']):.4f} | {mean(values['chosen']):.4f} | "
-                  f"{m:+.4f} ({p:.3f}) | {parts[0]} | {parts[1]} | {names} | {minutes:.1f} |")
-        print(f"\nmean gain {mean(gains):+.4f}\n")
-        models = list(dict.fromkeys(m for g in groups.values() for r in g for m in r["models"]))
+            minutes = sum(result["seconds"] for _, _, result in group) / 60
+            print(f"| {name} | {len(differences)} | {seeds} | {mean(values['bm25']):.3f} | {mean(values['chosen']):.3f} | "
+                  f"{m:+.3f} ({p:.3f}) | {parts[0]} | {parts[1]} | {names} | {minutes:.1f} |")
+        print(f"\nmean gain over {len(gains)} collections {mean(gains):+.4f}\n")
+        models = list(dict.fromkeys(m for g in groups.values() for _, _, r in g for m in r["models"]))
         print("| collection | " + " | ".join(models) + " |")
         print("|---|" + "---|" * len(models))
         for name, group in sorted(groups.items()):
-            values, _ = pooled(group, name)
-            full = len(values["bm25"])
-            cells = [f"{mean(values[m]):.3f}" if len(values[m]) == full else "" for m in models]
-            print(f"| {name} | " + " | ".join(cells) + " |")
+            values, unseen, _ = pooled(group)
+            for which, flag in (("", None), (", unseen", True)):
+                at = [i for i, u in enumerate(unseen) if flag is None or u == flag]
+                if len(at) < 2:
+                    continue
+                full = len(values["bm25"])
+                cells = [f"{mean([values[m][i] for i in at]):.3f}" if len(values[m]) == full else "" for m in models]
+                print(f"| {name}{which} | " + " | ".join(cells) + " |")
 
 
 def main():
@@ -240,28 +272,34 @@ def main():
     parser.add_argument("--program")
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--without", nargs="*", default=[], help="models that an earlier program does not have")
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--table", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1, help="comparisons at a time")
+    parser.add_argument("--threads", type=int, help="threads of each [default: the cores shared among the jobs]")
     parser.add_argument("extra", nargs="*", help="further arguments of compare, after --")
     arguments = parser.parse_args()
     if arguments.table:
         return print_tables(arguments.table)
     work = (arguments.work or pathlib.Path(tempfile.mkdtemp())).resolve()
-    work.mkdir(parents=True, exist_ok=True)
-    out = work / "results.json"
-    results = json.loads(out.read_text()) if out.exists() else {}
+    (work / "results").mkdir(parents=True, exist_ok=True)
     program = str(pathlib.Path(arguments.program).resolve())
     runs = collections_of()
-    for name in arguments.only or runs:
-        # Only the shares depend on the seed of the data; models do everywhere.
-        for seed in map(int, arguments.seeds.split(",")):
-            if f"{name}@{seed}" in results:
-                continue
-            results[f"{name}@{seed}"] = run_one(program, name, runs[name], seed, arguments.models, arguments.extra, work)
-            out.write_text(json.dumps(results))
-            print(f"{name} seed {seed}: {results[f'{name}@{seed}']['seconds']:.0f} s", file=sys.stderr, flush=True)
-    print_tables([out])
+    threads = arguments.threads or max(1, os.cpu_count() // arguments.jobs)
+
+    def run(name, seed):
+        out = work / "results" / f"{name}@{seed}.json"
+        if out.exists():
+            return
+        result = run_one(program, name, runs[name], seed, arguments.without, arguments.extra, work, threads)
+        out.write_text(json.dumps(result))
+        print(f"{name} seed {seed}: {result['seconds']:.0f} s, chosen {chosen_of(result)}", file=sys.stderr, flush=True)
+
+    tasks = [(name, seed) for seed in map(int, arguments.seeds.split(",")) for name in arguments.only or runs]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for done in [pool.submit(run, *task) for task in tasks]:
+            done.result()
+    print_tables([work])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,26 @@
-//! Peak memory of the process, if the system reports it (Linux).
+//! Peak memory of the process, if the system reports it (Linux), and the cost of a step.
+
+use std::time::Instant;
+
+use matchrank_core::Result;
+
+/// Seconds and peak memory of a step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    pub(crate) seconds: f64,
+    /// None if the system does not report it.
+    pub(crate) peak_mib: Option<f64>,
+}
+
+/// Runs a step and measures its cost.
+pub(crate) fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
+    let counted = reset_peak();
+    let begun = Instant::now();
+    let made = make()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let peak = counted.then(peak).flatten();
+    Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
+}
 
 /// Returns the peak memory of the process since its start, or since [`reset_peak`], in bytes.
 pub fn peak() -> Option<u64> {

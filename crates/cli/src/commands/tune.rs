@@ -123,17 +123,21 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let search = search(&args, space);
     let tuner = Tuner::new(&dataset, &validation, global.seed, session(&args));
     interrupt::listen();
-    let (recipe, tuned) = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
+    let result = tuner.tune(&args.model, &args.settings, &search, &terminal)?;
+    let (recipe, tuned) = (&result.recipe, &result.tuned);
     let best = tuned.best().validation;
     let mut notes: Vec<String> = best.and_then(|best| note_on_zero(&validation, best)).into_iter().collect();
     if let Some(path) = args.out.as_ref().filter(|_| !tuned.stopped) {
-        let model = recipe.train(&Training::new(&dataset, global.seed, &terminal))?;
-        save(path, &*model, &recipe, &dataset, global)?;
+        let model = match result.model() {
+            Some(model) => model.clone(),
+            None => recipe.train(&Training::new(&dataset, global.seed, &terminal))?,
+        };
+        save(path, &*model, recipe, &dataset, global)?;
         notes.extend(note_on_unseen(&*model, &dataset, Some(&validation))?);
     }
     terminal.finish();
     notes.iter().for_each(|note| terminal.note(note));
-    finish(&args, &recipe.params(), &tuned, &search, &terminal, started)
+    finish(&args, &recipe.params(), tuned, &search, &terminal, started)
 }
 
 fn search(args: &Args, space: Space) -> Search {

@@ -2,7 +2,6 @@
 //! table is written at the end.
 
 use std::path::Path;
-use std::time::Instant;
 
 use foldhash::HashSet;
 use matchrank_core::progress::Progress;
@@ -14,7 +13,6 @@ use super::{Plan, choice, significance};
 use crate::by_name::ByName;
 use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
-use crate::memory;
 use crate::validation::Ranked;
 
 /// Results so far, by the names of the models.
@@ -158,22 +156,6 @@ impl Course<'_> {
         write(&folder.join("comparison.json"), &comparison)?;
         Ok(comparison)
     }
-}
-
-/// Seconds and peak memory of a step.
-pub(super) struct Cost {
-    pub(super) seconds: f64,
-    /// None if the system does not report it.
-    pub(super) peak_mib: Option<f64>,
-}
-
-pub(super) fn timed<T>(make: impl FnOnce() -> Result<T>) -> Result<(T, Cost)> {
-    let counted = memory::reset_peak();
-    let begun = Instant::now();
-    let made = make()?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let peak = counted.then(memory::peak).flatten();
-    Ok((made, Cost { seconds, peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)) }))
 }
 
 /// Returns the hash of everything that a result depends on.

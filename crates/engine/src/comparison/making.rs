@@ -9,19 +9,20 @@ use matchrank_core::progress::{Silent, WithoutNotes};
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
-use super::course::{Cost, Course, timed};
+use super::course::Course;
 use super::curves::{of_model, of_trials};
 use super::plan::{Planned, What};
 use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
 use crate::description::Curve;
+use crate::memory::{Cost, timed};
 use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
 use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
 use crate::models::{MatchingModel, Recipe, Training, bind, registry};
 use crate::rankers::boosted;
-use crate::tuning::{Search, Session, Space, Strategy, Trial, Tuner};
+use crate::tuning::{Search, Session, Space, Strategy, Trial, TunedModel, Tuner};
 use crate::validation::{Ranked, Validation};
 
 /// Data on which models are chosen and trained.
@@ -192,26 +193,29 @@ impl Making<'_> {
             What::Single { kind, settings } => {
                 let how = self.search(planned, kind);
                 let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
-                let (recipe, trials) = if tunes {
+                let (recipe, trials, trained) = if tunes {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
                     let trace = self.trace(name);
                     let session =
                         Session { trace: Some(trace.as_path()), replace: true, stop: self.course.stop };
                     let tuner = Tuner::new(dataset, validation, seed, session).over(self.folds);
-                    let (recipe, tuned) = tuner.tune(kind, settings, &how, progress)?;
+                    let TunedModel { recipe, tuned, model } = tuner.tune(kind, settings, &how, progress)?;
                     if tuned.stopped {
                         return Ok(None);
                     }
-                    (recipe, tuned.trials)
+                    (recipe, tuned.trials, model)
                 } else {
-                    (Recipe::new(kind, settings)?, Vec::new())
+                    (Recipe::new(kind, settings)?, Vec::new(), None)
                 };
                 // Trials that were made before an interruption count, too.
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
-                let (model, cost) = timed(|| match self.folds {
-                    Some(folds) => Ok(Arc::new(folds.train(&recipe, seed, training)?) as Arc<_>),
-                    None => recipe.train(&Training::new(dataset, seed, training)),
-                })?;
+                let (model, cost) = match trained {
+                    Some(trained) => trained,
+                    None => timed(|| match self.folds {
+                        Some(folds) => Ok(Arc::new(folds.train(&recipe, seed, training)?) as Arc<_>),
+                        None => recipe.train(&Training::new(dataset, seed, training)),
+                    })?,
+                };
                 let (value, values) = measured(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params().0, Some(recipe));
                 let choice =

@@ -33,7 +33,7 @@ mod significance;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Choice, Lead};
+pub use choice::{Choice, Lead, UnseenLoss};
 pub use course::Course;
 pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};

@@ -84,8 +84,7 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         validation_queries: validation.n_queries(),
         n_measured: run.test.n_measured(),
         test_queries: run.test.queries(),
-        // Over folds, what is new depends on the fold.
-        unseen: if folds.is_some() { HashSet::default() } else { dependent(dataset, &validation)? },
+        unseen: dependent(dataset, &validation, folds.as_deref())?,
         refused: refused(course, dataset)?,
     };
     let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
@@ -98,11 +97,25 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
     })
 }
 
-/// Ids of the validation queries all of whose relevant documents have no training response.
-fn dependent(dataset: &Dataset, validation: &Validation) -> Result<HashSet<String>> {
-    let (_, depends) = dependent_on_unseen(dataset, Some(validation))?;
-    let ids = validation.ids().iter().zip(depends).filter(|(_, depends)| *depends == Some(true));
-    Ok(ids.map(|(id, _)| id.clone()).collect())
+/// Ids of the validation queries all of whose relevant documents have no response in the training data of the model that
+/// ranks them: over folds, that of the query's fold.
+pub(super) fn dependent(
+    dataset: &Dataset,
+    validation: &Validation,
+    folds: Option<&PooledQueries>,
+) -> Result<HashSet<String>> {
+    let trained_on = folds.map_or(std::slice::from_ref(dataset), PooledQueries::datasets);
+    let queries = validation.queries();
+    let mut dependent = HashSet::default();
+    for (fold, dataset) in trained_on.iter().enumerate() {
+        let (_, depends) = dependent_on_unseen(dataset, Some(validation))?;
+        for ((id, query), depends) in validation.ids().iter().zip(&queries).zip(depends) {
+            if depends == Some(true) && folds.is_none_or(|folds| folds.fold(query) == fold) {
+                dependent.insert(id.clone());
+            }
+        }
+    }
+    Ok(dependent)
 }
 
 /// Deals the training and validation queries to folds, if a plan asks for it, or if there are few validation queries.

@@ -13,10 +13,12 @@ use crate::dataset::{Dataset, Holdout};
 use crate::ingest::{IngestParams, SplitBy, ingest};
 use crate::model_file;
 use crate::models::combination::Combination;
+use crate::models::folded::PooledQueries;
 use crate::models::latent::LatentModel;
 use crate::models::stack::{Stack, StackKind, StackParams};
 use crate::models::{bind, find_part};
 use crate::rankers::query_dependent::{QueryColumns, QueryInput};
+use crate::validation::Validation;
 
 /// A dataset of twenty documents of two groups of words; queries of either group click documents of their own.
 struct Made {
@@ -609,4 +611,44 @@ fn few_validation_queries_are_dealt_to_folds() {
     let error = compare(data, Course { plan: &asked, ..course }).unwrap_err().to_string();
     assert!(error.contains("cannot be dealt to 4 folds"), "{error}");
     assert!(Plan { folds: Some(2), ..plan }.finish().unwrap_err().to_string().contains("3 to 20 folds"));
+}
+
+/// Over folds, a query depends on new documents if the model of its fold has no response to any of its relevant ones.
+#[test]
+fn over_folds_documents_are_new_to_the_model_of_the_fold() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
+    let file = |name: &str, content: String| {
+        std::fs::write(folder.join(name), content).unwrap();
+        folder.join(name)
+    };
+    // Query i has the relevant document i % 17, so that most documents have two or three queries, and some folds lack one.
+    let qrels = |queries: std::ops::Range<u32>| queries.map(|i| format!("q{i} 0 d{} 1\n", i % 17)).collect();
+    let params = IngestParams {
+        responses: vec![file("train.qrels", qrels(0..30))],
+        documents: vec![file("docs.tsv", (0..20).map(|i| format!("d{i}\tdoc{i} word{}\n", i % 3)).collect())],
+        queries: vec![file(
+            "queries.tsv",
+            (0..60).map(|i| format!("q{i}\tquery{i} word{}\n", i % 3)).collect(),
+        )],
+        judgments: vec![
+            (Holdout::Validation, file("validation.qrels", qrels(30..45))),
+            (Holdout::Test, file("test.qrels", qrels(45..60))),
+        ],
+        ..IngestParams::default()
+    };
+    ingest(&params, &folder.join("data"), false, &Silent).unwrap();
+    let dataset = Dataset::open(&folder.join("data")).unwrap();
+    let all = folder.join("all");
+    let folds = PooledQueries::of(&dataset, 5, 1, [folder, &all]).unwrap().unwrap();
+    let validation = Validation::of(&folds.pooled, 1, &Silent).unwrap().unwrap();
+    let found = models::dependent(&folds.pooled, &validation, Some(&folds)).unwrap();
+
+    let text = |i: u32| format!("query{i} word{}", i % 3);
+    // The model of a fold learns from all but this fold and the next one.
+    let learns = |fold: usize, i: u32| ![fold, (fold + 1) % 5].contains(&folds.fold(&text(i)));
+    let is_new = |i: u32| !(0..45).any(|other| other % 17 == i % 17 && learns(folds.fold(&text(i)), other));
+    let expected: HashSet<String> = (0..45).filter(|&i| is_new(i)).map(|i| format!("q{i}")).collect();
+    assert!(!expected.is_empty() && expected.len() < 45, "{expected:?}");
+    assert_eq!(found, expected);
 }

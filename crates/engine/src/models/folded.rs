@@ -85,6 +85,11 @@ impl PooledQueries {
         Ok(Some(Self { fold_of, folds, pooled, all }))
     }
 
+    /// The fold of a query. Every model ranks a query of no fold, the first as well as any.
+    pub(crate) fn fold(&self, query: &str) -> usize {
+        self.fold_of.get(&normalise_query(query)).copied().unwrap_or(0)
+    }
+
     /// The dataset of each fold.
     pub(crate) fn datasets(&self) -> &[Dataset] {
         &self.folds
@@ -152,10 +157,7 @@ impl MatchingModel for FoldedModel {
         let wanted = binding.documents.wanted;
         let folds = self.models.iter().zip(&self.queries.folds);
         let matchers = folds.map(|(model, fold)| bind(&**model, fold, wanted, binding.progress));
-        Ok(Box::new(FoldedMatcher {
-            fold_of: &self.queries.fold_of,
-            matchers: matchers.collect::<Result<_>>()?,
-        }))
+        Ok(Box::new(FoldedMatcher { queries: &self.queries, matchers: matchers.collect::<Result<_>>()? }))
     }
 
     fn put<'a>(&'a self, _file: &mut Writer<'_, 'a>) -> Result<()> {
@@ -219,15 +221,8 @@ fn middle(chosen: &[Settings]) -> Settings {
 
 /// Ranks every query by the model of its fold.
 struct FoldedMatcher<'a> {
-    fold_of: &'a HashMap<String, usize>,
+    queries: &'a PooledQueries,
     matchers: Vec<Box<dyn Matcher + 'a>>,
-}
-
-impl FoldedMatcher<'_> {
-    /// Every model ranks a query of no fold, the first as well as any.
-    fn fold(&self, query: &str) -> usize {
-        self.fold_of.get(&normalise_query(query)).copied().unwrap_or(0)
-    }
 }
 
 impl Matcher for FoldedMatcher<'_> {
@@ -238,7 +233,8 @@ impl Matcher for FoldedMatcher<'_> {
     fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
         let mut scorers = Vec::new();
         for (fold, matcher) in self.matchers.iter().enumerate() {
-            let own: Vec<usize> = (0..queries.len()).filter(|&i| self.fold(queries[i]) == fold).collect();
+            let own: Vec<usize> =
+                (0..queries.len()).filter(|&i| self.queries.fold(queries[i]) == fold).collect();
             if !own.is_empty() {
                 let texts: Vec<&str> = own.iter().map(|&i| queries[i]).collect();
                 scorers.push((matcher.begin(&texts)?, own));
@@ -252,7 +248,7 @@ impl Matcher for FoldedMatcher<'_> {
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
-        self.matchers[self.fold(query)].explain(query, document)
+        self.matchers[self.queries.fold(query)].explain(query, document)
     }
 
     fn batch_size(&self) -> usize {

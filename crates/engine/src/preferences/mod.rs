@@ -9,16 +9,28 @@ mod stream;
 
 use std::collections::BTreeMap;
 
-use matchrank_core::Result;
 use matchrank_core::matching::Csr;
 use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 
 pub use joachims::RuleCheck;
 pub use maker::NamedDocuments;
 pub(crate) use sampled::{Preferences, SampledTuples, Worse};
 pub use stream::TupleFile;
 pub(crate) use stream::TupleStream;
+
+use crate::settings::AutoNumber;
+
+/// Returns an error if a number of tuples is neither `auto` nor a whole number from 1.
+pub(crate) fn check_tuples(tuples: AutoNumber) -> Result<()> {
+    match tuples.given() {
+        Some(tuples) if !(tuples >= 1.0 && tuples.fract() == 0.0 && tuples < u64::MAX as f64) => {
+            Err(Error::Params(format!("tuples must be auto or a whole number from 1, not {tuples}")))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Some tuples, with the rows that they number.
 pub(crate) struct Lesson<'a> {

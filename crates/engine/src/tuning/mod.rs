@@ -34,8 +34,9 @@ pub use trace::Trial;
 use crate::by_name::ByName;
 use crate::dataset::Dataset;
 use crate::json::Json;
+use crate::memory::{Cost, timed};
 use crate::models::folded::PooledQueries;
-use crate::models::{MatchingKind, MatchingModel, Recipe, Training, bind};
+use crate::models::{MatchingKind, MatchingModel, Recipe, Sizes, Training, bind};
 use crate::settings::Settings;
 use crate::validation::Validation;
 
@@ -94,6 +95,25 @@ impl Tuned {
     /// The settings of the trial that won over those the search started from.
     pub fn settings(&self, base: &[(String, Json)]) -> Settings {
         over(base, &self.best().settings)
+    }
+}
+
+/// Result of [`Tuner::tune`].
+#[derive(Debug)]
+pub struct TunedModel {
+    /// The settings that won, to train with.
+    pub recipe: Recipe,
+    /// The trials.
+    pub tuned: Tuned,
+    /// The model of the trial that won, exactly as `recipe` trains it; none where it was not held beside the other trials.
+    pub(crate) model: Option<(Arc<dyn MatchingModel>, Cost)>,
+}
+
+impl TunedModel {
+    /// The model of the trial that won; none if the trial is of an earlier run, or models are too large to be held beside the
+    /// other trials.
+    pub fn model(&self) -> Option<&Arc<dyn MatchingModel>> {
+        self.model.as_ref().map(|(model, _)| model)
     }
 }
 
@@ -253,7 +273,7 @@ impl<'a> Tuner<'a> {
         settings: &[(String, Json)],
         how: &Search,
         progress: &dyn Progress,
-    ) -> Result<(Recipe, Tuned)> {
+    ) -> Result<TunedModel> {
         let Self { dataset, validation, seed, session, folds } = *self;
         let kind = Recipe::new(kind, settings)?.kind();
         let base = start(kind, settings);
@@ -275,17 +295,39 @@ impl<'a> Tuner<'a> {
             depends_on["folds"] = json!(folds.n_folds());
         }
         let trace = session.open(&depends_on)?;
+        let hold =
+            kind.memory.is_none_or(|memory| memory(&Sizes::of(&dataset.manifest.statistics)) <= MOST_HELD);
+        let mut held: Option<HeldTrial> = None;
         let tuned = search(how, seed, trace, session.stop, progress, &mut |varied, share| {
             let recipe = with_effort(kind, over(&base, varied), share)?;
             recipe.validate()?;
-            let model = match folds {
-                Some(folds) => Arc::new(folds.train(&recipe, seed, &Silent)?),
-                None => recipe.train(&Training::new(dataset, seed, &Silent))?,
-            };
-            measure(&*model, dataset, validation)
+            let (model, cost) = timed(|| match folds {
+                Some(folds) => Ok(Arc::new(folds.train(&recipe, seed, &Silent)?) as Arc<_>),
+                None => recipe.train(&Training::new(dataset, seed, &Silent)),
+            })?;
+            let value = measure(&*model, dataset, validation)?;
+            let is_better =
+                |held: &HeldTrial| if how.higher_is_better { value > held.value } else { value < held.value };
+            if hold && share == 1.0 && value.is_finite() && held.as_ref().is_none_or(is_better) {
+                held = Some(HeldTrial { varied: varied.clone(), value, trained: (model, cost) });
+            }
+            Ok(value)
         })?;
-        Ok((Recipe::new(kind.name, &tuned.settings(&base))?, tuned))
+        let recipe = Recipe::new(kind.name, &tuned.settings(&base))?;
+        let is_best = |held: &HeldTrial| tuned.best().share == 1.0 && tuned.best().settings == held.varied;
+        let model = held.filter(is_best).map(|held| held.trained);
+        Ok(TunedModel { recipe, tuned, model })
     }
+}
+
+/// Most bytes that training may take, by its estimate, for a model to be held beside the other trials.
+const MOST_HELD: f64 = 2e9;
+
+/// The best model with the full effort so far.
+struct HeldTrial {
+    varied: Varied,
+    value: f64,
+    trained: (Arc<dyn MatchingModel>, Cost),
 }
 
 /// Returns an error for a name or a value that the model does not have: it would fail in every trial. `params` are
@@ -320,8 +362,8 @@ fn with_effort(kind: &MatchingKind, mut settings: Settings, share: f64) -> Resul
     Recipe::new(kind.name, &settings)
 }
 
-/// Effort that `auto` stands for at most.
-const AUTO_EFFORT: u64 = 1_000_000;
+/// Effort that `auto` stands for at least: [`FEWEST_TUPLES`](crate::models::sparse_preference::FEWEST_TUPLES).
+const AUTO_EFFORT: u64 = 100_000;
 
 /// Sets a parameter to a share of its value, and not below `least`.
 fn lessen(settings: &mut Settings, name: &str, least: u64, share: f64, params: &Json) {

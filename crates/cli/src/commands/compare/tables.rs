@@ -64,12 +64,8 @@ fn choice(comparison: &Comparison) -> String {
             lead.difference, lead.over
         );
     }
-    if !choice.lose_on_unseen.is_empty() {
-        let _ = write!(
-            text,
-            "\nnot chosen, because worse than the baseline for validation queries whose relevant documents are all new: {}",
-            choice.lose_on_unseen.join(", ")
-        );
+    for note in choice.notes() {
+        let _ = write!(text, "\n{note}");
     }
     text + "\n"
 }

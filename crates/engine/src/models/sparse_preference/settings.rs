@@ -3,6 +3,7 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::models::base::{Base, BaseParams};
+use crate::preferences::check_tuples;
 use crate::settings::AutoNumber;
 
 /// Entries of W that are learned.
@@ -103,11 +104,7 @@ impl PreferenceSettings {
                 return Err(Error::Params(format!("{name} must be from 0 to 1, not {share}")));
             }
         }
-        if let Some(tuples) = self.tuples.given()
-            && !(tuples >= 1.0 && tuples.fract() == 0.0 && tuples < u64::MAX as f64)
-        {
-            return Err(Error::Params(format!("tuples must be auto or a whole number from 1, not {tuples}")));
-        }
+        check_tuples(self.tuples)?;
         if let Some(blend) = self.blend.given()
             && !(0.0..=MOST_BLEND).contains(&blend)
         {

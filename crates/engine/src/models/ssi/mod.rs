@@ -22,7 +22,7 @@ use super::recipe::trainer;
 use super::{MatchingKind, Training};
 use crate::dataset::{Clicks, Holdout};
 use crate::features::FeatureParams;
-use crate::preferences::{Preferences, RuleCheck, SampledTuples, TupleLessons, Worse};
+use crate::preferences::{Preferences, RuleCheck, SampledTuples, TupleLessons, Worse, check_tuples};
 use crate::settings::{AutoNumber, Parameter};
 
 /// SSI in the table of models.
@@ -41,7 +41,11 @@ pub const KIND: MatchingKind = MatchingKind {
             "20",
             "iterations at most; four without a better figure end the training",
         ),
-        Parameter::new("tuples", "200000", "tuples of an iteration"),
+        Parameter::new(
+            "tuples",
+            "auto",
+            "tuples of an iteration; auto: 50 for each training pair, from 50,000 to 200,000",
+        ),
         Parameter::new(
             "judged",
             "0.2",
@@ -74,7 +78,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ("judged", "0.2,0.5,1"),
         ("click_weight", "0,0.5,1"),
     ],
-    effort: Some(("tuples", 10_000)),
+    effort: Some(("iterations", 2)),
     choose_untrained: Some(super::base::choose),
     trainer: Some(|settings| {
         trainer::<SsiSettings, FeatureParams>(
@@ -97,6 +101,13 @@ pub const KIND: MatchingKind = MatchingKind {
 /// SSI among the latent models.
 pub const LATENT: LatentKind = LatentKind::new("ssi");
 
+/// Tuples of an iteration for each training pair by default: more taught no more on SciFact and Cranfield.
+pub const TUPLES_PER_PAIR: u64 = 50;
+/// Fewest tuples of an iteration by default.
+pub const FEWEST_TUPLES: u64 = 50_000;
+/// Most tuples of an iteration by default.
+pub const MOST_TUPLES: u64 = 200_000;
+
 /// Tuples that are drawn at a time.
 const LESSON: usize = 1 << 14;
 
@@ -108,8 +119,9 @@ pub struct SsiSettings {
     pub d: usize,
     /// Iterations at most. Default: 20.
     pub iterations: usize,
-    /// Tuples of an iteration. Default: 200,000.
-    pub tuples: u64,
+    /// Tuples of an iteration. Default: auto, [`TUPLES_PER_PAIR`] for each training pair, at least [`FEWEST_TUPLES`] and at
+    /// most [`MOST_TUPLES`].
+    pub tuples: AutoNumber,
     /// Share of the tuples whose worse document was judged lower, or skipped (Joachims' rules), where there is
     /// one; the others have one that has no response. Default: 0.2.
     pub judged: f64,
@@ -142,7 +154,7 @@ impl Default for SsiSettings {
         Self {
             d,
             iterations: 20,
-            tuples: 200_000,
+            tuples: AutoNumber::Auto,
             judged: 0.2,
             margin,
             rate,
@@ -169,10 +181,16 @@ impl SsiSettings {
         if !(0.0..=1.0).contains(&self.judged) {
             return Err(Error::Params(format!("judged must be from 0 to 1, not {}", self.judged)));
         }
-        if self.iterations == 0 || self.tuples == 0 {
-            return Err(Error::Params("iterations and tuples must be at least 1".into()));
+        if self.iterations == 0 {
+            return Err(Error::Params("iterations must be at least 1".into()));
         }
-        Ok(())
+        check_tuples(self.tuples)
+    }
+
+    /// Tuples of an iteration, given the number of training pairs.
+    fn n_tuples(&self, n_pairs: u64) -> u64 {
+        let usual = n_pairs.saturating_mul(TUPLES_PER_PAIR).clamp(FEWEST_TUPLES, MOST_TUPLES);
+        self.tuples.given().map_or(usual, |tuples| tuples as u64)
     }
 
     fn base(&self) -> BaseParams {
@@ -205,9 +223,9 @@ pub fn train(
         Preferences::of(dataset, &features, Worse { judged: settings.judged, hard: 0.0 }, progress)?;
     let (queries, documents) = (&preferences.queries, &preferences.documents);
     let ssi = Ssi::new(&settings.params(), [queries, documents], features.n_words(), seed)?;
-    let course =
-        SsiCourse { ssi, preferences: &preferences, seed, tuples: settings.tuples, done: 0, progress };
-    progress.begin("learning", Some(settings.iterations as u64 * settings.tuples), "tuples");
+    let tuples = settings.n_tuples(dataset.manifest.statistics.n_pairs);
+    let course = SsiCourse { ssi, preferences: &preferences, seed, tuples, done: 0, progress };
+    progress.begin("learning", Some((settings.iterations as u64).saturating_mul(tuples)), "tuples");
     let (model, mut report) = keep_best(course, settings.iterations, &judge, documents, progress)?;
     let model = choose_share((model, settings.share), &mut report, (&judge, documents), progress)?;
     let report = LatentReport { rules, ..report };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, listed, measure, p, rounded, signed, thousands};
+use super::numbers::{counted, listed, measure, p, rounded, sentence, signed, thousands};
 use crate::comparison::{Choice, Compared};
 use crate::evidence::too_few;
 use crate::report::Page;
@@ -159,7 +159,12 @@ fn chosen(page: &Page, choice: &Choice) -> String {
             signed(high)
         );
     }
-    text + ". A richer model is chosen only if it is better than a simpler one by more than one standard error."
+    text +=
+        ". A richer model is chosen only if it is better than a simpler one by more than one standard error.";
+    for note in choice.notes() {
+        text += &format!(" {}", sentence(&note));
+    }
+    text
 }
 
 /// Describes the model with the best validation figure, where the comparison names no choice.
