@@ -8,13 +8,16 @@ cranfield and cacm (five folds each), scifact, and shares of 5, 10, 25 and 50 % 
 bestbuy, drawn by the seed. Each is ingested and compared by `matchrank compare`, with the same models and trials:
 BM25 has 48 trials, all other models their defaults.
 
-Writes FOLDER/results/NAME@SEED.json: for every collection and seed the figures of every model, query by query; a
-result that is there is not computed again. `--jobs 2` runs two comparisons at a time with one thread each, which gives
-the same figures. `--table` prints Markdown tables from one or more of these folders: mean NDCG@10, the difference of the
-chosen model from BM25 with the p-value of a paired t-test over queries, and the same for queries with and without a
-relevant document seen in training (on Best Buy: queries with and without training clicks). The value of a query is its
-mean over the seeds, so that a query counts once. The chosen model is the one `compare` names; for a program that names
-none, the one with the best validation figure.
+Adds a line to FOLDER/results.jsonl for every collection and seed: the mean figures of every model, and the figures of
+BM25 and of the chosen model query by query, in units of 1e-4. A result that is there is not computed again; `--again`
+reads all comparisons again, which train nothing that they have. `--jobs 2` runs two comparisons at a time with one
+thread each, which gives the same figures.
+
+`--table` prints Markdown tables from one or more such files: mean NDCG@10, the difference of the chosen model from BM25
+with the p-value of a paired t-test over queries, and the same for queries with and without a relevant document seen in
+training (on Best Buy: queries with and without training clicks). The value of a query is its mean over the seeds, so
+that a query counts once. Minutes are those of tuning and training. The chosen model is the one `compare` names; for a
+program that names none, the one with the best validation figure.
 """
 
 import argparse
@@ -29,7 +32,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "bench" / "matching"))
@@ -142,20 +145,19 @@ def plan(without):
     return "\n".join(lines) + "\n"
 
 
-def run_one(program, name, ingest_arguments, seed, without, extra, work, n_threads):
-    folder = work / f"{name}-seed{seed}"
+def run_one(program, name_of_run, ingest_arguments, seed, without, extra, work, n_threads):
+    folder = work / f"{name_of_run}-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     arguments = ingest_arguments(folder, seed)
     threads = ["--threads", str(n_threads)]
     command = [program, "ingest", *map(str, arguments), "--out", "store", "--force", "--quiet", *threads]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    started = time.monotonic()
     (folder / "plan.toml").write_text(plan(without))
     command = [program, "compare", "--data", "store", "--plan", "plan.toml", "--out", "models", "--seed", str(seed),
                "--quiet", *threads, *extra]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode not in (0,):
-        print(f"{name}: {done.stderr}", file=sys.stderr)
+        print(f"{name_of_run}: {done.stderr}", file=sys.stderr)
     comparison = json.loads((folder / "models" / "comparison.json").read_text())
     queries = json.loads((folder / "models" / "queries.json").read_text())
     seen = seen_documents(arguments)
@@ -163,14 +165,26 @@ def run_one(program, name, ingest_arguments, seed, without, extra, work, n_threa
     for query in queries:
         relevant = [document for document, grade in query["judged"] if grade > 0]
         unseen.append(query["clicks"] == 0 if seen is None else not any(document in seen for document in relevant))
-    rows = {}
+    values, validation, seconds = {}, {}, 0.0
     for row in comparison["models"]:
         file = "".join(c if c.isalnum() or c in "+-._" else "_" for c in row["name"])
         entry = json.loads((folder / "models" / "results" / f"{file}.json").read_text())
-        rows[row["name"]] = {"validation": row["validation"], "per_query": entry["per_query"][MEASURE]}
-    chosen = (comparison.get("chosen") or {}).get("name")
-    return {"seconds": time.monotonic() - started, "chosen": chosen, "unseen": unseen, "models": rows,
-            "left_out": comparison.get("left_out", {})}
+        values[row["name"]] = entry["per_query"][MEASURE]
+        seconds += row["seconds"] + row["tuning_seconds"]
+        validation[row["name"]] = list(row["validation"].values())[0]
+    chosen = (comparison.get("chosen") or {}).get("name") or max(validation, key=validation.get)
+    kept = [i for i, value in enumerate(values["bm25"]) if value is not None]
+    unseen = [unseen[i] for i in kept]
+    means = {}
+    for name, row in values.items():
+        row = [row[i] for i in kept]
+        groups = row, [value for value, is_unseen in zip(row, unseen) if is_unseen]
+        means[name] = [round(mean(group), 4) if group else None for group in groups]
+    in_short = lambda row: [round(1e4 * row[i]) for i in kept]
+    return {"name": name_of_run, "seed": seed, "seconds": round(seconds), "chosen": chosen,
+            "refused": sorted(comparison.get("left_out", {})), "validation": round(validation[chosen], 4), "means": means,
+            "unseen": "".join("01"[is_unseen] for is_unseen in unseen), "bm25": in_short(values["bm25"]),
+            "chosen_values": in_short(values[chosen])}
 
 
 def mean(values):
@@ -194,77 +208,73 @@ def t_test(differences):
     return m, max(0.0, 1 - 2 * inside)
 
 
-def chosen_of(result):
-    if result["chosen"]:
-        return result["chosen"]
-    figure = lambda name: list(result["models"][name]["validation"].values())[0]
-    return max(result["models"], key=figure)
-
-
-def pooled(results):
-    """Value of every query, by model: the folds of a collection are joined, seeds are averaged query by query.
-
-    `results` are (part, seed, result). Also returns whether each query is unseen, and how many seeds there are.
-    """
-    parts = collections.defaultdict(list)
-    for part, seed, result in results:
-        parts[part].append(result)
-    values, unseen = collections.defaultdict(list), []
-    for part in sorted(parts):
-        seeds = parts[part]
-        kept = [i for i, v in enumerate(seeds[0]["models"]["bm25"]["per_query"]) if v is not None]
-        unseen += [seeds[0]["unseen"][i] for i in kept]
-        names = set.intersection(*(set(result["models"]) for result in seeds))
-        for model in [*names, "chosen"]:
-            rows = [result["models"][chosen_of(result) if model == "chosen" else model]["per_query"] for result in seeds]
-            values[model] += [mean([row[i] for row in rows]) for i in kept]
-    return values, unseen, max(map(len, parts.values()))
-
-
-def read_results(folder):
-    """Results of a folder by collection: (part, seed, result), where part is the fold."""
-    groups = collections.defaultdict(list)
-    for path in sorted((pathlib.Path(folder) / "results").glob("*.json")):
-        part, seed = path.stem.rsplit("@", 1)
+def read_results(path):
+    """Results of a file by collection, then by part: the folds of a collection are its parts."""
+    groups = collections.defaultdict(lambda: collections.defaultdict(list))
+    for line in lines_of(pathlib.Path(path)):
+        result = json.loads(line)
+        part = result["name"]
         name = part.rsplit("-", 1)[0] if part.startswith(("cacm", "cranfield")) else part
-        groups[name].append((part, seed, json.loads(path.read_text())))
+        groups[name][part].append(result)
     return groups
 
 
-def print_tables(folders):
-    for folder in folders:
-        groups = read_results(folder)
-        print(f"\n{folder}\n")
+def pooled(parts):
+    """Differences of the chosen model from BM25 for every query, means over the seeds, and which queries are unseen."""
+    differences, unseen = [], []
+    for part in sorted(parts):
+        seeds = parts[part]
+        unseen += [flag == "1" for flag in seeds[0]["unseen"]]
+        for i in range(len(seeds[0]["bm25"])):
+            differences.append(mean([(s["chosen_values"][i] - s["bm25"][i]) / 1e4 for s in seeds]))
+    return differences, unseen
+
+
+def mean_of(parts, model, which):
+    """Mean of a model over all queries (0) or the unseen ones (1); none where a part lacks the model."""
+    total, n = 0.0, 0
+    for seeds in parts.values():
+        for result in seeds:
+            if model not in result["means"]:
+                return None
+            size = len(result["bm25"]) if which == 0 else result["unseen"].count("1")
+            if size > 0:
+                total, n = total + size * result["means"][model][which], n + size
+    return total / n if n else None
+
+
+def print_tables(files):
+    for file in files:
+        groups = read_results(file)
+        print(f"\n{file}\n")
         print("| collection | queries | seeds | bm25 | chosen | difference (p) | seen | unseen | chosen models | minutes |")
         print("|---|---|---|---|---|---|---|---|---|---|")
         gains = []
-        for name, group in sorted(groups.items()):
-            values, unseen, seeds = pooled(group)
-            differences = [c - b for c, b in zip(values["chosen"], values["bm25"])]
+        for name, parts in sorted(groups.items()):
+            differences, unseen = pooled(parts)
             m, p = t_test(differences)
             gains.append(m)
-            parts = []
+            cells = []
             for flag in (False, True):
                 some = [d for d, u in zip(differences, unseen) if u == flag]
-                parts.append("%+.3f (%.3f)" % t_test(some) if len(some) > 1 else "")
-            picked = collections.Counter(chosen_of(result) for _, _, result in group)
+                cells.append("%+.3f (%.3f)" % t_test(some) if len(some) > 1 else "")
+            results = [result for seeds in parts.values() for result in seeds]
+            picked = collections.Counter(result["chosen"] for result in results)
             names = ", ".join(f"{model} {n}" for model, n in picked.most_common())
-            minutes = sum(result["seconds"] for _, _, result in group) / 60
-            print(f"| {name} | {len(differences)} | {seeds} | {mean(values['bm25']):.3f} | {mean(values['chosen']):.3f} | "
-                  f"{m:+.3f} ({p:.3f}) | {parts[0]} | {parts[1]} | {names} | {minutes:.1f} |")
+            bm25, minutes = mean_of(parts, "bm25", 0), sum(result["seconds"] for result in results) / 60
+            seeds = min(map(len, parts.values()))
+            print(f"| {name} | {len(differences)} | {seeds} | {bm25:.3f} | {bm25 + m:.3f} | {m:+.3f} ({p:.3f}) | {cells[0]} | "
+                  f"{cells[1]} | {names} | {minutes:.0f} |")
         print(f"\nmean gain over {len(gains)} collections {mean(gains):+.4f}\n")
-        models = list(dict.fromkeys(m for g in groups.values() for _, _, r in g for m in r["models"]))
+        models = list(dict.fromkeys(m for g in groups.values() for seeds in g.values() for r in seeds for m in r["means"]))
         print("| collection | " + " | ".join(models) + " |")
         print("|---|" + "---|" * len(models))
-        for name, group in sorted(groups.items()):
-            values, unseen, _ = pooled(group)
-            for which, flag in (("", None), (", unseen", True)):
-                at = [i for i, u in enumerate(unseen) if flag is None or u == flag]
-                if len(at) < 2:
-                    continue
-                full = len(values["bm25"])
-                cells = [f"{mean([values[m][i] for i in at]):.3f}" if len(values[m]) == full else "" for m in models]
-                print(f"| {name}{which} | " + " | ".join(cells) + " |")
+        for name, parts in sorted(groups.items()):
+            for which, label in enumerate(["", ", unseen"]):
+                figures = [mean_of(parts, model, which) for model in models]
+                if any(figure is not None for figure in figures):
+                    cells = ["" if figure is None else f"{figure:.3f}" for figure in figures]
+                    print(f"| {name}{label} | " + " | ".join(cells) + " |")
 
 
 def main():
@@ -275,6 +285,7 @@ def main():
     parser.add_argument("--without", nargs="*", default=[], help="models that an earlier program does not have")
     parser.add_argument("--work", type=pathlib.Path)
     parser.add_argument("--table", nargs="*")
+    parser.add_argument("--again", action="store_true", help="read all comparisons again, such as after a new rule of choice")
     parser.add_argument("--jobs", type=int, default=1, help="comparisons at a time")
     parser.add_argument("--threads", type=int, help="threads of each [default: the cores shared among the jobs]")
     parser.add_argument("extra", nargs="*", help="further arguments of compare, after --")
@@ -282,24 +293,29 @@ def main():
     if arguments.table:
         return print_tables(arguments.table)
     work = (arguments.work or pathlib.Path(tempfile.mkdtemp())).resolve()
-    (work / "results").mkdir(parents=True, exist_ok=True)
+    work.mkdir(parents=True, exist_ok=True)
     program = str(pathlib.Path(arguments.program).resolve())
     runs = collections_of()
     threads = arguments.threads or max(1, os.cpu_count() // arguments.jobs)
+    out, lock = work / "results.jsonl", threading.Lock()
+    known = [json.loads(line) for line in lines_of(out)] if out.exists() and not arguments.again else []
+    made = {(result["name"], result["seed"]) for result in known}
+    if arguments.again:
+        out.write_text("")
 
     def run(name, seed):
-        out = work / "results" / f"{name}@{seed}.json"
-        if out.exists():
+        if (name, seed) in made:
             return
         result = run_one(program, name, runs[name], seed, arguments.without, arguments.extra, work, threads)
-        out.write_text(json.dumps(result))
-        print(f"{name} seed {seed}: {result['seconds']:.0f} s, chosen {chosen_of(result)}", file=sys.stderr, flush=True)
+        with lock, open(out, "a", encoding="utf-8") as file:
+            file.write(json.dumps(result, separators=(",", ":")) + "\n")
+        print(f"{name} seed {seed}: {result['seconds']} s, chosen {result['chosen']}", file=sys.stderr, flush=True)
 
     tasks = [(name, seed) for seed in map(int, arguments.seeds.split(",")) for name in arguments.only or runs]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for done in [pool.submit(run, *task) for task in tasks]:
             done.result()
-    print_tables([work])
+    print_tables([out])
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ fn tables_come_in_every_format_and_plans_from_files() {
             .refused("compare --data data --plan wrong.toml")
             .contains("wrong.toml: x: dd: the model has no such parameter")
     );
-    assert!(folder.refused("compare --data data --models bm26").contains("there is no model called bm26"));
+    assert!(folder.refused("compare --data data --models bm26").contains("there is no model called `bm26`"));
     assert!(folder.refused("compare --data data").contains("nothing to compare"));
 }
 

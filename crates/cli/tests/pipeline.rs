@@ -303,7 +303,7 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
     let models = first["comparison"]["models"].as_array().unwrap();
     let model = |name: &str| models.iter().find(|model| model["name"] == name).unwrap();
     let ndcg = |name: &str| model(name)["test"]["ndcg@10"].as_f64().unwrap();
-    assert_eq!(models.len(), 13);
+    assert_eq!(models.len(), 15);
     for name in ["rmls", "pls", "stack"] {
         let beats = model(name)["beats"].as_array().unwrap();
         assert!(beats.contains(&"bm25".into()), "{name} is better than BM25, significantly: {beats:?}");

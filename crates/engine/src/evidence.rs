@@ -77,6 +77,8 @@ impl SmallestDifference {
         let Self { queries, pairs, significant, corrected, .. } = *self;
         let corrected = match pairs {
             0 | 1 => String::new(),
+            // Measures are at most 1.
+            _ if corrected >= 1.0 => format!(" (all with Holm's correction over {pairs} pairs of models)"),
             _ => format!(" (below {} with Holm's correction over {pairs} pairs of models)", short(corrected)),
         };
         format!(
@@ -129,6 +131,8 @@ mod tests {
         let end =
             "(below 0.10 with Holm's correction over 6 pairs of models); a true difference of 0.11 is found";
         assert!(forecast.contains(end), "{forecast}");
+        let hopeless = SmallestDifference::expected(3, 4, 0.05).unwrap().sentence("map");
+        assert!(hopeless.ends_with("(all with Holm's correction over 6 pairs of models)"), "{hopeless}");
         assert_eq!(SmallestDifference::expected(1, 4, 0.05), None);
         assert_eq!(too_few(1).unwrap(), "nothing can be concluded from 1 test query");
         assert!(too_few(9).is_some() && too_few(10).is_none());

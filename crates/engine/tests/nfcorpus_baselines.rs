@@ -6,6 +6,7 @@ use matchrank_engine::features::FeatureParams;
 use matchrank_engine::models::ssi::SsiSettings;
 use matchrank_engine::models::svdfeature::SvdFeatureSettings;
 use matchrank_engine::models::{MatchingModel, Training, bltm, ssi, svdfeature};
+use matchrank_engine::settings::AutoNumber;
 
 mod nfcorpus_data;
 
@@ -15,7 +16,7 @@ fn models_that_learn_by_steps_and_by_topics() {
     let (dataset, features) = (&corpus.dataset, FeatureParams::default());
     // Nobody has seen the test queries, so words are all there is.
     let words = FeatureParams { click_weight: 0.0, ..features };
-    let ssi = SsiSettings { iterations: 3, tuples: 100_000, ..Default::default() };
+    let ssi = SsiSettings { iterations: 3, tuples: AutoNumber::Given(100_000.0), ..Default::default() };
     let ssi = ssi::train(&ssi, &words, &Training::new(dataset, 1, &Silent)).unwrap();
     let svd = SvdFeatureSettings { iterations: 2, ..Default::default() };
     let svd = svdfeature::train(&svd, &features, &Training::new(dataset, 1, &Silent)).unwrap();

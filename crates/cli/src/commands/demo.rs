@@ -43,8 +43,10 @@ pub(crate) struct Args {
 const MARK: &str = "demo.json";
 /// Settings that are tried of every model.
 const TRIALS: usize = 3;
-const MODELS: [&str; 13] = [
+const MODELS: [&str; 15] = [
     "bm25",
+    "rm3",
+    "clicks",
     "random-walk",
     "random-walk+bm25",
     "lsi-dt",
@@ -231,7 +233,7 @@ fn next(out: &Path, look: &Look, (listed, of_list): &(String, String)) -> String
     let models = format!("{out}/comparison/models");
     format!(
         "\nNext, on what was made here:\n  \
-         matchrank compare --data {out}/dataset --models bm25,rmls,rmls+bm25,lambdamart --out {out}/comparison\n  \
+         matchrank compare --data {out}/dataset --models bm25,rmls,rmls+bm25+clicks --out {out}/comparison\n  \
          matchrank tune rmls --data {out}/dataset --strategy halving --trials 27\n  \
          matchrank eval --data {out}/dataset --run {out}/comparison/runs/bm25.run {out}/comparison/runs/stack.run\n  \
          matchrank inspect {models}/rmls.model\n  \

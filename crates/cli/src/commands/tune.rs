@@ -34,7 +34,7 @@ use crate::{Global, Outcome, interrupt};
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which model: bm25, random-walk, lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference, or a ranker
+    /// Which model: bm25, rm3, clicks, random-walk, lsi-dt, lsi-qd, pls, rmls, ssi, svdfeature, bltm, sparse-preference, or a ranker
     #[arg(value_name = "MODEL")]
     model: String,
     /// Dataset folder made by `ingest`, with validation judgments

@@ -19,7 +19,7 @@ use crate::memory::{Cost, timed};
 use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
-use crate::models::stack::{Stack, StackCandidates, StackKind, StackParams};
+use crate::models::stack::{FEWEST_FOR_TREES, Stack, StackCandidates, StackKind, StackParams};
 use crate::models::{MatchingModel, Recipe, Training, bind, registry};
 use crate::rankers::boosted;
 use crate::tuning::{Search, Session, Space, Strategy, Trial, TunedModel, Tuner};
@@ -240,7 +240,9 @@ impl Making<'_> {
                     "{name}: stacking {} on the validation queries",
                     counted(parts.len(), "model")
                 ));
-                if params.ranker == StackKind::Auto && !boosted::is_installed() {
+                let tries_trees =
+                    params.ranker == StackKind::Auto && validation.n_queries() >= FEWEST_FOR_TREES;
+                if tries_trees && !boosted::is_installed() {
                     let missing = "LightGBM is not installed (`pip install lightgbm`)";
                     progress.note(&format!("{name}: {missing}, so only ListNet is tried, without trees"));
                 }

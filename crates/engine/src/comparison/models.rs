@@ -1,5 +1,6 @@
 //! Matching models on a dataset: each is tuned, trained and measured, or kept from before.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use foldhash::HashSet;
@@ -20,7 +21,7 @@ use crate::files;
 use crate::json::Json;
 use crate::model_file;
 use crate::models::folded::PooledQueries;
-use crate::models::stack::{StackKind, check_stack, learned_already};
+use crate::models::stack::{Stack, StackKind, check_stack, learned_already};
 use crate::models::{MatchingModel, dependent_on_unseen, note_on_unseen, note_on_zero};
 use crate::rankers::boosted;
 use crate::validation::Validation;
@@ -157,7 +158,11 @@ fn folds_of(data: Data<'_>, course: Course<'_>) -> Result<Option<PooledQueries>>
                 dataset.folder().display()
             )));
         }
-        None => {}
+        None => progress.note(&format!(
+            "{} choose everything, and cannot be dealt to folds, which takes judged queries without clicks: models are \
+             preferred by chance where they are about as good; hold out more queries (option `split`)",
+            counted(n_validation, "validation query")
+        )),
     }
     Ok(folds)
 }
@@ -259,7 +264,11 @@ impl ComparisonRun<'_> {
         // With more data for the final training there are no validation judgments that it has not learned from.
         let own = refit.is_none().then_some(validation);
         let unseen = note_on_unseen(model, self.making.learned_from(), own)?;
-        Ok(note_on_zero(validation, figure).into_iter().chain(unseen).collect())
+        let stack = (model as &dyn Any).downcast_ref::<Stack>();
+        let alone = stack.and_then(Stack::falls_back_to).map(|part| {
+            format!("ranks its candidates as {part} alone, since no ranker was better by more than one standard error")
+        });
+        Ok(note_on_zero(validation, figure).into_iter().chain(unseen).chain(alone).collect())
     }
 
     fn measure(

@@ -104,7 +104,7 @@ fn sums_of_several_models_are_flat() {
     assert_eq!(names, ["pls", "rmls", "bm25", "pls+rmls+bm25"]);
     assert_eq!(plan.models[3].parts(), ["pls", "rmls", "bm25"]);
     let mut wrong = Plan::default();
-    assert!(wrong.add("pls+unknown").unwrap_err().to_string().contains("no model called unknown"));
+    assert!(wrong.add("pls+unknown").unwrap_err().to_string().contains("no model called `unknown`"));
     let mut many = Plan::default();
     many.add(&["bm25"; 13].join("+")).unwrap();
     assert!(many.finish().unwrap_err().to_string().contains("2 to 12"));

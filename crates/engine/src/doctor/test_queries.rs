@@ -4,7 +4,8 @@ use super::finding::{Finding, Severity, whole};
 use crate::Result;
 use crate::dataset::{Dataset, HeldOut, Holdout};
 use crate::evidence::{SmallestDifference, too_few};
-use matchrank_core::message::{counted, thousands};
+use crate::models::stack::FEWEST_FOR_TREES;
+use matchrank_core::message::{HAS, counted, thousands};
 
 /// Level of the tests that `compare` makes by default.
 const LEVEL: f64 = 0.05;
@@ -18,6 +19,7 @@ pub(super) fn findings(dataset: &Dataset) -> Result<Vec<Finding>> {
     };
     let is_judged = !validation.queries.is_empty() || !test.queries.is_empty();
     let mut findings = vec![size(n_relevant(&test), is_judged)];
+    findings.extend(few_to_choose_by(n_relevant(&validation)));
     if dataset.manifest.statistics.n_pairs > 0 {
         findings.extend(unseen_documents(dataset, &validation, &test)?);
         findings.extend(near_duplicates(dataset, &validation, &test)?);
@@ -48,6 +50,23 @@ fn size(n: usize, is_judged: bool) -> Finding {
     )
 }
 
+/// Returns a finding on a number of validation queries that is too small for a safe choice, if it is.
+fn few_to_choose_by(n: usize) -> Option<Finding> {
+    (1..FEWEST_FOR_TREES).contains(&n).then(|| {
+        whole(
+            Severity::Info,
+            "few-validation-queries",
+            format!(
+                "{} choose models and parameters, so that chance decides between models that are about as good; stacks try \
+                 no trees below {FEWEST_FOR_TREES}",
+                counted(n, "validation query")
+            ),
+            "hold out or judge more queries (option `split`, option `judgments validation=QRELS`); `compare` deals judged \
+             queries to folds",
+        )
+    })
+}
+
 /// Counts the true values among the known ones, of the test and of the validation queries, in words.
 fn counts(test: &[Option<bool>], validation: &[Option<bool>]) -> Option<(usize, String)> {
     let count = |values: &[Option<bool>]| {
@@ -63,7 +82,8 @@ fn counts(test: &[Option<bool>], validation: &[Option<bool>]) -> Option<(usize, 
             thousands(of_validation as u64)
         ),
     };
-    (n > 0).then(|| (n, format!("{} of {}{and}", thousands(n as u64), counted(of, "test query"))))
+    let has = HAS[usize::from(n != 1)];
+    (n > 0).then(|| (n, format!("{} of {}{and} {has}", thousands(n as u64), counted(of, "test query"))))
 }
 
 /// Returns a finding on queries whose relevant documents have no training response.
@@ -76,7 +96,7 @@ fn unseen_documents(dataset: &Dataset, validation: &HeldOut, test: &HeldOut) -> 
         ..whole(
             Severity::Info,
             "unseen-documents",
-            format!("{counted} have no relevant document with a training response"),
+            format!("{counted} no relevant document with a training response"),
             "models that know documents by their responses fail on them: look at them separately (option `by documents` \
              of `eval`; `compare` does)",
         )
@@ -93,7 +113,7 @@ fn near_duplicates(dataset: &Dataset, validation: &HeldOut, test: &HeldOut) -> R
         ..whole(
             Severity::Info,
             "near-duplicates",
-            format!("{counted} have a near-duplicate among the training queries (at least 80 % of the words in common)"),
+            format!("{counted} a near-duplicate among the training queries (at least 80 % of the words in common)"),
             "a model can answer them from memory: look at the others separately (option `by duplicates` of `eval`; \
              `compare` does)",
         )

@@ -316,7 +316,7 @@ impl ClickLog {
         Err(Error::parse(
             &self.name,
             line,
-            format!("position is '{text}'; a whole number from 1 is expected"),
+            format!("position is '{text}'; a whole number from 0, or an average from 1, is expected"),
         ))
     }
 

@@ -148,6 +148,7 @@ pub(super) fn write(
             params.clicks.iter().chain(&params.responses).map(|path| name_of(path)).collect();
         let cause = match pairs.n_negatives() {
             0 => tally.summary(),
+            n if tally.counts().is_empty() => format!("{} grade 0", counted_with(n, "pair", HAS)),
             n => format!("{} grade 0; {}", counted_with(n, "pair", HAS), tally.summary()),
         };
         let message = format!("no pair of a query and a document is left: {cause}{zeros}");

@@ -119,7 +119,7 @@ impl Recipe {
     pub fn new(kind: &str, settings: &[(String, Json)]) -> Result<Self> {
         let Some((kind, trainer)) = find(kind).and_then(|kind| Some((kind, kind.trainer?))) else {
             return Err(Error::Params(format!(
-                "there is no model called {kind}; there are {}",
+                "there is no model called `{kind}`; there are {}",
                 trainable_names()
             )));
         };

@@ -14,6 +14,7 @@ use crate::dataset::Dataset;
 use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
 use crate::model_file::{Provenance, save};
+use crate::settings::AutoNumber;
 
 /// Queries of even number click documents of even number, odd ones odd ones; each group has its words,
 /// and documents use other words than queries. With judgments of two queries nobody clicked for.
@@ -54,7 +55,7 @@ fn rmls_params() -> RmlsParams {
 }
 
 fn ssi_settings() -> SsiSettings {
-    SsiSettings { d: 20, iterations: 3, tuples: 2000, ..Default::default() }
+    SsiSettings { d: 20, iterations: 3, tuples: AutoNumber::Given(2000.0), ..Default::default() }
 }
 
 fn svd_settings() -> SvdFeatureSettings {

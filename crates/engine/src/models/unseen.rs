@@ -101,7 +101,7 @@ pub fn note_on_unseen(
             let beside = others.map_or(String::new(), |others| format!(", and {others:.4} for the others"));
             let is_poor = measure.higher_is_better() && others.is_none_or(|others| unseen < 0.5 * others);
             let advice = if is_poor {
-                "; such documents need a model of their words beside it (a combination or a stack)"
+                "; such documents need a model of their words beside it: a combination, a stack, or base=bm25 where a model has it"
             } else {
                 ""
             };
@@ -109,7 +109,10 @@ pub fn note_on_unseen(
                 "{documents}; {queries}, and for them {measure} of {name} is {unseen:.4}{beside}{advice}"
             ))
         }
-        _ => None,
+        _ => Some(format!(
+            "{documents}, and {name} learned from the others; too few validation queries depend on them to say how well it \
+             scores them"
+        )),
     })
 }
 
@@ -118,8 +121,8 @@ pub fn note_on_zero(validation: &Validation, figure: f64) -> Option<String> {
     let measure = validation.measure();
     (figure == 0.0 && measure.higher_is_better()).then(|| {
         format!(
-            "validation {measure} is 0: the model ranks no relevant document where the measure looks, for none of {}; \
-             it is of no use for such queries, and nothing was chosen by this figure",
+            "validation {measure} is 0: for {} the model ranks no relevant document where the measure looks; it is \
+             of no use for such queries, and nothing was chosen by this figure",
             counted(validation.n_queries(), "validation query")
         )
     })

@@ -11,6 +11,7 @@ use matchrank_engine::validation::Ranked;
 
 use super::Format;
 use crate::commands::eval::table::letters;
+use crate::terminal::with_flags;
 
 /// The table, and figures of the first measure by kind of query; with `per_fold` those of every measure by fold.
 pub(crate) fn render(comparison: &Comparison, format: Format, per_fold: bool) -> anyhow::Result<String> {
@@ -324,7 +325,8 @@ fn legend(comparison: &Comparison) -> String {
         .iter()
         .flat_map(|model| model.notes.iter().map(move |note| format!("\n{}: {note}", model.name)));
     let noted: String = noted.collect();
-    let left_out = comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {why}"));
+    let left_out =
+        comparison.left_out.iter().map(|(name, why)| format!("\nleft out: {name}: {}", with_flags(why)));
     let mut left_out: String = left_out.collect();
     if !comparison.unfinished.is_empty() {
         let _ = write!(

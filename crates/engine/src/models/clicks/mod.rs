@@ -58,7 +58,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
     ],
     is_seeded: false,
-    space: &[("mu", "0.3,1,3,10,30"), ("power", "2,3,4")],
+    space: &[("mu", "0.3,1,3,10,30,100,300"), ("power", "2,3,4,6,8")],
     unseen_documents: UnseenDocuments::Unscored,
     trainer: Some(|settings| {
         trainer::<ClickCountParams, NoFeatures>(

@@ -14,6 +14,7 @@ mod tuning;
 
 use std::sync::Arc;
 
+use matchrank_core::message::counted;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +107,9 @@ impl Combination {
         let (n, n_weights) = (self.models.len(), self.weights.len());
         if !(2..=MOST_PARTS).contains(&n) || n != n_weights {
             return Err(Error::Params(format!(
-                "a combination is made of 2 to {MOST_PARTS} models with a weight each, not of {n} with {n_weights} weights"
+                "a combination is made of 2 to {MOST_PARTS} models with a weight each, not of {} with {}",
+                counted(n, "model"),
+                counted(n_weights, "weight")
             )));
         }
         check_weights(&self.weights)
@@ -155,7 +158,10 @@ pub fn check_weights(weights: &[f32]) -> Result<()> {
     }
     let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
     if (sum - 1.0).abs() > ROUNDING {
-        return Err(Error::Params(format!("the weights of a combination sum to {sum}; they must sum to 1")));
+        return Err(Error::Params(format!(
+            "the weights of a combination sum to {}; they must sum to 1",
+            (sum * 1e6).round() / 1e6
+        )));
     }
     Ok(())
 }

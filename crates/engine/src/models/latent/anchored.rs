@@ -156,7 +156,7 @@ impl AnchoredFeatures {
             if is_hidden { features.clone().hiding(self.hide, seed) } else { features.clone() };
         let (graph, statistics) = click_graph(&learned_from, dataset, clicks, progress)?;
         let identity = if self.base().is_some() { features.n_words() } else { 0 };
-        Ok(AnchoredLessons { features, inputs, judge, graph, statistics, shown, identity, share: self.share })
+        Ok(AnchoredLessons { features, inputs, judge, graph, statistics, shown, identity, params: *self })
     }
 }
 
@@ -171,7 +171,7 @@ pub(in crate::models) struct AnchoredLessons {
     shown: Option<Csr>,
     /// Words that the base counts; 0 without a base.
     identity: usize,
-    share: AutoNumber,
+    params: AnchoredFeatures,
 }
 
 impl AnchoredLessons {
@@ -187,7 +187,8 @@ impl AnchoredLessons {
         report: &mut LatentReport,
         training: &Training<'_>,
     ) -> Result<Bilinear> {
+        report.hidden = Some(self.params.hide).filter(|hide| *hide > 0.0);
         let model = model.with_identity(self.identity)?;
-        choose_share((model, self.share), report, (&self.judge, self.documents()), training.progress)
+        choose_share((model, self.params.share), report, (&self.judge, self.documents()), training.progress)
     }
 }

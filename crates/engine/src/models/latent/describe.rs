@@ -31,6 +31,7 @@ pub(super) fn describe(model: &LatentModel) -> Result<Description> {
     if model.model.identity() > 0 {
         description.fact("words that count by themselves", human(model.model.identity() as u64));
     }
+    description.facts.extend(base_facts(model));
     if let Some(biases) = model.model.biases() {
         let largest = |biases: &[f32]| biases.iter().fold(0f32, |most, bias| most.max(bias.abs()));
         description.fact("bias of all pairs", format!("{:.4}", biases.global));
@@ -69,6 +70,22 @@ pub(super) fn describe(model: &LatentModel) -> Result<Description> {
         description.text(describe_bound(&bound));
     }
     Ok(description)
+}
+
+/// The base and the share of what was learned beside it, and the share of hidden click features, where there are any.
+pub(super) fn base_facts(model: &LatentModel) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if let Some(share) = model.share() {
+        let bm25 = match &model.inputs {
+            Inputs::Features(features) => features.bm25(),
+            Inputs::Rows(_) => None,
+        };
+        let base = bm25.map_or("cosine".to_owned(), |bm25| format!("bm25, k1 {}, b {}", bm25.k1, bm25.b));
+        facts.push(("base".to_owned(), base));
+        facts.push(("share of what was learned".to_owned(), share.to_string()));
+    }
+    facts.extend(model.report.hidden.map(|hidden| ("hidden click features".to_owned(), hidden.to_string())));
+    facts
 }
 
 fn details(model: &LatentModel, inspection: &Inspection) -> Details {

@@ -27,6 +27,9 @@ pub struct LatentReport {
     /// Iterations of SSI and SVDFeature.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub epochs: Vec<Epoch>,
+    /// Share of the queries and documents whose click features were hidden from learning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<f64>,
     /// Shares of what was learned that were tried, with their NDCG@10 on the validation judgments; the rest is the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<(f64, f64)>,

@@ -10,7 +10,7 @@ use super::{Judge, LatentReport};
 use crate::settings::AutoNumber;
 use crate::validation::ShareTrials;
 
-const SHARES: [f32; 10] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
+const SHARES: [f64; 10] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
 
 /// Scales a model with an identity by the share that is given or chosen, or leaves it as it is without validation
 /// judgments. The report gets the shares that were tried and the figure of the model.
@@ -33,7 +33,7 @@ pub(in crate::models) fn choose_share(
     }
     let mut trials = ShareTrials::of_base(judge.per_query(&model.clone().scaled(0.0)?, y)?);
     for share in SHARES {
-        trials.push(f64::from(share), judge.per_query(&model.clone().scaled(share)?, y)?);
+        trials.push(share, judge.per_query(&model.clone().scaled(share as f32)?, y)?);
     }
     report.shares = trials.figures();
     let (base, (share, figure)) = (report.shares[0].1, trials.kept().expect("the base was measured"));

@@ -1,6 +1,6 @@
 //! The summary of a training that `train` prints for latent models.
 
-use super::describe::{COLLAPSED, EMPTY};
+use super::describe::{COLLAPSED, EMPTY, base_facts};
 use super::{Inputs, IterationRow, LatentModel, LatentReport};
 use crate::dataset::Dataset;
 use crate::description::{Description, Remark};
@@ -32,13 +32,13 @@ pub(super) fn summary(model: &LatentModel, dataset: &Dataset) -> Description {
 
 fn facts(model: &LatentModel, description: &mut Description) {
     description.params(&model.params);
+    // Settings of the base are told as they were chosen.
+    description.facts.retain(|(name, _)| !["base", "k1", "b", "share"].contains(&name.as_str()));
+    description.facts.extend(base_facts(model));
     if model.params.0["d"].as_u64().is_some_and(|d| d > model.model.d() as u64) {
         description.fact("latent dimensions found", human(model.model.d() as u64));
     }
     if let Inputs::Features(features) = &model.inputs {
-        if let Some(bm25) = features.bm25() {
-            description.fact("base", format!("bm25, k1 {}, b {}", bm25.k1, bm25.b));
-        }
         if features.use_clicks() {
             description.params(features.params());
         } else {
@@ -73,9 +73,6 @@ fn facts(model: &LatentModel, description: &mut Description) {
     let why = |validation: Option<f64>| if validation.is_some() { "best on validation" } else { "the last" };
     if let Some(best) = report.best.filter(|_| !report.epochs.is_empty()) {
         description.fact("kept iteration", format!("{best} ({})", why(report.validation)));
-    }
-    if let (Some(share), false) = (model.share(), report.shares.is_empty()) {
-        description.fact("share of what was learned", share.to_string());
     }
     if let Some(kept) = report.kept() {
         let (x, y) = (100.0 * kept.report.density_x, 100.0 * kept.report.density_y);

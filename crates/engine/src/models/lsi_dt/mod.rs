@@ -26,7 +26,7 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
     ],
     feature_parameters: WordParams::PARAMETERS,
-    space: &[("d", "50,100,200,300,500,700,1000"), ("tf", "log,binary"), ("idf", "smooth,bm25")],
+    space: &[("d", "50,100,200,300,500,700,1000,1500"), ("tf", "log,binary"), ("idf", "smooth,bm25")],
     effort: Some(("d", 10)),
     trainer: Some(|settings| {
         trainer::<LsiDtParams, WordParams>(

@@ -27,7 +27,7 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     feature_parameters: AnchoredFeatures::PARAMETERS,
     space: &[
-        ("d", "100,200,300,400"),
+        ("d", "50,100,200,300,400,600"),
         ("weight_power", "0,0.25,0.5,0.75"),
         ("click_weight", "0,0.5,1,2"),
         ("idf", "smooth,bm25"),

@@ -44,11 +44,11 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     is_seeded: false,
     space: &[
-        ("k1", "0.6,0.9,1.2,1.6,2,3"),
+        ("k1", "0.4,0.6,0.9,1.2,1.6,2,3,4"),
         ("b", "0.25,0.4,0.6,0.75,0.9"),
-        ("feedback", "5,10,20"),
+        ("feedback", "3,5,10,20"),
         ("terms", "10,20,40"),
-        ("original", "0.3,0.5,0.7,0.9"),
+        ("original", "0.1,0.3,0.5,0.7,0.9,0.95"),
     ],
     trainer: Some(|settings| {
         trainer::<Rm3Params, NoFeatures>(

@@ -32,7 +32,7 @@ impl MatchingModel for PreferenceModel {
     }
 
     fn describe(&self) -> Result<Description> {
-        let Self { settings, features, w, state, blend, report } = self;
+        let Self { settings, features, w, state, report, .. } = self;
         let mut description = Description::default();
         let variant = to_json(&settings.variant);
         description.fact("variant", variant.as_str().unwrap_or_default());
@@ -40,7 +40,7 @@ impl MatchingModel for PreferenceModel {
         description
             .fact("margin, c, lambda", [params.margin, params.c, params.lambda].map(shortest).join(", "));
         description.facts.extend(self.base_facts());
-        description.fact("share of what was learned", blend.to_string());
+        description.fact("share of what was learned", shortest(self.kept()));
         description.fact("learned from", report.source.clone());
         description.fact(
             "tuples of this phase, within the margin",
@@ -63,7 +63,7 @@ impl MatchingModel for PreferenceModel {
         details.set("params", params);
         details.set("features", features.params());
         details.set("bm25", &features.bm25());
-        details.set("blend", blend);
+        details.set("blend", &self.kept());
         details.set("n_words", &features.n_words());
         details.set("nonzero", &w.nnz());
         details.set("density", &self.density());
@@ -80,14 +80,14 @@ impl MatchingModel for PreferenceModel {
         let chosen = [
             ("k1", bm25.map(|bm25| bm25.k1)),
             ("b", bm25.map(|bm25| bm25.b)),
-            ("blend", Some(f64::from(self.blend))),
+            ("blend", Some(self.kept())),
             ("margin", Some(state.params.margin)),
             ("c", Some(state.params.c)),
             ("lambda", Some(state.params.lambda)),
         ];
         for (name, value) in chosen.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             let fact = description.facts.iter_mut().find(|(fact, text)| fact == name && text == "auto");
-            fact.into_iter().for_each(|(_, text)| *text = format!("auto: {value}"));
+            fact.into_iter().for_each(|(_, text)| *text = format!("auto: {}", shortest(value)));
         }
         if bm25.is_none() {
             description.params(&features.params().words());
@@ -143,7 +143,7 @@ impl MatchingModel for PreferenceModel {
         let params = &self.state.params;
         let mut settings =
             vec![chosen("margin", &params.margin), chosen("c", &params.c), chosen("lambda", &params.lambda)];
-        settings.push(chosen("blend", &self.report.kept.unwrap_or(f64::from(self.blend))));
+        settings.push(chosen("blend", &self.kept()));
         if let Some(bm25) = self.features.bm25() {
             settings.extend([chosen("k1", &bm25.k1), chosen("b", &bm25.b)]);
         }

@@ -140,6 +140,12 @@ pub struct PreferenceModel {
 }
 
 impl PreferenceModel {
+    /// Share of what was learned that the model scores by. A model that keeps nothing has the state of its base, to go on
+    /// from, and `blend` is 1.
+    pub fn kept(&self) -> f64 {
+        self.report.kept.unwrap_or(f64::from(self.blend))
+    }
+
     /// Checks that W has a row and a column for every word.
     pub fn validate(&self) -> Result<()> {
         let n_words = self.features.n_words();

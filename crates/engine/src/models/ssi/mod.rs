@@ -74,9 +74,9 @@ pub const KIND: MatchingKind = MatchingKind {
     feature_parameters: FeatureParams::PARAMETERS,
     space: &[
         ("d", "50,100,200"),
-        ("margin", "0.1,0.2,0.5"),
-        ("judged", "0.2,0.5,1"),
-        ("click_weight", "0,0.5,1"),
+        ("margin", "0.1,0.2,0.5,1,2"),
+        ("judged", "0,0.2,0.5,1"),
+        ("click_weight", "0,0.5,1,2"),
     ],
     effort: Some(("iterations", 2)),
     choose_untrained: Some(super::base::choose),

@@ -33,7 +33,7 @@ pub use lists::{JudgedQueries, join_columns, list_columns};
 pub use params::{StackCandidates, StackParams};
 pub use requirements::check_stack;
 pub(crate) use requirements::learned_already;
-pub use training::StackTrial;
+pub use training::{FEWEST_FOR_TREES, StackTrial};
 
 use super::{Binding, MatchingKind, MatchingModel, Related, RelatedQuery, registry};
 use crate::container::Writer;
@@ -98,6 +98,15 @@ impl Stack {
             .filter(|(column, _)| takes(self.ranker.kind(), *column))
             .map(|(_, name)| name)
             .collect()
+    }
+
+    /// The model that the stack ranks by alone, where no ranker over all of them was better by more than one standard error.
+    pub fn falls_back_to(&self) -> Option<&str> {
+        self.kept().filter(|kept| kept.share == Some(0.0))?;
+        // ListNet takes one column of each model, in their order.
+        let weights = self.ranker.importance()?.values().to_vec();
+        let part = (0..weights.len()).max_by(|&a, &b| weights[a].total_cmp(&weights[b]))?;
+        self.parts.get(part).map(|(name, _)| name.as_str())
     }
 
     /// Features that its ranker takes.
@@ -206,6 +215,10 @@ impl Stack {
     fn ranker_facts(&self) -> Description {
         let mut description = Description::default();
         description.fact("ranker", self.ranker.kind().name);
+        if let Some(part) = self.falls_back_to() {
+            description
+                .fact("ranks its candidates as", format!("{part} alone: no ranker was clearly better"));
+        }
         description.fact("candidates of each model", human(self.depth as u64));
         description
     }

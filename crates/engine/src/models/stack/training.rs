@@ -38,7 +38,7 @@ const LAMBDAS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 /// Shares of what ListNet learned that are tried.
 const SHARES: [f64; 3] = [1.0, 0.75, 0.5];
 /// Queries below which trees are not tried: on four of five small collections they were behind ListNet.
-const FEWEST_FOR_TREES: usize = 40;
+pub const FEWEST_FOR_TREES: usize = 40;
 
 /// A ranker that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

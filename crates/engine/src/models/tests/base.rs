@@ -47,7 +47,7 @@ fn the_identity_scores_exactly_as_bm25() {
             b: given.1,
             share: AutoNumber::Given(0.0),
             iterations: 1,
-            tuples: 100,
+            tuples: AutoNumber::Given(100.0),
             d: 4,
             ..SsiSettings::default()
         };

@@ -13,9 +13,9 @@ const BLENDS: [f64; 7] = [0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0];
 
 impl PreferenceTraining<'_> {
     /// The share of a learned W: as given, as chosen, or all of it where there is nothing to choose by.
-    pub(super) fn choose_blend(&self, w: &Csr, report: &mut PreferenceReport) -> Result<f32> {
+    pub(super) fn choose_blend(&self, w: &Csr, report: &mut PreferenceReport) -> Result<f64> {
         if let Some(blend) = self.settings.blend.given() {
-            return Ok(blend as f32);
+            return Ok(blend);
         }
         let Some(judge) = self.judge else { return Ok(1.0) };
         let mut trials = ShareTrials::of_base(judge.per_query(w, 0.0)?);
@@ -31,6 +31,6 @@ impl PreferenceTraining<'_> {
             format!("kept of what was learned: {blend}, validation NDCG@10 {figure:.4} (base alone {base:.4})")
         });
         report.blend_trials = trials;
-        Ok(blend as f32)
+        Ok(blend)
     }
 }

@@ -24,7 +24,9 @@ use matchrank_core::{Error, Result};
 
 use self::judge::PreferenceJudge;
 use self::learn::{Watch, learn};
-use super::{CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant, blended};
+use super::{
+    ChosenSettings, CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant, blended,
+};
 use crate::dataset::Dataset;
 use crate::features::{FeatureParams, Features, WordParams};
 use crate::preferences::{
@@ -209,6 +211,12 @@ impl PreferenceTraining<'_> {
             refit = false;
         }
         report.asked_density = self.course.density;
+        if self.settings.blend.given() == Some(0.0) {
+            // The base alone: there is nothing to choose and to learn, and later learning starts from the base.
+            report.kept = Some(0.0);
+            let learner = self.learner(&self.settings.params(&ChosenSettings::default()))?;
+            return self.finish((learner, 1.0), &*source.lessons(self.features)?, true, report);
+        }
         let params = self.choose(source, refit, &mut report)?;
         let n_words = self.features.n_words();
         let mut learner = self.learner(&params)?;
@@ -225,11 +233,13 @@ impl PreferenceTraining<'_> {
                 self.progress.begin("refitting", source.n_tuples(), "tuples");
                 complete = self.learn(&mut learner, &mut *lessons, every, None, &mut report)?;
             }
-            blend = self.choose_blend(&learner.matrix(), &mut report)?;
-            report.kept = Some(f64::from(blend));
-            if blend == 0.0 {
+            let kept = self.choose_blend(&learner.matrix(), &mut report)?;
+            report.kept = Some(kept);
+            if kept == 0.0 {
                 // Nothing that was learned is kept, so that later learning starts from the base.
-                (learner, blend) = (self.learner(&params)?, 1.0);
+                learner = self.learner(&params)?;
+            } else {
+                blend = kept as f32;
             }
         }
         self.finish((learner, blend), &*lessons, complete, report)
@@ -301,7 +311,8 @@ impl PreferenceTraining<'_> {
         lessons.report(self.progress);
         // A stream may end because its writer was interrupted, too.
         let is_whole = complete && !(self.course.stop)();
-        if is_whole && learner.clock().all_steps == 0 && self.settings.variant != Variant::Identity {
+        let has_learned = learner.clock().all_steps > 0 || report.kept == Some(0.0);
+        if is_whole && !has_learned && self.settings.variant != Variant::Identity {
             self.progress.note("there was no tuple to learn from: W is the identity it started with");
         }
         report.left_out = lessons.left_out();
