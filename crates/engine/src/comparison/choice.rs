@@ -39,7 +39,7 @@ pub struct Choice {
     /// training response.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lose_on_unseen: Vec<String>,
-    /// What the model loses on such queries, where they are too few to decide.
+    /// Loss of the chosen model on such queries, where they refuse no model: they are too few, or it is chosen over folds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_on_unseen: Option<UnseenLoss>,
 }
