@@ -148,7 +148,7 @@ impl Course<'_> {
             data: ground.data,
             smallest_difference: SmallestDifference::measured(&values, plan.level),
             split,
-            chosen: choice::choose(plan, &entries, (&ground.unseen, ground.folds.is_none()), seed),
+            chosen: choice::choose(plan, &entries, &ground.unseen, seed),
             models,
             left_out,
             unfinished,
