@@ -255,6 +255,7 @@ def dataset(path, why):
         "rank --model {W}/rmls.model --data {data} --split validation --out {out}/r.run",
         "rank --model {W}/random-walk.model --data {data} --out {out}/r.run",
         f"explain --model {{W}}/rmls.model --data {{data}} {why}",
+        "search --model {W}/rmls.model --data {data} shoe --format json",
         "train rmls --set d=4 --set iterations=2 --data {data} --out {out}/m",
         "train random-walk --data {data} --out {out}/m",
         "train sparse-preference --set tuples=50 --trial-tuples 100 --data {data} --out {out}/m",

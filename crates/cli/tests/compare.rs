@@ -481,7 +481,7 @@ fn few_test_queries_have_no_best_model() {
     assert_eq!(model(&json, "bm25")["intervals"], serde_json::json!({}));
     folder.text("report c --quiet");
     assert!(folder.read("c/report.html").contains("Too few test queries to tell the models apart"));
-    let (code, out, _) = folder.run("doctor data");
+    let (code, out, _) = folder.run("doctor --strict data");
     assert!(
         code == 1 && out.contains("few-test-queries: nothing can be concluded from 1 test query"),
         "{out}"
@@ -493,7 +493,7 @@ fn few_test_queries_have_no_best_model() {
         out.contains("\nnothing can be concluded from 7 test queries: with 7 test queries, diff"),
         "{out}"
     );
-    let (code, out, _) = seven.run("doctor data");
+    let (code, out, _) = seven.run("doctor --strict data");
     assert!(code == 1 && out.contains("few-test-queries: nothing can be concluded from 7 test"), "{out}");
 }
 

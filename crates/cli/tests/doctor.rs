@@ -203,6 +203,18 @@ fn data_folder() -> Option<PathBuf> {
     Some(folder)
 }
 
+#[test]
+fn warnings_are_problems_when_asked() {
+    // A feature that never varies.
+    let file: &[(&str, &[u8])] =
+        &[("a.txt", b"0 qid:1 1:0.5 2:1\n2 qid:1 1:0.25 2:1\n1 qid:2 1:2 2:1\n0 qid:2 1:3 2:1\n")];
+    let ((relaxed, text), (strict, _)) = (doctor(file, &[]), doctor(file, &["--strict"]));
+    assert!(text.contains("warning") && !text.contains("1 error"), "{text}");
+    assert_eq!((relaxed, strict), (0, 1));
+    let wrong: &[(&str, &[u8])] = &[("a.txt", b"0 qid:1 1:0.5\nx qid:1 1:2\n1 qid:1 1:3\n")];
+    assert_eq!(doctor(wrong, &[]).0, 1);
+}
+
 /// Returns the findings of real files as (file, code, count).
 fn real_findings(paths: &[PathBuf]) -> Vec<(usize, String, u64)> {
     let output = Command::new(env!("CARGO_BIN_EXE_matchrank"))

@@ -363,7 +363,9 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
         "no validation judgments to find the weights with",
     );
     folder.text("train lsi-qd --data shop --set d=2 --out qd.model");
-    refused("explain --model qd.model --data bare --query lid --document d1", "train it on this one");
+    // A model of clicks knows its queries and documents in any dataset.
+    let known = folder.text("explain --model qd.model --data bare --query lid --document d1");
+    assert!(known.contains("query:lid") && known.contains("document:d1"), "{known}");
     refused("explain --model bm25.model --data shop --query= --document d1", "--query is empty");
     // Before the work, not after it.
     let (code, _, err) = folder.run("train rmls --data shop --out nowhere/x");
@@ -455,4 +457,40 @@ fn topics_are_listed_and_wrong_settings_of_the_new_models_refused() {
         "together above 0 and below 1",
     );
     refused("train bltm --data nowhere --set d=5 --out x", "it has topics, iterations, alpha");
+}
+
+#[test]
+fn search_shows_titles_and_rank_takes_the_text_of_a_query() {
+    let folder = shop();
+    folder.text("train bm25 --data shop --out bm25.model");
+    let shown = folder.text("search --model bm25.model --data shop sun hat");
+    assert!(shown.lines().count() > 4 && shown.contains("document") && shown.contains("hat"), "{shown}");
+    let found = folder.json("search --model bm25.model --data shop sun hat --top 3 --format json");
+    assert_eq!((found["query"].as_str(), found["model"].as_str()), (Some("sun hat"), Some("bm25")));
+    let results = found["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3);
+    let first = results[0]["document"].as_str().unwrap();
+    assert!(
+        results[0]["texts"].as_object().unwrap().values().any(|text| text.as_str().unwrap().contains("hat"))
+    );
+    // rank and search agree; standard output has JSON and nothing else.
+    let ranked = folder
+        .json("rank --model bm25.model --data shop --query=sun --query=hat --top 3 --out - --format json");
+    assert_eq!(ranked["rankings"][1]["query"], "hat");
+    let ranked = folder.json("rank --model bm25.model --data shop --query hat --top 3 --out - --format json");
+    let alone = folder.json("search --model bm25.model --data shop hat --top 3 --format json");
+    assert_eq!(ranked["rankings"][0]["documents"][0]["document"], alone["results"][0]["document"]);
+    assert_eq!(ranked["rankings"][0]["documents"][0]["score"], alone["results"][0]["score"]);
+    let run = folder.text("rank --model bm25.model --data shop --query hat --top 3 --out -");
+    assert_eq!(run.lines().count(), 3, "{run}");
+    assert!(run.lines().all(|line| line.split(' ').count() == 6), "{run}");
+    let csv = folder.text("search --model bm25.model --data shop sun hat --top 1 --format csv");
+    assert!(
+        csv.starts_with(",document,") && csv.lines().nth(1).unwrap().starts_with(&format!("1,{first},")),
+        "{csv}"
+    );
+    let (_, shown, notes) = folder.run("search --model bm25.model --data shop zzz");
+    assert!(notes.contains("finds no document for 'zzz'"), "{shown} {notes}");
+    assert!(folder.refused("search --model bm25.model --data shop --top 0 hat").contains("at least 1"));
+    assert!(folder.refused("rank --model bm25.model --data shop --query= --out a.run").contains("empty"));
 }

@@ -257,8 +257,11 @@ fn results_follow_links_and_go_into_pipes() {
     folder.text("rank --model bm25.model --data data --out link.run");
     assert!(folder.read("target.run").contains(" Q0 "), "the link was followed");
     assert!(folder.path().join("link.run").is_symlink());
-    let out = folder.text("rank --model bm25.model --data data --out - --format json");
-    assert!(out.contains(" Q0 "), "{out}");
+    let out = folder.text("rank --model bm25.model --data data --out -");
+    assert_eq!(out, folder.read("target.run"), "standard output has the run alone");
+    let json = folder.json("rank --model bm25.model --data data --out - --format json");
+    let first = out.split(' ').next().unwrap();
+    assert_eq!(json["rankings"][0]["query"], first);
 }
 
 #[test]

@@ -48,9 +48,10 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     println!("{} with d = {}, {} queries:", model.kind.name, model.model.d(), texts.len());
     for (clicks, name) in [(Some(clicks), "seen, with clicks"), (None, "unseen, words only")] {
         let made = median(&texts, |text| {
-            black_box(model.inputs.query(text, clicks));
+            black_box(model.inputs.query(text, clicks.map(Into::into)));
         });
-        let rows: Vec<_> = texts.iter().map(|text| model.inputs.query(text, clicks)).collect();
+        let rows: Vec<_> =
+            texts.iter().map(|text| model.inputs.query(text, clicks.map(Into::into))).collect();
         let mapped = median(&rows, |row| {
             black_box(model.model.map_query(row.row()));
         });
@@ -59,8 +60,9 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     let n = dataset.manifest.statistics.n_documents as usize;
     let wanted: Vec<u32> =
         (0..n).step_by((n / DOCUMENTS).max(1)).take(DOCUMENTS).map(|row| row as u32).collect();
-    let y = document_rows(features, (dataset, Some(&wanted)), Some(clicks), &Silent).expect("documents");
-    let rows: Vec<_> = texts.iter().map(|text| model.inputs.query(text, Some(clicks))).collect();
+    let y =
+        document_rows(features, (dataset, Some(&wanted)), Some(clicks.into()), &Silent).expect("documents");
+    let rows: Vec<_> = texts.iter().map(|text| model.inputs.query(text, Some(clicks.into()))).collect();
     let scorer = LatentScorer::new(&model.model, &rows, &y);
     let numbers: Vec<u32> = (0..wanted.len() as u32).collect();
     let mut scores = vec![0f32; wanted.len()];

@@ -1,5 +1,6 @@
 //! Rankings of a dataset's documents: the best of the whole collection, or of given candidates.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use foldhash::{HashMap, HashSet};
@@ -8,6 +9,7 @@ use matchrank_core::message::{HAS, IS, counted_with};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::dataset::{Dataset, HeldOut, Query};
 use crate::files;
@@ -53,6 +55,43 @@ pub fn rank_collection(
         (query.id.clone(), list.collect())
     };
     Ok(queries.iter().zip(hits).map(named).collect())
+}
+
+/// A document that a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Found {
+    /// Id of the document.
+    pub document: String,
+    /// Score of the document.
+    pub score: f32,
+    /// Its texts by field.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// The `top` best documents of the whole collection for a query, with their texts.
+pub fn search(
+    model: &dyn MatchingModel,
+    dataset: &Dataset,
+    query: &str,
+    top: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<Found>> {
+    let hits = bind(model, dataset, None, progress)?.top(&[query], top, progress)?.remove(0);
+    check_finite(query, hits.iter().map(|hit| hit.score))?;
+    let rows: Vec<u32> = hits.iter().map(|hit| hit.document).collect();
+    let ids = dataset.document_ids_of(&rows)?;
+    let mut found: Vec<Found> = hits
+        .iter()
+        .map(|hit| Found { document: ids[&hit.document].clone(), score: hit.score, texts: BTreeMap::new() })
+        .collect();
+    for (field, _) in dataset.manifest.fields.iter() {
+        let texts = dataset.document_texts_of(field, &rows)?;
+        for (found, row) in found.iter_mut().zip(&rows) {
+            found.texts.insert(field.to_owned(), texts[row].clone());
+        }
+    }
+    Ok(found)
 }
 
 /// The given candidates of every query, scored and sorted; ties go by document id. Queries without

@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// Kind of the files [default: recognised by their first lines]
     #[arg(long)]
     kind: Option<KindName>,
+    /// Exit with 1 for warnings, too
+    #[arg(long)]
+    strict: bool,
     /// Output format
     #[arg(long, default_value = "table")]
     format: Format,
@@ -30,8 +33,8 @@ const EXAMPLES: &str = "\
 Files given together are also compared: doctor reports queries that two LETOR files or two qrels
 share, and judged queries for which a run has no document.
 
-Exit codes: 0 nothing found, or information only; 1 a warning or an error was found; 2 a file cannot
-be read.
+Exit codes: 0 no error was found, and with --strict no warning; 1 one was found; 2 a file cannot be
+read.
 
 Examples:
   matchrank doctor shop                            a dataset folder made by ingest
@@ -76,8 +79,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         Format::Json => serde_json::to_string_pretty(&Output { files: &reports, totals: &totals })?,
     };
     terminal::print(&text)?;
-    let problems = reports.iter().any(Report::has_problems);
-    Ok(if problems { Outcome::Problems } else { Outcome::Clean })
+    let n_problems = totals.errors + if args.strict { totals.warnings } else { 0 };
+    Ok(if n_problems > 0 { Outcome::Problems } else { Outcome::Clean })
 }
 
 #[derive(Serialize)]

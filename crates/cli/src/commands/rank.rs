@@ -5,7 +5,7 @@ use anyhow::bail;
 use clap::{ArgGroup, ValueEnum};
 use matchrank_core::data::{qrels, run};
 use matchrank_core::message::counted;
-use matchrank_engine::dataset::{Dataset, HeldOut, Holdout};
+use matchrank_engine::dataset::{Dataset, HeldOut, Holdout, Query};
 use matchrank_engine::ingest::{NamedColumns, read_queries};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::ranking::{
@@ -15,7 +15,7 @@ use matchrank_engine::{Error, files};
 use serde_json::json;
 
 use crate::commands::rankers;
-use crate::terminal::{self, Format, Terminal};
+use crate::terminal::{self, Format, Terminal, to_json};
 use crate::{Global, Outcome};
 
 /// Rank documents of a dataset, or feature lists, with a trained model
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Queries to rank for: id and text
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with = "split")]
     queries: Vec<PathBuf>,
+    /// Text of a query to rank for; may be given many times
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["queries", "split", "letor"])]
+    query: Vec<String>,
     /// Rank for the judged queries of the dataset
     #[arg(long, value_enum, default_value_t = SplitName::Test)]
     split: SplitName,
@@ -50,7 +53,7 @@ pub(crate) struct Args {
     /// Documents per query, at most [default: 1000 of a dataset; feature lists are ranked whole]
     #[arg(long, value_name = "K")]
     top: Option<usize>,
-    /// Run file to write; .gz and .zst compress it
+    /// Run file to write; .gz and .zst compress it, `-` is standard output, where --format json prints the rankings as JSON
     #[arg(long, value_name = "RUN")]
     out: PathBuf,
     /// Name of the run in its last column [default: the model's kind]
@@ -65,6 +68,7 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank rank --model bm25.model --data shop --split test --out bm25.run
   matchrank rank --model bm25.model --data shop --queries new.tsv --top 10 --out new.run
+  matchrank rank --model bm25.model --data shop --query 'gears of war' --top 10 --format json --out -
   matchrank rank --model bm25.model --data shop --candidates judged --out judged.run
   matchrank rank --model ranksvm.model --letor test.txt --out ranksvm.run";
 
@@ -99,6 +103,21 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             rankers::rank::rank_lists(&args.model, &args.letor, features, args.top, &terminal)?
         }
     };
+    let to_stdout = args.out.as_os_str() == "-";
+    if to_stdout && args.format == Format::Json {
+        let rankings: Vec<_> = rankings
+            .iter()
+            .map(|(query, list)| {
+                let documents: Vec<_> = list
+                    .iter()
+                    .map(|(id, score)| json!({ "document": id, "score": to_json(score) }))
+                    .collect();
+                json!({ "query": query, "documents": documents })
+            })
+            .collect();
+        terminal::print(&serde_json::to_string_pretty(&json!({ "model": kind, "rankings": rankings }))?)?;
+        return Ok(Outcome::Clean);
+    }
     let tag = args.tag.as_deref().filter(|tag| !tag.trim().is_empty()).unwrap_or(kind);
     write_run(&args.out, &rankings, tag).map_err(|e| match e {
         // An id that no run file can hold is what these files say.
@@ -108,6 +127,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
         other => other,
     })?;
+    if to_stdout {
+        return Ok(Outcome::Clean);
+    }
     let n_empty = rankings.iter().filter(|(_, list)| list.is_empty()).count();
     let n_ranked: usize = rankings.iter().map(|(_, list)| list.len()).sum();
     let seconds = started.elapsed().as_secs_f64();
@@ -145,12 +167,17 @@ fn rank_documents(
     let dataset = Dataset::open(data)?;
     let top = args.top.unwrap_or(1000);
     let judged_only = args.candidates.as_deref() == Some(Path::new("judged"));
-    let judged = if args.queries.is_empty() || judged_only {
+    let of_texts: Vec<Query> = args.query.iter().map(|text| Query::of_text(text)).collect();
+    if of_texts.iter().any(|query| query.text.is_empty()) {
+        bail!("--query is empty; give the text of a query");
+    }
+    let judged = if (args.queries.is_empty() && of_texts.is_empty()) || judged_only {
         Some(held_out(&dataset, args.split.into())?)
     } else {
         None
     };
     let queries = match &judged {
+        _ if !of_texts.is_empty() => of_texts,
         Some(held_out) if args.queries.is_empty() => held_out.queries.clone(),
         _ => read_queries(&args.queries, &NamedColumns::new())?,
     };

@@ -112,6 +112,11 @@ impl Dataset {
         self.cells(DOCUMENTS, "id", rows)
     }
 
+    /// The texts that some documents have in a field, by row number.
+    pub fn document_texts_of(&self, field: &str, rows: &[u32]) -> Result<HashMap<u32, String>> {
+        self.cells(DOCUMENTS, &text_column(field), rows)
+    }
+
     /// The texts of some queries, by row number.
     pub fn query_texts_of(&self, rows: &[u32]) -> Result<HashMap<u32, String>> {
         self.cells(QUERIES, "text", rows)

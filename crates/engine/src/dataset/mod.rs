@@ -55,7 +55,7 @@ pub(crate) use ownership::{LOCK, foreign_file};
 pub use pairs::{Impression, Judged, Negative, Response};
 
 use crate::files;
-use crate::text::Vocabulary;
+use crate::text::{Vocabulary, normalise_query};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const DOCUMENTS: &str = "documents.parquet";
@@ -102,6 +102,14 @@ pub struct Query {
     pub id: String,
     /// Normalised text.
     pub text: String,
+}
+
+impl Query {
+    /// A query known by its text alone, with an id made of it.
+    pub fn of_text(text: &str) -> Self {
+        let text = normalise_query(text);
+        Self { id: id_of_text(&text), text }
+    }
 }
 
 impl Dataset {

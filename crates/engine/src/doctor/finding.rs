@@ -49,13 +49,6 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-impl Report {
-    /// Returns true if there is an error or a warning.
-    pub fn has_problems(&self) -> bool {
-        self.findings.iter().any(|finding| finding.severity < Severity::Info)
-    }
-}
-
 /// Lines that share a finding: their number, and the first of them.
 #[derive(Default)]
 pub(super) struct FoundLines {

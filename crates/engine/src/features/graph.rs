@@ -8,7 +8,7 @@ use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureRow, Features};
+use super::{ClickRow, FeatureRow, Features, KnownClicks};
 use crate::dataset::{Clicks, Dataset};
 use crate::text::{Bag, BagOfWords};
 
@@ -59,7 +59,7 @@ pub fn click_graph(
     clicks: Clicks,
     progress: &dyn Progress,
 ) -> Result<(ClickGraph, FeatureStatistics)> {
-    let y = document_rows(features, (dataset, None), Some(&clicks), progress)?;
+    let y = document_rows(features, (dataset, None), Some((&clicks).into()), progress)?;
     let x = query_rows(features, &clicks, progress)?;
     let n_x = clicks.queries().len();
     let r = clicks.into_by_query();
@@ -96,7 +96,7 @@ pub fn click_graph(
 pub fn document_rows(
     features: &Features,
     (dataset, wanted): (&Dataset, Option<&[u32]>),
-    clicks: Option<&Clicks>,
+    clicks: Option<KnownClicks<'_>>,
     progress: &dyn Progress,
 ) -> Result<Csr> {
     let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
@@ -107,7 +107,8 @@ pub fn document_rows(
         wanted,
         |number, texts| {
             let clicks = clicks.filter(|_| !features.is_hidden(1, number));
-            let row = features.document(texts, clicks.map(|clicks| clicks.of_document(number)));
+            let clicks = clicks.map(|clicks| clicks.of_document(number));
+            let row = features.document(texts, clicks.as_ref().map(ClickRow::row));
             progress.advance(1);
             row
         },

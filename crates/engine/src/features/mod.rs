@@ -12,16 +12,19 @@
 //! With [`Features::with_bm25`] words are weighted so that x' y over the words is BM25, see [`Bm25Words`]. These rows are
 //! not scaled; clicks are as long as the words times [`FeatureParams::click_weight`].
 //!
-//! A query or document that nobody clicked has words only. So has every query and document if a model is used with a
-//! dataset other than its own, because a click feature stands for a row of the model's own dataset. Only training
-//! clicks are features. With held-out clicks among them, a model could look up what it is asked to predict.
+//! A query or document that nobody clicked has words only. In a dataset other than its own, a model finds the documents and
+//! queries that its click features stand for by their ids and texts, see [`ClickKeys`]. Only training clicks are features.
+//! With held-out clicks among them, a model could look up what it is asked to predict.
 
 mod bm25_words;
 mod graph;
+mod keys;
 mod params;
 mod row;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use matchrank_core::matching::tf_idf::Norm;
 use matchrank_core::matching::{SparseRow, TfIdf, TfIdfParams};
@@ -32,11 +35,12 @@ use serde::{Deserialize, Serialize};
 
 pub use bm25_words::Bm25Words;
 pub use graph::{FeatureStatistics, click_graph, document_counts, document_rows};
+pub use keys::{ClickKeys, ClickRow, Keys, KnownClicks, RowNumbers};
 pub use params::{ClickParams, ClickTf, FeatureParams, WordParams};
 pub use row::FeatureRow;
 
 use self::bm25_words::Bm25Rows;
-use crate::dataset::Dataset;
+use crate::dataset::{Clicks, Dataset};
 use crate::text::{Analyser, Bag, BagOfWords};
 
 /// Turns queries and documents into vectors; stored in the model file. See the [module](self).
@@ -48,6 +52,8 @@ pub struct Features {
     /// Takes the place of `tf_idf`.
     bm25: Option<Bm25Rows>,
     source: Source,
+    /// Names of what click features stand for; files of former versions have none.
+    keys: Option<Arc<ClickKeys>>,
     /// Never stored: models rank with all click features.
     hidden: Option<HiddenClicks>,
 }
@@ -114,7 +120,25 @@ impl Features {
         if most > u64::from(u32::MAX) {
             return Err(Error::Params(format!("{most} features are too many; the limit is 4,294,967,295")));
         }
-        Ok(Self { params: *params, words, tf_idf, bm25: None, source, hidden: None })
+        Ok(Self { params: *params, words, tf_idf, bm25: None, source, keys: None, hidden: None })
+    }
+
+    /// Names what click features stand for, where there are any, by the ids and texts of the dataset with these clicks.
+    pub fn with_keys_of(self, dataset: &Dataset, clicks: &Clicks) -> Result<Self> {
+        if !self.use_clicks() {
+            return Ok(self);
+        }
+        Ok(self.with_keys(ClickKeys::of(dataset, clicks)?))
+    }
+
+    /// Names what click features stand for.
+    pub(crate) fn with_keys(self, keys: Arc<ClickKeys>) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// Names of what click features stand for.
+    pub fn keys(&self) -> Option<&ClickKeys> {
+        self.keys.as_deref()
     }
 
     /// Weighs words as BM25 does, in place of tf-idf.

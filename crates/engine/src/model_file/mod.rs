@@ -28,6 +28,8 @@
 //! | `vocabulary.document_frequencies`, `.collection_frequencies` | u32, u64 | models with words | counts of each term; 0 for terms of queries alone |
 //! | `n_documents` | u64 | models with words | documents that were counted |
 //! | `average_length` | f64 | BM25, RM3 | mean length of the documents |
+//! | `click_keys.seed` | u64 | models with click features | seed of the hashes that follow ([`ClickKeys`](crate::features::ClickKeys)); absent in files of former versions |
+//! | `click_keys.queries.hashes`, `.rows`, `click_keys.documents.hashes`, `.rows` | u64, u32 | the same | hashes of query texts and document ids, ascending, and the row of each in the dataset of training |
 //! | `d` | u64 | RMLS, PLS, LSI, SSI, SVDFeature | latent dimension |
 //! | `lx.row`, `ly.row` | u32 | the same | the row of every feature; 4294967295 for none |
 //! | `lx.values`, `ly.values` | f32 | the same | the rows, d numbers each, or |

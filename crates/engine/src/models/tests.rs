@@ -3,6 +3,7 @@
 
 mod base;
 mod combinations;
+mod day_two;
 mod stacks;
 mod unseen;
 
@@ -68,7 +69,7 @@ fn factor(n: usize, d: usize, seed: u32) -> Factor {
 fn latent(kind: LatentKind, dataset: &Dataset) -> LatentModel {
     let features = Features::of_dataset(&FeatureParams::default(), dataset).unwrap();
     let inputs = if kind == lsi_qd::LATENT {
-        Inputs::Rows(features.source().clone())
+        Inputs::Rows { source: features.source().clone(), keys: None }
     } else {
         Inputs::Features(Box::new(features))
     };

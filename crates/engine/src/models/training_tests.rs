@@ -62,7 +62,7 @@ fn svd_settings() -> SvdFeatureSettings {
     SvdFeatureSettings { d: 20, iterations: 10, batch: 16, ..Default::default() }
 }
 
-fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
+pub(super) fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     let features = FeatureParams::default();
     // One direction divides the groups; more would follow the words within them.
     let pls = PlsParams { d: 1, ..Default::default() };
@@ -266,7 +266,7 @@ fn a_former_model_is_started_from_by_its_words() {
         .to_string();
     assert!(error.contains("d = 16") && error.contains("d = 17"), "{error}");
     let clicks = all(&dataset, 1).remove(3);
-    assert!(matches!(clicks.inputs, Inputs::Rows(_)));
+    assert!(matches!(clicks.inputs, Inputs::Rows { .. }));
     assert!(
         rmls::train(&params, &features.into(), Some(&clicks), &Training::new(&dataset, 1, &Silent)).is_err()
     );

@@ -72,7 +72,7 @@ impl Preferences {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let clicks = Clicks::to_learn_from(dataset)?;
-        let documents = document_rows(features, (dataset, None), Some(&clicks), progress)?;
+        let documents = document_rows(features, (dataset, None), Some((&clicks).into()), progress)?;
         let graded = dataset.manifest.sources.iter().all(|source| source.role != "clicks");
         let mut showings = Showings::of(dataset, &clicks)?;
         let n_worse = showings.n_pairs();

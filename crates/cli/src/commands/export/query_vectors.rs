@@ -1,13 +1,14 @@
 //! `export query-vectors`: latent vectors of queries, as query features for `train query-dependent`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use matchrank_core::message::counted;
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::ingest::{NamedColumns, read_queries};
 use matchrank_engine::models::find_part;
-use matchrank_engine::models::latent::LatentModel;
+use matchrank_engine::models::latent::{BoundInputs, LatentModel};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
 
@@ -22,7 +23,7 @@ pub(crate) struct QueryVectors {
     /// Queries: id and text
     #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
     queries: Vec<PathBuf>,
-    /// Dataset the model was trained on, for its clicks; words alone count without
+    /// Dataset for clicks of the queries; words alone count without
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// File to write; `-` is standard output
@@ -43,14 +44,11 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
         );
     };
     let dataset = args.data.as_deref().map(Dataset::open).transpose()?;
-    if let Some(dataset) = &dataset {
-        ensure!(
-            latent.inputs.source().content_hash == dataset.manifest.content_hash,
-            "{}: is another dataset than the model was trained on, whose clicks mean nothing to it; leave --data out",
-            dataset.folder().display()
-        );
-    }
-    let clicks = dataset.as_ref().map(Clicks::of).transpose()?;
+    let inputs = dataset.as_ref().map(|dataset| {
+        let clicks = || Clicks::of(dataset).map(Arc::new);
+        BoundInputs::new((model.kind(), &latent.inputs), dataset, clicks, &terminal)
+    });
+    let inputs = inputs.transpose()?;
     let queries = read_queries(&args.queries, &NamedColumns::new())?;
     ensure!(!queries.is_empty(), "there are no queries to export");
     let d = latent.model.d();
@@ -59,7 +57,10 @@ pub(crate) fn run(args: &QueryVectors, global: &Global) -> anyhow::Result<Outcom
     text.push('\n');
     let mut unknown = 0u64;
     for query in &queries {
-        let x = latent.inputs.query(&query.text, clicks.as_ref());
+        let x = match &inputs {
+            Some(inputs) => inputs.query(&query.text),
+            None => latent.inputs.query(&query.text, None),
+        };
         let mut vector = latent.model.map_query(x.row());
         let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
         if norm > 0.0 {

@@ -72,7 +72,7 @@ fn latent(kind: LatentKind) -> LatentModel {
         }
         "lsi-qd" => {
             let model = Bilinear::new(dense(2, 1.0), dense(3, 4.0), Some(vec![2.0, 1.0])).unwrap();
-            (Inputs::Rows(source()), model)
+            (Inputs::Rows { source: source(), keys: None }, model)
         }
         "ssi" => {
             let model = Bilinear::new(dense(3, 2.0), dense(3, 1.0), None).unwrap();
@@ -368,7 +368,7 @@ fn files_that_contradict_themselves_are_refused() {
     assert!(refusal(r#"\"click_weight\":1.0"#, r#"\"click_weight\":-.5"#).contains("features"));
     assert!(refusal(r#""kind":"rmls""#, r#""kind":"rmlz""#).contains("knows: bm25, "));
     let mut broken = latent(pls::LATENT);
-    broken.inputs = Inputs::Rows(source());
+    broken.inputs = Inputs::Rows { source: source(), keys: None };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     assert!(save(&path, ModelRef::Matching(&broken), &Provenance::default()).is_err());

@@ -146,11 +146,12 @@ impl AnchoredFeatures {
             None => Features::of_dataset(&self.features(), dataset)?,
         };
         let clicks = Clicks::to_learn_from(dataset)?;
+        let features = features.with_keys_of(dataset, &clicks)?;
         let inputs = Inputs::Features(Box::new(features.clone()));
-        let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+        let judge = Judge::new(&inputs, dataset, Some((&clicks).into()), seed, progress)?;
         let is_hidden = self.hide > 0.0 && features.use_clicks();
         let shown = is_hidden
-            .then(|| document_rows(&features, (dataset, None), Some(&clicks), progress))
+            .then(|| document_rows(&features, (dataset, None), Some((&clicks).into()), progress))
             .transpose()?;
         let learned_from =
             if is_hidden { features.clone().hiding(self.hide, seed) } else { features.clone() };

@@ -10,9 +10,9 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a LatentModel) -> Resu
     model.validate()?;
     file.put_json("params", &model.params)?;
     file.put_json("report", &model.report)?;
-    file.put_json("source", model.inputs.source())?;
-    if let Inputs::Features(features) = &model.inputs {
-        feature_codec::put(file, features)?;
+    match &model.inputs {
+        Inputs::Features(features) => feature_codec::put(file, features)?,
+        Inputs::Rows { source, keys } => feature_codec::put_source(file, source, keys.as_deref())?,
     }
     file.put_number("d", model.model.d() as u64);
     put_factor(&mut file.inside("lx"), model.model.lx());
@@ -39,7 +39,8 @@ pub(super) fn get(file: &Reader<'_>, kind: LatentKind) -> Result<LatentModel> {
     let inputs = if kind.knows_words {
         Inputs::Features(Box::new(feature_codec::get(file)?))
     } else {
-        Inputs::Rows(file.json("source")?)
+        let (source, keys) = feature_codec::get_source(file)?;
+        Inputs::Rows { source, keys }
     };
     let d = file.number::<u64>("d")? as usize;
     let (lx, ly) = (factor(&file.inside("lx"), d)?, factor(&file.inside("ly"), d)?);

@@ -78,7 +78,7 @@ pub(super) fn base_facts(model: &LatentModel) -> Vec<(String, String)> {
     if let Some(share) = model.share() {
         let bm25 = match &model.inputs {
             Inputs::Features(features) => features.bm25(),
-            Inputs::Rows(_) => None,
+            Inputs::Rows { .. } => None,
         };
         let base = bm25.map_or("cosine".to_owned(), |bm25| format!("bm25, k1 {}, b {}", bm25.k1, bm25.b));
         facts.push(("base".to_owned(), base));

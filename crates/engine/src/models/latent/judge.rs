@@ -3,8 +3,8 @@ use matchrank_core::matching::{Csr, CsrBuilder, Mapping};
 use matchrank_core::progress::Progress;
 
 use super::{Inputs, LatentScorer};
-use crate::dataset::{Clicks, Dataset};
-use crate::features::FeatureRow;
+use crate::dataset::Dataset;
+use crate::features::{FeatureRow, KnownClicks};
 use crate::validation::Validation;
 
 /// Measures bilinear models while they are trained; features of queries are made once.
@@ -16,7 +16,7 @@ impl Judge {
     pub(in crate::models) fn new(
         inputs: &Inputs,
         dataset: &Dataset,
-        clicks: Option<&Clicks>,
+        clicks: Option<KnownClicks<'_>>,
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Self> {

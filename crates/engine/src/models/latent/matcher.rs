@@ -5,16 +5,14 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::Arc;
 
 use matchrank_core::Result;
 use matchrank_core::matching::{Csr, Factor, Mapping, SparseRow, dot, dots};
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
-use super::{Inputs, LatentModel, NamedFeature};
-use crate::dataset::Clicks;
-use crate::features::{FeatureRow, document_rows};
+use super::{BoundInputs, LatentModel};
+use crate::features::FeatureRow;
 use crate::models::BoundDocuments;
 use crate::models::sparse_preference::PreferenceScorer;
 use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
@@ -22,13 +20,10 @@ use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
 /// Features of each side that an explanation looks at, the strongest ones.
 const EXPLAINED: usize = 512;
 
-/// In the place of a feature, beside one that adds something by itself.
-const ANY: &str = "(any)";
-
 pub(super) struct LatentMatcher<'a> {
     model: &'a LatentModel,
+    inputs: BoundInputs<'a>,
     documents: BoundDocuments<'a>,
-    clicks: Option<Arc<Clicks>>,
     /// Features of the documents.
     y: Csr,
 }
@@ -36,44 +31,17 @@ pub(super) struct LatentMatcher<'a> {
 impl<'a> LatentMatcher<'a> {
     pub(super) fn new(
         model: &'a LatentModel,
+        inputs: BoundInputs<'a>,
         documents: BoundDocuments<'a>,
-        clicks: Option<Arc<Clicks>>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let y = match &model.inputs {
-            Inputs::Features(features) => {
-                document_rows(features, (documents.dataset, documents.wanted), clicks.as_deref(), progress)?
-            }
-            Inputs::Rows(source) => {
-                let rows = (0..documents.len()).map(|document| documents.row(document));
-                Inputs::identity(source.n_documents as usize, rows)?
-            }
-        };
-        Ok(Self { model, documents, clicks, y })
+        let y = inputs.documents(documents, progress)?;
+        Ok(Self { model, inputs, documents, y })
     }
 
-    fn names<'n>(&self, features: impl Iterator<Item = NamedFeature<'n>>) -> Result<Vec<String>> {
-        let features: Vec<NamedFeature<'n>> = features.collect();
-        let dataset = self.documents.dataset;
-        let rows =
-            |of: fn(&NamedFeature<'_>) -> Option<u32>| features.iter().filter_map(of).collect::<Vec<u32>>();
-        let queries = dataset.query_texts_of(&rows(|feature| match feature {
-            NamedFeature::Query(row) => Some(*row),
-            _ => None,
-        }))?;
-        let documents = dataset.document_ids_of(&rows(|feature| match feature {
-            NamedFeature::Document(row) => Some(*row),
-            _ => None,
-        }))?;
-        Ok(features
-            .iter()
-            .map(|feature| match feature {
-                NamedFeature::Word(word) => (*word).to_owned(),
-                NamedFeature::Query(row) => format!("query:{}", queries[row]),
-                NamedFeature::Document(row) => format!("document:{}", documents[row]),
-                NamedFeature::Any => ANY.to_owned(),
-            })
-            .collect())
+    fn scorer(&self, queries: &[FeatureRow]) -> LatentScorer<'_> {
+        let scorer = LatentScorer::new(&self.model.model, queries, &self.y);
+        if self.model.kind.knows_words { scorer } else { scorer.of_known_documents() }
     }
 }
 
@@ -83,16 +51,14 @@ impl Matcher for LatentMatcher<'_> {
     }
 
     fn begin<'a>(&'a self, queries: &[&str]) -> Result<Box<dyn Scorer + 'a>> {
-        let clicks = self.clicks.as_deref();
-        let rows: Vec<FeatureRow> =
-            queries.par_iter().map(|query| self.model.inputs.query(query, clicks)).collect();
-        Ok(Box::new(LatentScorer::new(&self.model.model, &rows, &self.y)))
+        let rows: Vec<FeatureRow> = queries.par_iter().map(|query| self.inputs.query(query)).collect();
+        Ok(Box::new(self.scorer(&rows)))
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
         let model = &self.model.model;
-        let x = self.model.inputs.query(query, self.clicks.as_deref());
-        let scorer = LatentScorer::new(model, std::slice::from_ref(&x), &self.y);
+        let x = self.inputs.query(query);
+        let scorer = self.scorer(std::slice::from_ref(&x));
         let mut score = [0.0];
         scorer.list(0, &[document], &mut score);
         let y = self.y.row(document as usize);
@@ -104,9 +70,9 @@ impl Matcher for LatentMatcher<'_> {
         let listed: f64 = pairs.iter().map(|pair| f64::from(pair.score)).sum();
         let all = (strong_x.indices.len(), strong_y.indices.len()) == (x.indices.len(), y.indices().len());
         let others = if all { 0.0 } else { f64::from(score[0]) - listed };
-        let inputs = &self.model.inputs;
-        let queries = self.names(pairs.iter().map(|pair| inputs.query_feature(pair.u)))?;
-        let documents = self.names(pairs.iter().map(|pair| inputs.document_feature(pair.v)))?;
+        let features: (Vec<u32>, Vec<u32>) = pairs.iter().map(|pair| (pair.u, pair.v)).unzip();
+        let queries = self.inputs.query_names(query, &features.0)?;
+        let documents = self.inputs.document_names(self.documents.row(document), &features.1)?;
         let pairs = pairs
             .iter()
             .zip(queries.into_iter().zip(documents))
@@ -159,6 +125,8 @@ pub struct LatentScorer<'a> {
     identity: Option<PreferenceScorer<'a>>,
     /// Bias of the query, where the model has biases.
     biases: Option<Vec<f32>>,
+    /// True if documents without a feature have no score.
+    known_documents: bool,
 }
 
 thread_local! {
@@ -180,7 +148,16 @@ impl<'a> LatentScorer<'a> {
             .collect();
         let identity = (model.identity() > 0).then(|| PreferenceScorer::shared(model.identity(), queries, y));
         let biases = model.biases().map(|biases| queries.iter().map(|x| biases.of_query(x.row())).collect());
-        Self { model, y, images, known, identity, biases }
+        Self { model, y, images, known, identity, biases, known_documents: false }
+    }
+
+    /// Gives no score to documents without a feature.
+    pub fn of_known_documents(self) -> Self {
+        Self { known_documents: true, ..self }
+    }
+
+    fn is_known(&self, document: u32) -> bool {
+        !self.known_documents || !self.y.row(document as usize).indices().is_empty()
     }
 
     fn image(&self, query: usize) -> &[f32] {
@@ -234,6 +211,9 @@ impl Scorer for LatentScorer<'_> {
             self.model.map_document_into(self.y.row(document as usize), &mut image);
             let shared = if score.is_nan() { 0.0 } else { *score };
             *score = dot(query, &image) + shared + (own + self.bias(document));
+            if !self.is_known(document) {
+                *score = f32::NAN;
+            }
         }
     }
 
@@ -246,7 +226,10 @@ impl Scorer for LatentScorer<'_> {
         }
         dots(d, &self.images, &images, scores);
         self.add_identity(documents.clone(), scores);
-        self.add_biases(documents, scores);
+        self.add_biases(documents.clone(), scores);
+        for (number, _) in documents.enumerate().filter(|(_, document)| !self.is_known(*document)) {
+            scores.iter_mut().skip(number).step_by(n).for_each(|score| *score = f32::NAN);
+        }
         for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {
             row.fill(f32::NAN);
         }

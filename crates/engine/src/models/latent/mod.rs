@@ -4,6 +4,7 @@
 //! folders `lsi_dt`, `lsi_qd`, `pls`, `rmls`, `ssi` and `svdfeature` train it.
 
 mod anchored;
+mod bound;
 mod codec;
 mod describe;
 mod epochs;
@@ -19,11 +20,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use matchrank_core::bounds::{Bound, RmlsFamily, SampleSize};
-use matchrank_core::matching::{Bilinear, Csr, CsrBuilder, Mapping, PairContribution};
+use matchrank_core::matching::{Bilinear, Mapping};
 use matchrank_core::{Error, Result};
 
 pub(super) use anchored::AnchoredLessons;
 pub use anchored::{AnchoredFeatures, OptionalBase};
+pub use bound::BoundInputs;
+pub(super) use bound::one_feature_each;
 pub(crate) use codec::{factor, put_factor};
 pub(super) use epochs::{Learned, Learns, keep_best};
 pub use inspect::{BoundReport, Inspection, Side, Spectrum, inspect};
@@ -37,9 +40,9 @@ pub use summary::rule_check;
 use super::recipe::chosen;
 use super::{Binding, MatchingModel, Related, RelatedQuery};
 use crate::container::{Reader, Writer};
-use crate::dataset::{Clicks, Dataset};
+use crate::dataset::Dataset;
 use crate::description::{Curve, Description};
-use crate::features::{Feature, FeatureRow, Features, Source};
+use crate::features::{ClickKeys, ClickRow, FeatureRow, Features, KnownClicks, Source};
 use crate::json::Json;
 use crate::scoring::Matcher;
 use crate::settings::{Parameter, Settings};
@@ -96,8 +99,13 @@ impl fmt::Debug for LatentKind {
 pub enum Inputs {
     /// Words and clicks.
     Features(Box<Features>),
-    /// The queries and documents of one dataset, known by their rows alone.
-    Rows(Source),
+    /// The queries and documents of one dataset, known by their clicks alone.
+    Rows {
+        /// The dataset.
+        source: Source,
+        /// Names of its queries and documents; files of former versions have none.
+        keys: Option<Arc<ClickKeys>>,
+    },
 }
 
 impl Inputs {
@@ -105,7 +113,7 @@ impl Inputs {
     pub fn source(&self) -> &Source {
         match self {
             Self::Features(features) => features.source(),
-            Self::Rows(source) => source,
+            Self::Rows { source, .. } => source,
         }
     }
 
@@ -113,64 +121,27 @@ impl Inputs {
     pub fn dimensions(&self) -> (usize, usize) {
         match self {
             Self::Features(features) => (features.d_x(), features.d_y()),
-            Self::Rows(source) => (source.n_queries as usize, source.n_documents as usize),
+            Self::Rows { source, .. } => (source.n_queries as usize, source.n_documents as usize),
         }
-    }
-
-    /// Y of a model that knows documents by their rows: a feature for each.
-    pub(crate) fn identity(n_columns: usize, rows: impl Iterator<Item = u32>) -> Result<Csr> {
-        let mut identity = CsrBuilder::new(n_columns);
-        for row in rows {
-            identity.push(row, 1.0);
-            identity.end_row();
-        }
-        identity.finish()
     }
 
     /// x: a query by its text, with its clicks where they are known.
-    pub fn query(&self, text: &str, clicks: Option<&Clicks>) -> FeatureRow {
-        let row = clicks.and_then(|clicks| Some((clicks, clicks.row_of(text)?)));
+    pub fn query(&self, text: &str, clicks: Option<KnownClicks<'_>>) -> FeatureRow {
         match self {
-            Self::Features(features) => features.query(text, row.map(|(clicks, row)| clicks.of_query(row))),
-            Self::Rows(_) => match row {
-                Some((_, row)) => FeatureRow { indices: vec![row], values: vec![1.0] },
-                None => FeatureRow::default(),
-            },
+            Self::Features(features) => {
+                let clicks = clicks.and_then(|clicks| clicks.of_text(text));
+                features.query(text, clicks.as_ref().map(ClickRow::row))
+            }
+            Self::Rows { keys, .. } => {
+                let number = match keys {
+                    Some(keys) => keys.query(text),
+                    None => clicks.and_then(|clicks| clicks.clicks().row_of(text)),
+                };
+                let indices: Vec<u32> = number.into_iter().collect();
+                FeatureRow { values: vec![1.0; indices.len()], indices }
+            }
         }
     }
-
-    /// Returns the meaning of a query feature: a word, or a row of the dataset.
-    fn query_feature(&self, u: u32) -> NamedFeature<'_> {
-        match self {
-            _ if u == PairContribution::ANY => NamedFeature::Any,
-            Self::Features(features) => match features.feature(u) {
-                Feature::Word(word) => NamedFeature::Word(word),
-                Feature::Row(document) => NamedFeature::Document(document),
-            },
-            Self::Rows(_) => NamedFeature::Query(u),
-        }
-    }
-
-    /// Returns the meaning of a document feature.
-    fn document_feature(&self, v: u32) -> NamedFeature<'_> {
-        match self {
-            _ if v == PairContribution::ANY => NamedFeature::Any,
-            Self::Features(features) => match features.feature(v) {
-                Feature::Word(word) => NamedFeature::Word(word),
-                Feature::Row(query) => NamedFeature::Query(query),
-            },
-            Self::Rows(_) => NamedFeature::Document(v),
-        }
-    }
-}
-
-/// A feature as a person may call it.
-enum NamedFeature<'a> {
-    Word(&'a str),
-    Query(u32),
-    Document(u32),
-    /// None: what the other feature adds, whatever it meets.
-    Any,
 }
 
 /// A bilinear model over text.
@@ -225,8 +196,14 @@ impl MatchingModel for LatentModel {
     }
 
     fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
-        let clicks = self.clicks(binding)?;
-        Ok(Box::new(matcher::LatentMatcher::new(self, binding.documents, clicks, binding.progress)?))
+        let (documents, progress) = (binding.documents, binding.progress);
+        let inputs = BoundInputs::new(
+            (self.kind.name, &self.inputs),
+            documents.dataset,
+            || binding.clicks(),
+            progress,
+        )?;
+        Ok(Box::new(matcher::LatentMatcher::new(self, inputs, documents, progress)?))
     }
 
     fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()> {
@@ -278,30 +255,5 @@ impl MatchingModel for LatentModel {
 
     fn related(&self, query: &RelatedQuery<'_>) -> Option<Result<Related>> {
         self.kind.knows_words.then(|| related::related(self, query))
-    }
-}
-
-impl LatentModel {
-    /// The clicks that its features are made of, where they are those of the dataset it was trained on.
-    fn clicks(&self, binding: &mut Binding<'_, '_>) -> Result<Option<Arc<Clicks>>> {
-        let dataset = binding.documents.dataset;
-        let is_own = self.inputs.source().content_hash == dataset.manifest.content_hash;
-        match &self.inputs {
-            Inputs::Features(features) if !features.use_clicks() => Ok(None),
-            Inputs::Features(_) if !is_own => {
-                binding.progress.note(&format!(
-                    "the {} model was trained on another dataset: its clicks are left out, words are used",
-                    self.kind.name
-                ));
-                Ok(None)
-            }
-            Inputs::Rows(_) if !is_own => Err(Error::Params(format!(
-                "a {} model knows only the queries and documents of the dataset it was trained on, and {} is \
-                 another; train it on this one",
-                self.kind.name,
-                dataset.folder().display()
-            ))),
-            _ => binding.clicks().map(Some),
-        }
     }
 }

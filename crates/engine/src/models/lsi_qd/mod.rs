@@ -10,7 +10,7 @@ use super::memory::{BUFFERS, PROGRAM};
 use super::recipe::trainer;
 use super::{MatchingKind, Training, UnseenDocuments};
 use crate::dataset::Clicks;
-use crate::features::{ClickParams, Source};
+use crate::features::{ClickKeys, ClickParams, RowNumbers, Source};
 use crate::settings::Parameter;
 
 /// LSI of clicks in the table of models.
@@ -48,12 +48,14 @@ pub fn train(params: &LsiParams, counting: &ClickParams, training: &Training<'_>
     let r = clicks.by_query();
     let values = r.values().iter().map(|&count| counting.click_tf.of(count) as f32).collect();
     let matrix = Csr::new(r.n_columns(), r.offsets().to_vec(), r.indices().to_vec(), values)?;
-    let inputs = Inputs::Rows(Source::of(dataset));
-    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let inputs = Inputs::Rows { source: Source::of(dataset), keys: Some(ClickKeys::of(dataset, &clicks)?) };
+    let judge = Judge::new(&inputs, dataset, Some((&clicks).into()), seed, progress)?;
     let fit = lsi::fit(params, &matrix, seed, progress)?;
     let (singular_values, residual, steps) = (fit.singular_values.clone(), fit.residual, fit.steps);
     let model = fit.clicks()?;
-    let y = Inputs::identity(r.n_columns(), 0..r.n_columns() as u32)?;
+    let documents = RowNumbers::clicked(&clicks);
+    let rows = (0..r.n_columns() as u32).map(|row| documents.document(row));
+    let y = latent::one_feature_each(r.n_columns(), rows)?;
     let report = LatentReport::of_singular(judge.ndcg(&model, &y)?, singular_values, residual, steps);
     let mut params = plain(params);
     params.0["click_tf"] = plain(&counting.click_tf).0;

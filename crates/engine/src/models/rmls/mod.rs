@@ -224,10 +224,15 @@ fn warm_start(
         |word| old.words().vocabulary.id(vocabulary.term(word)).map(|old| ly.row_of()[old as usize]);
     let mut row_of: Vec<u32> =
         (0..vocabulary.len() as u32).map(|word| of_word(word).unwrap_or(Factor::NONE)).collect();
-    if old.source() == features.source() && old.use_clicks() && features.use_clicks() {
-        row_of.extend_from_slice(&ly.row_of()[old.n_words()..]);
-    }
     row_of.resize(features.d_y(), Factor::NONE);
+    let of_clicks = &ly.row_of()[old.n_words()..];
+    if old.source() == features.source() && old.use_clicks() && features.use_clicks() {
+        row_of[features.n_words()..].copy_from_slice(of_clicks);
+    } else if let (Some(old_keys), Some(keys)) = (old.keys(), features.keys()) {
+        for (old, new) in old_keys.shared_queries(keys) {
+            row_of[features.n_words() + new as usize] = of_clicks[old as usize];
+        }
+    }
     let known = row_of.iter().filter(|&&row| row != Factor::NONE).count();
     if known == 0 {
         return Err(Error::Params(

@@ -15,7 +15,6 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a PreferenceModel) -> 
     file.put_json("settings", settings)?;
     file.put_json("params", &state.params)?;
     file.put_json("report", report)?;
-    file.put_json("source", features.source())?;
     feature_codec::put(file, features)?;
     if *blend != 1.0 {
         file.put_number("blend", *blend);

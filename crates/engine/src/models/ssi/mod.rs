@@ -213,9 +213,10 @@ pub fn train(
     let Training { dataset, seed, progress, .. } = *training;
     settings.validate()?;
     let features = settings.base().features(features, dataset, seed, progress)?;
-    let inputs = Inputs::Features(Box::new(features.clone()));
     let clicks = Clicks::to_learn_from(dataset)?;
-    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let features = features.with_keys_of(dataset, &clicks)?;
+    let inputs = Inputs::Features(Box::new(features.clone()));
+    let judge = Judge::new(&inputs, dataset, Some((&clicks).into()), seed, progress)?;
     // Of the judgments those of validation alone: training never looks at the test.
     let rules = RuleCheck::of(dataset, &clicks, &[Holdout::Validation])?;
     drop(clicks);

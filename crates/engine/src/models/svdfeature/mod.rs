@@ -132,10 +132,10 @@ pub fn train(
 ) -> Result<LatentModel> {
     let Training { dataset, seed, progress, .. } = *training;
     settings.validate()?;
-    let features = Features::of_dataset(features, dataset)?;
-    let inputs = Inputs::Features(Box::new(features.clone()));
     let clicks = Clicks::to_learn_from(dataset)?;
-    let judge = Judge::new(&inputs, dataset, Some(&clicks), seed, progress)?;
+    let features = Features::of_dataset(features, dataset)?.with_keys_of(dataset, &clicks)?;
+    let inputs = Inputs::Features(Box::new(features.clone()));
+    let judge = Judge::new(&inputs, dataset, Some((&clicks).into()), seed, progress)?;
     let (graph, statistics) = click_graph(&features, dataset, clicks, progress)?;
     let model = SvdFeature::new(&settings.params(), &graph, seed)?;
     let n_pairs = model.n_pairs();
