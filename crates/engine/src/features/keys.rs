@@ -18,7 +18,7 @@ use super::FeatureRow;
 use crate::dataset::{Clicks, Dataset};
 use crate::text::normalise_query;
 
-/// Hashes of the queries and documents that click features stand for. See the [module](self).
+/// Hashes of the queries and documents that click features stand for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClickKeys {
     seed: u64,
