@@ -34,16 +34,21 @@ impl Progress for WithoutNotes<'_> {
     fn note(&self, _message: &str) {}
 }
 
-/// Collects the notes, for tests.
-#[cfg(test)]
+/// Collects the notes.
 #[derive(Default)]
-pub(crate) struct Notes(pub(crate) std::sync::Mutex<Vec<String>>);
+pub struct Notes(std::sync::Mutex<Vec<String>>);
 
-#[cfg(test)]
+impl Notes {
+    /// Takes the notes that have come so far, in their order.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().expect("no thread that adds a note panics"))
+    }
+}
+
 impl Progress for Notes {
     fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
     fn advance(&self, _n: u64) {}
     fn note(&self, message: &str) {
-        self.0.lock().unwrap().push(message.to_owned());
+        self.0.lock().expect("no thread that adds a note panics").push(message.to_owned());
     }
 }

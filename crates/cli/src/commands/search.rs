@@ -63,14 +63,17 @@ pub(crate) fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     }
     if found.is_empty() {
         terminal.note(&format!("the {} model finds no document for '{query}'", model.kind()));
-        return Ok(Outcome::Clean);
+        if args.format == Format::Table {
+            return Ok(Outcome::Clean);
+        }
     }
-    let fields: Vec<(&str, f32)> = dataset.manifest.fields.iter().collect();
-    let mut title = fields[0];
-    fields.iter().for_each(|field| title = if field.1 > title.1 { *field } else { title });
+    let fields = || dataset.manifest.fields.iter();
     let shown: Vec<&str> = match args.format {
-        Format::Csv => fields.iter().map(|(name, _)| *name).collect(),
-        _ => vec![title.0],
+        Format::Csv => fields().map(|(name, _)| name).collect(),
+        _ => {
+            let heaviest = fields().map(|(_, weight)| weight).fold(0.0, f32::max);
+            fields().find(|(_, weight)| *weight == heaviest).map(|(name, _)| name).into_iter().collect()
+        }
     };
     let header: Vec<&str> =
         ["", "document"].into_iter().chain(shown.iter().copied()).chain(["score"]).collect();

@@ -198,10 +198,10 @@ mod tests {
         assert_eq!((in_order, chosen.kept), (vec![2.0, 1.0, 0.5, 0.25], 1));
         let (chosen, tried) = run(&best_at(0.5), &[1.0, 0.5, 0.25], &notes);
         assert_eq!((tried.len(), chosen.kept), (3, 1));
-        assert!(notes.0.lock().unwrap().is_empty(), "all inside");
+        assert!(notes.take().is_empty(), "all inside");
         // The smaller the lambda, the better.
         let (chosen, tried) = run(&|lambda| -lambda.log2(), &[1.0, 0.5, 0.25], &notes);
         assert_eq!((tried.len(), chosen.kept), (3 + MOST_BEYOND, 2 + MOST_BEYOND));
-        assert!(notes.0.lock().unwrap()[0].contains("is at the end of those that were tried"));
+        assert!(notes.take()[0].contains("is at the end of those that were tried"));
     }
 }

@@ -108,7 +108,7 @@ type NamedEntry<'a> = (Richness, &'a str, &'a Entry);
 
 /// Queries that depend on new documents from which their mean says something.
 const ENOUGH: usize = 5;
-/// How many times as many queries may come to depend on new documents.
+/// Growth of the number of queries that depend on new documents, for which a model must be ready.
 const GROWTH: f64 = 2.0;
 
 /// Chooses among models by their validation values, of which those in `unseen` depend on documents without a training

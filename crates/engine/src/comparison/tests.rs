@@ -5,7 +5,7 @@ use std::path::Path;
 
 use foldhash::HashSet;
 use matchrank_core::data::letor;
-use matchrank_core::progress::Silent;
+use matchrank_core::progress::{Notes, Silent};
 use matchrank_core::ranking::ScalingKind;
 
 use super::*;
@@ -456,20 +456,6 @@ fn a_pair_that_was_clicked_before_the_test_and_again_in_it_is_no_leak() {
     .unwrap();
 }
 
-/// Keeps every note.
-#[derive(Default)]
-struct Notes(std::sync::Mutex<Vec<String>>);
-
-impl matchrank_core::progress::Progress for Notes {
-    fn begin(&self, _: &str, _: Option<u64>, _: &str) {}
-
-    fn advance(&self, _: u64) {}
-
-    fn note(&self, text: &str) {
-        self.0.lock().unwrap().push(text.to_owned());
-    }
-}
-
 #[test]
 fn a_stack_that_will_be_refused_is_refused_before_anything_is_trained() {
     let folder = tempfile::tempdir().unwrap();
@@ -500,7 +486,7 @@ fn a_stack_that_will_be_refused_is_refused_before_anything_is_trained() {
         let said = &made.left_out.get(name).unwrap();
         assert!(said.contains(why), "{name}: {said}");
     }
-    let notes = notes.0.lock().unwrap().clone();
+    let notes = notes.take();
     let refused: Vec<usize> =
         (0..).zip(&notes).filter(|(_, n)| n.contains(": left out: ")).map(|(i, _)| i).collect();
     let first = notes.iter().position(|note| note.contains("stacking")).unwrap();
@@ -521,7 +507,7 @@ fn a_comparison_says_what_its_queries_can_show() {
     let notes = Notes::default();
     let course = Course { plan: &plan, folder: &out, seed: 1, stop: &|| false, progress: &notes };
     let made = compare(Data { dataset: &dataset, refit: None }, course).unwrap();
-    let notes = notes.0.lock().unwrap().clone();
+    let notes = notes.take();
     let forecast =
         notes.iter().position(|note| note.starts_with("with 15 test queries, differences in ndcg@10"));
     assert!(forecast.is_some(), "{notes:?}");
@@ -550,7 +536,7 @@ fn few_validation_queries_are_dealt_to_folds() {
     }
     let plan = plan.finish().unwrap();
     let notes = Notes::default();
-    let said = || std::mem::take(&mut *notes.0.lock().unwrap()).join("\n");
+    let said = || notes.take().join("\n");
     let course = Course { plan: &plan, folder: &out, seed: 1, progress: &notes, stop: &|| false };
     let data = Data { dataset: &dataset, refit: None };
     let table = compare(data, course).unwrap();

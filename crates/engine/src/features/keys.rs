@@ -83,7 +83,8 @@ impl ClickKeys {
         Ok(Arc::new(keys.expect("one of all seeds tells the names apart")))
     }
 
-    /// Makes keys from their parts, as a model file stores them, for so many queries and documents.
+    /// Makes keys from the parts that a model file stores. Returns an error if they contradict the numbers of queries and
+    /// documents.
     pub fn new(
         seed: u64,
         [queries, documents]: [Keys; 2],

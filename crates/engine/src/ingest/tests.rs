@@ -1,9 +1,8 @@
 //! From files with frictions to datasets.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 
-use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::progress::{Notes, Silent};
 use matchrank_core::{Error, Result};
 
 use super::*;
@@ -49,17 +48,6 @@ fn pairs(dataset: &Dataset) -> Vec<(String, String, f32)> {
 
 fn pair(query: &str, document: &str, response: f32) -> (String, String, f32) {
     (query.to_owned(), document.to_owned(), response)
-}
-
-#[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
-
-impl Progress for Notes {
-    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
-    fn advance(&self, _n: u64) {}
-    fn note(&self, message: &str) {
-        self.0.lock().unwrap().push(message.to_owned());
-    }
 }
 
 fn column(file: &str, role: Role, column: &str) -> FileColumn {
@@ -288,7 +276,7 @@ fn lost_zeros_are_named_and_never_repaired() {
             "qrels: 1 row has a query id that differs from a known one by leading zeros alone (1 here, 01 there)",
         ]
     );
-    let notes = notes.0.into_inner().unwrap();
+    let notes = notes.take();
     assert!(
         sentences.iter().all(|sentence| notes.iter().any(|note| note.starts_with(sentence))),
         "{notes:?}"

@@ -70,7 +70,7 @@ fn scattered_queries_are_grouped_and_noted() {
     assert_eq!(lists.features().dense_rows(0..6).unwrap(), [1.0, 3.0, 4.0, 2.0, 5.0, 6.0]);
     assert_eq!((0..6).map(|i| lists.document(i)).collect::<Vec<_>>(), ["1", "3", "4", "2", "5", "6"]);
     assert_eq!(
-        notes.0.into_inner().unwrap(),
+        notes.take(),
         ["a.txt: the rows of 2 queries are scattered (the first is qid:1); they were grouped"]
     );
 }

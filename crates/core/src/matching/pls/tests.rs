@@ -108,7 +108,7 @@ fn it_ends_with_the_last_direction_and_says_so() {
     let fitted = fit(&PlsParams { d: 10, ..Default::default() }, &graph, 1, &notes).unwrap();
     assert_eq!((fitted.singular_values.len(), fitted.model.d()), (2, 2), "{:?}", fitted.singular_values);
     let said = "d = 10 was requested, but 2 latent dimensions are all that the data supports";
-    assert_eq!(notes.0.into_inner().unwrap(), [said]);
+    assert_eq!(notes.take(), [said]);
     assert!(fitted.model.score(graph.x().row(0), graph.y().row(0)) > 0.0);
     // Exhausted in the Krylov space: 900 queries and 900 documents of rank 30.
     let clicks = (0..900).flat_map(|i| (0..900).filter(move |j| i % 30 == j % 30).map(move |j| (i, j, 1.0)));

@@ -10,7 +10,7 @@ use matchrank_core::{Error, Result};
 
 use super::Inputs;
 use crate::dataset::{Clicks, Dataset};
-use crate::features::{Feature, FeatureRow, KnownClicks, RowNumbers, document_rows};
+use crate::features::{Feature, FeatureRow, Features, KnownClicks, RowNumbers, document_rows};
 use crate::models::BoundDocuments;
 
 /// In the place of a feature, beside one that adds something by itself.
@@ -79,17 +79,19 @@ impl<'a> BoundInputs<'a> {
 
     /// x: a query by its text.
     pub fn query(&self, text: &str) -> FeatureRow {
-        let clicks = self.clicks.as_deref();
-        self.inputs.query(text, clicks.map(|clicks| KnownClicks::renumbered(clicks, self.numbers.as_ref())))
+        self.inputs.query(text, self.known_clicks())
+    }
+
+    fn known_clicks(&self) -> Option<KnownClicks<'_>> {
+        let clicks = self.clicks.as_deref()?;
+        Some(KnownClicks::renumbered(clicks, self.numbers.as_ref()))
     }
 
     /// Y: the features of documents, row by row. Where documents are known by their clicks alone, others have none.
     pub(super) fn documents(&self, documents: BoundDocuments<'_>, progress: &dyn Progress) -> Result<Csr> {
         match self.inputs {
             Inputs::Features(features) => {
-                let clicks = self.clicks.as_deref();
-                let clicks = clicks.map(|clicks| KnownClicks::renumbered(clicks, self.numbers.as_ref()));
-                document_rows(features, (documents.dataset, documents.wanted), clicks, progress)
+                document_rows(features, (documents.dataset, documents.wanted), self.known_clicks(), progress)
             }
             Inputs::Rows { source, .. } => {
                 let numbers = self.numbers.as_ref().expect("rows are numbered");
@@ -102,9 +104,10 @@ impl<'a> BoundInputs<'a> {
     /// Names of features of a query, as a person may call them.
     pub(super) fn query_names(&self, text: &str, features: &[u32]) -> Result<Vec<String>> {
         match self.inputs {
-            Inputs::Features(_) => self.names(features, "document", RowNumbers::document_rows, |rows| {
-                self.dataset.document_ids_of(rows)
-            }),
+            Inputs::Features(inputs) => {
+                let ids = |rows: &[u32]| self.dataset.document_ids_of(rows);
+                self.names((inputs, features), "document", RowNumbers::document_rows, ids)
+            }
             Inputs::Rows { .. } => Ok(vec![format!("query:{text}"); features.len()]),
         }
     }
@@ -112,8 +115,10 @@ impl<'a> BoundInputs<'a> {
     /// Names of features of the document in a row.
     pub(super) fn document_names(&self, row: u32, features: &[u32]) -> Result<Vec<String>> {
         match self.inputs {
-            Inputs::Features(_) => self
-                .names(features, "query", RowNumbers::query_rows, |rows| self.dataset.query_texts_of(rows)),
+            Inputs::Features(inputs) => {
+                let texts = |rows: &[u32]| self.dataset.query_texts_of(rows);
+                self.names((inputs, features), "query", RowNumbers::query_rows, texts)
+            }
             Inputs::Rows { .. } => {
                 let id = &self.dataset.document_ids_of(&[row])?[&row];
                 Ok(vec![format!("document:{id}"); features.len()])
@@ -124,12 +129,11 @@ impl<'a> BoundInputs<'a> {
     /// Names words by themselves, and click features by what the dataset calls their rows.
     fn names(
         &self,
-        features: &[u32],
+        (inputs, features): (&Features, &[u32]),
         label: &str,
         rows_of: impl Fn(&RowNumbers, &[u32]) -> Vec<Option<u32>>,
         cells: impl Fn(&[u32]) -> Result<HashMap<u32, String>>,
     ) -> Result<Vec<String>> {
-        let Inputs::Features(inputs) = self.inputs else { return Ok(Vec::new()) };
         let number = |&feature: &u32| match inputs.feature(feature) {
             Feature::Row(number) if feature != PairContribution::ANY => Some(number),
             _ => None,

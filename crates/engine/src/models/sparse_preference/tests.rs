@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use matchrank_core::progress::{Progress, Silent};
+use matchrank_core::progress::{Notes, Silent};
 
 use super::*;
 use crate::dataset::{Dataset, Holdout};
@@ -349,18 +349,6 @@ fn training_that_is_stopped_keeps_what_it_learned() {
     assert!(!model.report.interrupted && saved.into_inner() > 5);
 }
 
-/// Notes, one a line.
-#[derive(Default)]
-struct Notes(std::sync::Mutex<String>);
-
-impl Progress for Notes {
-    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {}
-    fn advance(&self, _n: u64) {}
-    fn note(&self, message: &str) {
-        *self.0.lock().unwrap() += &format!("{message}\n");
-    }
-}
-
 #[test]
 fn training_that_is_stopped_while_choosing_says_so() {
     let (_folder, dataset) = checkerboard(true);
@@ -369,7 +357,7 @@ fn training_that_is_stopped_while_choosing_says_so() {
     let (words, notes) = (WordParams::default(), Notes::default());
     let stopped = TupleCourse { stop: &|| true, progress: &notes, ..course() };
     let trained = super::train(&settings, &words, (&dataset, None), &stopped).unwrap();
-    let notes = notes.0.into_inner().unwrap();
+    let notes = notes.take().join("\n");
     assert!(trained.model.report.interrupted && notes.contains("interrupted while choosing"), "{notes}");
     assert!(!notes.contains("there was no tuple"), "{notes}");
 }

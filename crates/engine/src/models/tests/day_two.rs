@@ -1,5 +1,7 @@
 //! A model meets the next day's dataset: documents have come and gone, and rows have other numbers.
 
+use matchrank_core::progress::Notes;
+
 use super::*;
 use crate::model_file::{Provenance, load, save};
 use crate::models::training_tests::{all, checkerboard};
@@ -132,22 +134,11 @@ fn a_start_from_a_former_model_knows_its_clicks() {
     let params = RmlsParams { d: 16, iterations: 1, ..Default::default() };
     let features = FeatureParams::default();
     let first = &all(&today, 1)[0];
-    let said = Said::default();
-    rmls::train(&params, &features.into(), Some(first), &Training::new(&tomorrow, 1, &said)).unwrap();
-    let notes = said.0.into_inner().unwrap();
+    let notes = Notes::default();
+    rmls::train(&params, &features.into(), Some(first), &Training::new(&tomorrow, 1, &notes)).unwrap();
+    let notes = notes.take();
     let start = notes.iter().find(|note| note.contains("start from the former model")).unwrap();
     // Eight words of documents and 30 queries had clicks.
     let known: usize = start.split(' ').next().unwrap().parse().unwrap();
     assert!(known >= 30, "{start}");
-}
-
-#[derive(Default)]
-struct Said(std::sync::Mutex<Vec<String>>);
-
-impl matchrank_core::progress::Progress for Said {
-    fn begin(&self, _: &str, _: Option<u64>, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn note(&self, text: &str) {
-        self.0.lock().unwrap().push(text.to_owned());
-    }
 }
