@@ -25,7 +25,7 @@ use super::measuring::interval;
 use super::plan::{Plan, What};
 use super::results::Entry;
 use crate::models::registry;
-use crate::validation::{is_worth_it, paired_difference};
+use crate::validation::{grown_share, is_worth_it, paired_difference};
 
 /// The model that validation chose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,8 +108,6 @@ type NamedEntry<'a> = (Richness, &'a str, &'a Entry);
 
 /// Queries that depend on new documents from which their mean says something.
 const ENOUGH: usize = 5;
-/// Growth of the number of queries that depend on new documents, for which a model must be ready.
-const GROWTH: f64 = 2.0;
 
 /// Chooses among models by their validation values, of which those in `unseen` depend on documents without a training
 /// response; none where no model has any.
@@ -149,7 +147,7 @@ pub(super) fn choose(plan: &Plan, entries: &Entries, unseen: &HashSet<String>, s
         let (others, gain) = differences(entry, false).map_or((0, 0.0), |(own, _, gain)| (own.len(), gain));
         let gain_with = |weight: f64| weight * loss + (1.0 - weight) * gain;
         let share = on_new.len() as f64 / (on_new.len() + others) as f64;
-        gain_with(share) > 0.0 && gain_with((GROWTH * share).min(1.0)) < 0.0
+        gain_with(share) > 0.0 && gain_with(grown_share(share)) < 0.0
     };
     let (losing, measured): (Vec<NamedEntry<'_>>, Vec<NamedEntry<'_>>) =
         measured.iter().partition(|(_, _, entry)| is_refused(entry));

@@ -18,6 +18,7 @@ use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use rule::grown_share;
 pub use rule::{is_worth_it, paired_difference};
 pub use shares::ShareTrials;
 

@@ -3,6 +3,9 @@
 //! Both choices are measured on the same queries. With differences d_i = richer_i - simpler_i of n queries, mean m and
 //! standard deviation s, the standard error of m is s / sqrt(n), and the richer choice is taken if m > s / sqrt(n). With
 //! fewer than two queries the simpler choice is kept.
+//!
+//! Some queries depend on new documents: none of their relevant documents has a training response. A catalogue that grows has
+//! more such queries tomorrow, so choices are made as if there were [twice as many](grown_share).
 
 /// Mean difference of paired values, and its standard error; none for fewer than two pairs.
 pub fn paired_difference(richer: &[f64], simpler: &[f64]) -> Option<(f64, f64)> {
@@ -20,6 +23,14 @@ pub fn paired_difference(richer: &[f64], simpler: &[f64]) -> Option<(f64, f64)> 
 /// Returns true if a richer choice is better than a simpler one by more than one standard error.
 pub fn is_worth_it(richer: &[f64], simpler: &[f64]) -> bool {
     paired_difference(richer, simpler).is_some_and(|(mean, error)| mean > error && mean > 0.0)
+}
+
+/// Growth of the share of queries that depend on new documents, for which a choice must be ready.
+const GROWTH: f64 = 2.0;
+
+/// Share of queries that depend on new documents tomorrow, given that of the validation queries.
+pub(crate) fn grown_share(share: f64) -> f64 {
+    (GROWTH * share).min(1.0)
 }
 
 #[cfg(test)]

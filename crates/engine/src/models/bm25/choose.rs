@@ -12,7 +12,7 @@ use crate::dataset::Dataset;
 use crate::models::BoundDocuments;
 use crate::validation::Validation;
 
-const K1S: [f64; 6] = [0.6, 0.9, 1.2, 1.6, 2.0, 3.0];
+const K1S: [f64; 7] = [0.6, 0.9, 1.2, 1.6, 2.0, 3.0, 5.0];
 const BS: [f64; 8] = [0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0];
 /// Times that each of both is varied.
 const ROUNDS: usize = 2;

@@ -39,7 +39,7 @@ pub const KIND: MatchingKind = MatchingKind {
     ],
     is_seeded: false,
     is_baseline: true,
-    space: &[("k1", "0.6,0.9,1.2,1.6,2,3"), ("b", "0.1,0.25,0.4,0.5,0.6,0.75,0.9,1")],
+    space: &[("k1", "0.6,0.9,1.2,1.6,2,3,5"), ("b", "0.1,0.25,0.4,0.5,0.6,0.75,0.9,1")],
     trainer: Some(|settings| {
         trainer::<Bm25Params, NoFeatures>(
             settings,

@@ -190,6 +190,6 @@ impl AnchoredLessons {
     ) -> Result<Bilinear> {
         report.hidden = Some(self.params.hide).filter(|hide| *hide > 0.0);
         let model = model.with_identity(self.identity)?;
-        choose_share((model, self.params.share), report, (&self.judge, self.documents()), training.progress)
+        choose_share((model, self.params.share), report, (&self.judge, self.documents()), training)
     }
 }

@@ -5,6 +5,7 @@ use matchrank_core::progress::Progress;
 use super::{Inputs, LatentScorer};
 use crate::dataset::Dataset;
 use crate::features::{FeatureRow, KnownClicks};
+use crate::models::dependent_on_unseen;
 use crate::validation::Validation;
 
 /// Measures bilinear models while they are trained; features of queries are made once.
@@ -37,11 +38,17 @@ impl Judge {
         self.measure(model, y, |validation, scorer| validation.value(scorer))
     }
 
-    /// NDCG@10 of every validation query; none where there are no judgments.
+    /// NDCG@10 of every validation query with a relevant document; none where there are no judgments.
     pub(super) fn per_query(&self, model: &dyn Mapping, y: &Csr) -> Result<Vec<f64>> {
-        let values =
-            self.measure(model, y, |validation, scorer| Ok(validation.per_query(scorer)?.remove(0)))?;
-        Ok(values.unwrap_or_default())
+        let values = self.measure(model, y, |validation, scorer| validation.by_query(scorer))?;
+        Ok(values.into_iter().flatten().flatten().collect())
+    }
+
+    /// True for every one of these queries whose relevant documents are all without a training response.
+    pub(super) fn on_new_documents(&self, dataset: &Dataset) -> Result<Vec<bool>> {
+        let validation = self.validation.as_ref().map(|(validation, _)| validation);
+        let (_, depends) = dependent_on_unseen(dataset, validation)?;
+        Ok(depends.into_iter().flatten().collect())
     }
 
     fn measure<T>(

@@ -4,9 +4,9 @@
 
 use matchrank_core::Result;
 use matchrank_core::matching::{Bilinear, Csr, Mapping};
-use matchrank_core::progress::Progress;
 
 use super::{Judge, LatentReport};
+use crate::models::Training;
 use crate::settings::AutoNumber;
 use crate::validation::ShareTrials;
 
@@ -18,7 +18,7 @@ pub(in crate::models) fn choose_share(
     (model, given): (Bilinear, AutoNumber),
     report: &mut LatentReport,
     (judge, y): (&Judge, &Csr),
-    progress: &dyn Progress,
+    training: &Training<'_>,
 ) -> Result<Bilinear> {
     if model.identity() == 0 {
         return Ok(model);
@@ -31,14 +31,15 @@ pub(in crate::models) fn choose_share(
     if !judge.can_measure() {
         return Ok(model);
     }
-    let mut trials = ShareTrials::of_base(judge.per_query(&model.clone().scaled(0.0)?, y)?);
+    let base = judge.per_query(&model.clone().scaled(0.0)?, y)?;
+    let mut trials = ShareTrials::of_base(base, judge.on_new_documents(training.dataset)?);
     for share in SHARES {
         trials.push(share, judge.per_query(&model.clone().scaled(share as f32)?, y)?);
     }
     report.shares = trials.figures();
     let (base, (share, figure)) = (report.shares[0].1, trials.kept().expect("the base was measured"));
     report.validation = Some(figure);
-    progress.note(&format!(
+    training.progress.note(&format!(
         "share of what was learned: {share}, validation NDCG@10 {figure:.4} (base alone {base:.4})"
     ));
     report.share_trials = trials;

@@ -228,7 +228,7 @@ pub fn train(
     let course = SsiCourse { ssi, preferences: &preferences, seed, tuples, done: 0, progress };
     progress.begin("learning", Some((settings.iterations as u64).saturating_mul(tuples)), "tuples");
     let (model, mut report) = keep_best(course, settings.iterations, &judge, documents, progress)?;
-    let model = choose_share((model, settings.share), &mut report, (&judge, documents), progress)?;
+    let model = choose_share((model, settings.share), &mut report, (&judge, documents), training)?;
     let report = LatentReport { rules, ..report };
     Ok(LatentModel { kind: LATENT, params: plain(settings), inputs, model, report })
 }

@@ -18,7 +18,7 @@ impl PreferenceTraining<'_> {
             return Ok(blend);
         }
         let Some(judge) = self.judge else { return Ok(1.0) };
-        let mut trials = ShareTrials::of_base(judge.per_query(w, 0.0)?);
+        let mut trials = ShareTrials::of_base(judge.per_query(w, 0.0)?, judge.on_new_documents.clone());
         for blend in BLENDS {
             trials.push(blend, judge.per_query(w, blend as f32)?);
         }
