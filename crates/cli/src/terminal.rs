@@ -7,11 +7,12 @@ mod escape;
 mod lines;
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 pub(crate) use matchrank_core::message::thousands as human;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, explained};
@@ -92,7 +93,7 @@ impl Progress for Terminal {
         let (bar, template) = match total {
             Some(n) => (
                 ProgressBar::new(n),
-                format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit} {{rate}} {{eta}} left"),
+                format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit} {{rate}}{{left}}"),
             ),
             None => (
                 ProgressBar::new_spinner(),
@@ -100,6 +101,10 @@ impl Progress for Terminal {
             ),
         };
         let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            // Before the first unit is done nobody knows the rate.
+            if state.pos() == 0 {
+                return;
+            }
             let rate = state.per_sec();
             let _ = if rate < 10.0 {
                 write!(out, "{rate:.1}/s")
@@ -108,7 +113,12 @@ impl Progress for Terminal {
             };
         };
         let style = ProgressStyle::with_template(&template).expect("the template is well formed");
-        bar.set_style(style.with_key("rate", rate));
+        let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            if state.pos() > 0 {
+                let _ = write!(out, " {:#} left", HumanDuration(state.eta()));
+            }
+        };
+        bar.set_style(style.with_key("rate", rate).with_key("left", left));
         // Shown once it is worth showing.
         bar.set_draw_target(ProgressDrawTarget::hidden());
         bar.set_message(escaped(stage).into_owned());
@@ -193,6 +203,17 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         out.write_all(b"\n")?;
     }
     Ok(out.flush()?)
+}
+
+/// A path as a shell reads it as one word.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:=@,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// Prints an error with its causes, leaving out a cause that the message above it repeats already.
@@ -334,6 +355,15 @@ mod tests {
             "--column a=B or --split: none"
         );
         assert_eq!(with_flags("an option `open"), "an option `open");
+    }
+
+    #[test]
+    fn paths_are_one_word_of_a_shell() {
+        let quoted = |path: &str| quoted(Path::new(path));
+        assert_eq!(quoted("models/stack_bm25+clicks.model"), "models/stack_bm25+clicks.model");
+        assert_eq!(quoted("my shop"), "'my shop'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted("$HOME;x"), "'$HOME;x'");
     }
 
     #[test]

@@ -129,7 +129,36 @@ fn tables_come_in_every_format_and_plans_from_files() {
             .contains("wrong.toml: x: dd: the model has no such parameter")
     );
     assert!(folder.refused("compare --data data --models bm26").contains("there is no model called `bm26`"));
-    assert!(folder.refused("compare --data data").contains("nothing to compare"));
+}
+
+/// The first command of a new user: a list of models, a table that fits, and what to do next.
+#[test]
+fn without_models_the_usual_ones_are_compared_and_one_is_recommended() {
+    let folder = Folder::with_dataset();
+    let said = folder.text("compare --data data --trials 1 --out c");
+    let (table, rest) = said.split_once("\n\n").unwrap();
+    assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    for name in ["bm25", "clicks+bm25", "sparse-preference", "stack:bm25+clicks"] {
+        assert!(table.contains(&format!(" {name} ")), "{name}\n{table}");
+    }
+    let made: Value = serde_json::from_str(&folder.read("c/comparison.json")).unwrap();
+    let rows = made["models"].as_array().unwrap();
+    let figures: Vec<f64> = rows.iter().map(|row| row["test"]["ndcg@10"].as_f64().unwrap()).collect();
+    assert!(figures.is_sorted_by(|a, b| a >= b), "the best model comes first: {figures:?}");
+    for (line, row) in table.lines().skip(3).zip(rows) {
+        let name = row["name"].as_str().unwrap();
+        assert_eq!(line.split_whitespace().nth(1), Some(name), "the table has the order of the file");
+    }
+    let chosen = made["chosen"]["name"].as_str().unwrap();
+    assert!(rest.contains(&format!("\ndeploy {chosen}: ")), "{rest}");
+    assert!(rest.contains("\nnext:\n  matchrank search --model c/models/"), "{rest}");
+    // The recommended command works.
+    let next = rest.lines().find(|line| line.contains("matchrank search")).unwrap();
+    let arguments = next.trim().strip_prefix("matchrank ").unwrap().replace(" 'QUERY'", " apple");
+    assert!(!folder.text(&arguments).is_empty());
+    let wide = folder.text("compare --data data --trials 1 --out c --wide");
+    assert!(wide.contains("ndcg@3") && wide.contains("ndcg@10 by clicks") && !said.contains("by clicks"));
+    assert!(folder.refused("compare --data data --minutes 1 --seconds 2").contains("cannot be used with"));
 }
 
 /// Three folds of ten lists each.

@@ -67,7 +67,10 @@ pub(crate) struct Args {
     /// Print every measure fold by fold, not the first alone
     #[arg(long)]
     per_fold: bool,
-    /// Models, separated by commas
+    /// Print every measure with its marks, memory, and figures by kind of query; without it the table fits 120 columns
+    #[arg(long)]
+    wide: bool,
+    /// Models, separated by commas [default: bm25, clicks, pls, sparse-preference, sums of them, and stacks]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     models: Vec<String>,
     /// Models, settings and what to vary, from a TOML file; `compare --help` shows one
@@ -83,6 +86,9 @@ pub(crate) struct Args {
     /// Seconds for the tuning of every model; the trial that has begun is finished [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
+    /// Minutes for the tuning of all models together, each with an equal share of what is left [default: no limit]
+    #[arg(long, value_name = "MINUTES", conflicts_with_all = ["seconds", "letor"])]
+    minutes: Option<f64>,
     /// Search strategy [default: halving]
     #[arg(long, value_enum, value_name = "HOW")]
     strategy: Option<StrategyName>,
@@ -106,6 +112,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  matchrank compare --data shop
+  matchrank compare --data shop --minutes 30 --wide
   matchrank compare --data shop --models bm25,rw,rw+bm25,lsi-qd,lsi-dt,pls,rmls,rmls+bm25,stack --out shop-models
   matchrank compare --data shop --models bm25,rmls --trials 1 --format markdown
   matchrank compare --data shop --plan plan.toml --format latex
@@ -217,12 +225,35 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         None => folds(&args, global, &terminal)?,
     };
     terminal.finish();
-    terminal::print(&tables::render(&comparison, args.format, args.per_fold)?)?;
+    let detail = tables::Detail { per_fold: args.per_fold, wide: args.wide };
+    terminal::print(&tables::render(&comparison, args.format, detail)?)?;
     if args.format == Format::Table {
+        print_advice(&comparison, &args)?;
         let what = if comparison.unfinished.is_empty() { "compared" } else { "interrupted" };
         terminal.done(&format!("{what}; models and results are in {}", args.out.display()), started);
     }
     Ok(if comparison.models.len() < n_asked { Outcome::Problems } else { Outcome::Clean })
+}
+
+/// Prints which model to deploy, and the next commands.
+fn print_advice(comparison: &Comparison, args: &Args) -> anyhow::Result<()> {
+    let advice = comparison.advice();
+    let (Some(chosen), Some(data), false) = (&comparison.chosen, &args.data, advice.is_empty()) else {
+        return Ok(());
+    };
+    // Over folds, models are trained on a dataset in the folder.
+    let data = match comparison.split.folds {
+        Some(_) => args.out.join("data").join(&comparison.data.name),
+        None => data.clone(),
+    };
+    let model = Comparison::model(&args.out, &chosen.name);
+    terminal::print(&format!(
+        "\n{}\n\nnext:\n  matchrank search --model {} --data {} 'QUERY'\n  matchrank report {}",
+        advice.join("\n"),
+        terminal::quoted(&model),
+        terminal::quoted(&data),
+        terminal::quoted(&args.out)
+    ))
 }
 
 /// Rankers over folds.
@@ -300,11 +331,11 @@ fn set_measures(plan: &mut Plan, args: &Args) -> anyhow::Result<()> {
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
-    ensure!(
-        args.plan.is_some() || !args.models.is_empty(),
-        "nothing to compare; name models, as in --models bm25,rmls,rmls+bm25, or a file with --plan"
-    );
-    let mut plan = args.plan.as_deref().map_or_else(|| Ok(Plan::default()), Plan::read)?;
+    let mut plan = match &args.plan {
+        Some(path) => Plan::read(path)?,
+        None if args.models.is_empty() => Plan::usual(),
+        None => Plan::default(),
+    };
     for name in args.models.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         plan.add(name).context("--models")?;
     }
@@ -313,6 +344,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     }
     plan.trials = args.trials.unwrap_or(plan.trials);
     plan.seconds = args.seconds.or(plan.seconds);
+    plan.shared_seconds = args.minutes.map(|minutes| 60.0 * minutes).or(plan.shared_seconds);
     plan.strategy = args.strategy.map_or(plan.strategy, Strategy::from);
     plan.ranked = args.candidates.map(Ranked::from).or(plan.ranked);
     plan.folds = args.folds.or(plan.folds);

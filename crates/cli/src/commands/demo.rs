@@ -94,7 +94,11 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     std::fs::write(out.join(MARK), &json).with_context(|| out.join(MARK).display().to_string())?;
     match args.format {
         Format::Json => terminal::print(&json)?,
-        Format::Csv => terminal::print(&tables::render(&report.comparison, compare::Format::Csv, false)?)?,
+        Format::Csv => terminal::print(&tables::render(
+            &report.comparison,
+            compare::Format::Csv,
+            tables::Detail::default(),
+        )?)?,
         Format::Table => {
             terminal::print(&text(&report)?)?;
             terminal::print(&next(out, &report.look, &lists::example(&out.join("lists"))?))?;
@@ -221,7 +225,7 @@ fn text(report: &Report) -> anyhow::Result<String> {
     Ok(format!(
         "{}\n\nThe judged documents of each test query, ranked (the papers' protocol):\n{}\n\n{}\n\n{}",
         table(&["step", "result", "seconds"], steps, Format::Table),
-        tables::render(&report.comparison, compare::Format::Table, false)?,
+        tables::render(&report.comparison, compare::Format::Table, tables::Detail::default())?,
         lists::shown(&report.lists),
         report.look.text()
     ))

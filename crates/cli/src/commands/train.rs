@@ -17,7 +17,7 @@ use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::models::combination::{Combination, CombinationParams, check_weights};
 use matchrank_engine::models::stack::{Stack, StackParams, check_stack};
-use matchrank_engine::models::{MatchingModel, Recipe, Training, training_notes};
+use matchrank_engine::models::{MatchingModel, Recipe, Training, training_notes, validation_figure};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
 
@@ -140,9 +140,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         let _ = std::fs::remove_file(path);
     }
     let notes = training_notes(&*model, &dataset, seed)?;
+    let figure = validation_figure(&*model, &dataset, seed)?;
     terminal.finish();
     notes.iter().for_each(|note| terminal.note(note));
-    summary::print(&*model, &dataset, &place, &terminal, started)?;
+    summary::print((&*model, figure), &dataset, &place, &terminal, started)?;
     Ok(outcome)
 }
 

@@ -45,6 +45,21 @@ pub struct Choice {
     /// Loss of the chosen model on the queries that depend on new documents, where it is more than one standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_on_unseen: Option<UnseenLoss>,
+    /// A faster model that is about as good, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faster: Option<FasterModel>,
+}
+
+/// A model that takes at most half the time of the chosen one and is not significantly worse on the validation queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FasterModel {
+    /// Name of the model.
+    pub name: String,
+    /// Its figure on the validation queries.
+    pub validation: f64,
+    /// Median milliseconds of a query.
+    pub p50_ms: f64,
 }
 
 /// Loss of a model against the baseline on the validation queries that depend on new documents.
@@ -106,6 +121,8 @@ enum Richness {
 /// A model with its name and its values.
 type NamedEntry<'a> = (Richness, &'a str, &'a Entry);
 
+/// Median milliseconds of a query below which a model is fast enough.
+const FAST: f64 = 1.0;
 /// Queries that depend on new documents from which their mean says something.
 const ENOUGH: usize = 5;
 
@@ -149,7 +166,7 @@ pub(super) fn choose(plan: &Plan, entries: &Entries, unseen: &HashSet<String>, s
         let share = on_new.len() as f64 / (on_new.len() + others) as f64;
         gain_with(share) > 0.0 && gain_with(grown_share(share)) < 0.0
     };
-    let (losing, measured): (Vec<NamedEntry<'_>>, Vec<NamedEntry<'_>>) =
+    let (losing, measured): (Vec<&NamedEntry<'_>>, Vec<&NamedEntry<'_>>) =
         measured.iter().partition(|(_, _, entry)| is_refused(entry));
     let mut kept: Option<(&str, &Entry)> = None;
     for level in [Richness::Baseline, Richness::Single, Richness::Sum, Richness::Stack] {
@@ -167,7 +184,31 @@ pub(super) fn choose(plan: &Plan, entries: &Entries, unseen: &HashSet<String>, s
         .and_then(|(_, over, baseline)| Lead::of(plan, entry, (over, baseline), seed));
     let lose_on_unseen = losing.iter().map(|(_, name, _)| (*name).to_owned()).collect();
     let loss_on_unseen = loss_on_unseen(entry);
-    Some(Choice { name: name.to_owned(), validation: mean(entry), lead, lose_on_unseen, loss_on_unseen })
+    let faster = faster(&measured, (name, entry), sign);
+    Some(Choice {
+        name: name.to_owned(),
+        validation: mean(entry),
+        lead,
+        lose_on_unseen,
+        loss_on_unseen,
+        faster,
+    })
+}
+
+/// The best of the models that take at most half the time of the chosen one, if it is not worse by more than two standard
+/// errors. Below [`FAST`] milliseconds there is nothing to gain.
+fn faster(measured: &[&NamedEntry<'_>], (chosen, entry): (&str, &Entry), sign: f64) -> Option<FasterModel> {
+    let time = entry.row.latency.p50_ms;
+    let is_fast = |other: &Entry| other.row.latency.p50_ms <= 0.5 * time;
+    let others = measured.iter().filter(|(_, name, other)| *name != chosen && time > FAST && is_fast(other));
+    let (_, name, best) = others.max_by(|a, b| (sign * mean(a.2)).total_cmp(&(sign * mean(b.2))))?;
+    let (own, other) = paired(entry, best, sign, |_| true);
+    let (difference, error) = paired_difference(&own, &other)?;
+    (difference <= 2.0 * error).then(|| FasterModel {
+        name: (*name).to_owned(),
+        validation: mean(best),
+        p50_ms: best.row.latency.p50_ms,
+    })
 }
 
 fn mean(entry: &Entry) -> f64 {
@@ -220,30 +261,46 @@ mod tests {
 
     /// Queries, some of which depend on documents without a response.
     fn chosen_with<const N: usize>(values: &[(&str, [f64; N])], unseen: &[usize]) -> Choice {
-        let entries: Entries = values
-            .iter()
-            .map(|(name, values)| {
-                let validation = (0..N).map(|query| format!("q{query}")).zip(*values).collect();
-                let test = [("ndcg@10".to_owned(), values.map(Some).to_vec())].into_iter().collect();
-                let row: Compared = serde_json::from_value(serde_json::json!({
-                    "name": name, "kind": name, "params": null, "validation": {}, "test": {}, "intervals": {}, "bins": {},
-                    "seconds": 0.0, "tuning_seconds": 0.0, "trials": 0, "peak_mib": null, "model_mib": 0.0,
-                    "latency": { "p50_ms": 0.0, "p95_ms": 0.0, "queries": 1 }, "curves": [], "beats": [], "beats_by": {}
-                }))
-                .unwrap();
-                let entry = Entry {
-                    key: String::new(),
-                    trained_key: String::new(),
-                    row,
-                    per_query: test,
-                    validation,
-                    top: Vec::new(),
-                };
-                ((*name).to_owned(), entry)
-            })
-            .collect();
         let unseen = unseen.iter().map(|query| format!("q{query}")).collect();
-        choose(&plan(), &entries, &unseen, 1).unwrap()
+        choose(&plan(), &entries(values, &[]), &unseen, 1).unwrap()
+    }
+
+    /// Results of models with the values of their queries; the median times of a query, where they matter.
+    fn entries<const N: usize>(values: &[(&str, [f64; N])], times: &[f64]) -> Entries {
+        let entry = |(at, (name, values)): (usize, &(&str, [f64; N]))| {
+            let validation = (0..N).map(|query| format!("q{query}")).zip(*values).collect();
+            let test = [("ndcg@10".to_owned(), values.map(Some).to_vec())].into_iter().collect();
+            let p50_ms = times.get(at).copied().unwrap_or(0.0);
+            let row: Compared = serde_json::from_value(serde_json::json!({
+                "name": name, "kind": name, "params": null, "validation": {}, "test": {}, "intervals": {}, "bins": {},
+                "seconds": 0.0, "tuning_seconds": 0.0, "trials": 0, "peak_mib": null, "model_mib": 0.0,
+                "latency": { "p50_ms": p50_ms, "p95_ms": p50_ms, "queries": 1 }, "curves": [], "beats": [], "beats_by": {}
+            }))
+            .unwrap();
+            let (key, trained_key) = (String::new(), String::new());
+            let entry = Entry { key, trained_key, row, per_query: test, validation, top: Vec::new() };
+            ((*name).to_owned(), entry)
+        };
+        values.iter().enumerate().map(entry).collect()
+    }
+
+    #[test]
+    fn a_faster_model_is_named_if_it_is_as_good() {
+        let values = [
+            ("bm25", [0.1, 0.1, 0.1, 0.1]),
+            ("pls", [0.5, 0.5, 0.6, 0.5]),
+            ("rmls", [0.3, 0.3, 0.4, 0.3]),
+            ("stack", [0.6, 0.6, 0.55, 0.6]),
+        ];
+        let faster = |times: [f64; 4]| {
+            let choice = choose(&plan(), &entries(&values, &times), &HashSet::default(), 1).unwrap();
+            assert_eq!(choice.name, "stack");
+            choice.faster.map(|faster| (faster.name, faster.p50_ms))
+        };
+        // The stack is better than pls by 0.0625, with a standard error of 0.0375; than rmls by 0.2625.
+        assert_eq!(faster([0.1, 3.0, 2.0, 20.0]), Some(("pls".into(), 3.0)));
+        assert_eq!(faster([0.1, 11.0, 2.0, 20.0]), None, "pls takes more than half the time, rmls is worse");
+        assert_eq!(faster([0.1, 0.2, 0.2, 0.9]), None, "fast enough");
     }
 
     #[test]

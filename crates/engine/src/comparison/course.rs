@@ -2,6 +2,7 @@
 //! table is written at the end.
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use foldhash::HashSet;
 use matchrank_core::progress::Progress;
@@ -31,6 +32,39 @@ pub struct Course<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// Receives notes and progress.
     pub progress: &'a dyn Progress,
+}
+
+/// Names the model, and its place among all, before the stages of its making.
+pub(super) struct Overall<'a> {
+    progress: &'a dyn Progress,
+    plan: &'a Plan,
+    model: Mutex<String>,
+}
+
+impl<'a> Overall<'a> {
+    pub(super) fn of(course: Course<'a>) -> Self {
+        Self { progress: course.progress, plan: course.plan, model: Mutex::default() }
+    }
+
+    pub(super) fn begin_model(&self, name: &str) {
+        let models = &self.plan.models;
+        let place = models.iter().position(|planned| planned.name == name).map_or(0, |at| at + 1);
+        *self.model.lock().expect("no panic while a name is written") =
+            format!("[{place}/{} {name}] ", models.len());
+    }
+}
+
+impl Progress for Overall<'_> {
+    fn begin(&self, stage: &str, total: Option<u64>, unit: &str) {
+        let model = self.model.lock().expect("no panic while a name is written").clone();
+        self.progress.begin(&format!("{model}{stage}"), total, unit);
+    }
+    fn advance(&self, n: u64) {
+        self.progress.advance(n);
+    }
+    fn note(&self, message: &str) {
+        self.progress.note(message);
+    }
 }
 
 /// Data and protocol of a comparison.
@@ -143,7 +177,7 @@ impl Course<'_> {
             .values()
             .filter_map(|entry| entry.per_query.get(split.measures.first()?).map(Vec::as_slice))
             .collect();
-        let comparison = Comparison {
+        let mut comparison = Comparison {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data: ground.data,
             smallest_difference: SmallestDifference::measured(&values, plan.level),
@@ -153,6 +187,7 @@ impl Course<'_> {
             left_out,
             unfinished,
         };
+        comparison.sort_models()?;
         write(&folder.join("comparison.json"), &comparison)?;
         Ok(comparison)
     }

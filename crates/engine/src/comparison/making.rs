@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use matchrank_core::message::counted;
 use matchrank_core::progress::{Silent, WithoutNotes};
@@ -19,9 +20,8 @@ use crate::memory::{Cost, timed};
 use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
-use crate::models::stack::{FEWEST_FOR_TREES, Stack, StackCandidates, StackKind, StackParams};
+use crate::models::stack::{Stack, StackCandidates, StackParams};
 use crate::models::{MatchingModel, Recipe, Training, bind, registry};
-use crate::rankers::boosted;
 use crate::tuning::{Search, Session, Space, Strategy, Trial, TunedModel, Tuner};
 use crate::validation::{Ranked, Validation};
 
@@ -37,6 +37,7 @@ pub(super) struct Making<'a> {
     /// Folds over which everything is chosen, if it is: `dataset` then has their queries for validation, and `refit` for
     /// training.
     pub(super) folds: Option<&'a Arc<PooledQueries>>,
+    pub(super) started: Instant,
 }
 
 /// A model with what choosing and training it took.
@@ -77,6 +78,15 @@ impl Making<'_> {
             seconds: plan.seconds,
             higher_is_better: plan.tuned_by.higher_is_better(),
         }
+    }
+
+    /// Seconds for the tuning of a model, where all share a time: an equal part of what is left, for it and those after it.
+    fn shared_seconds(&self, planned: &Planned) -> Option<f64> {
+        let plan = self.course.plan;
+        let left = (plan.shared_seconds? - self.started.elapsed().as_secs_f64()).max(0.0);
+        let from = plan.models.iter().position(|other| other.name == planned.name).unwrap_or(0);
+        let is_tuned = |other: &&Planned| matches!(other.what, What::Single { .. });
+        Some(left / plan.models[from..].iter().filter(is_tuned).count().max(1) as f64)
     }
 
     /// The data that the models of the table learned from.
@@ -192,6 +202,7 @@ impl Making<'_> {
         match &planned.what {
             What::Single { kind, settings } => {
                 let how = self.search(planned, kind);
+                let how = Search { seconds: self.shared_seconds(planned).or(how.seconds), ..how };
                 let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
                 let (recipe, trials, trained) = if tunes {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
@@ -240,12 +251,6 @@ impl Making<'_> {
                     "{name}: stacking {} on the validation queries",
                     counted(parts.len(), "model")
                 ));
-                let tries_trees =
-                    params.ranker == StackKind::Auto && validation.n_queries() >= FEWEST_FOR_TREES;
-                if tries_trees && !boosted::is_installed() {
-                    let missing = "LightGBM is not installed (`pip install lightgbm`)";
-                    progress.note(&format!("{name}: {missing}, so only ListNet is tried, without trees"));
-                }
                 let models: Vec<(String, Arc<dyn MatchingModel>)> =
                     parts.iter().map(|part| Ok((part.clone(), self.load(part)?))).collect::<Result<_>>()?;
                 let candidates = match validation.ranked() {

@@ -18,6 +18,7 @@
 //! A result is kept by a hash of all that it depends on (the content of the dataset, the model and its settings, what
 //! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
 
+mod advice;
 mod choice;
 mod course;
 mod curves;
@@ -33,7 +34,7 @@ mod significance;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Choice, Lead, UnseenLoss};
+pub use choice::{Choice, FasterModel, Lead, UnseenLoss};
 pub use course::Course;
 pub use folds::{Folds, PlannedRanker, Rankers, compare_folds};
 pub use models::{Data, compare};

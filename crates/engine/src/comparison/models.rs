@@ -2,17 +2,18 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
 use foldhash::HashSet;
 use matchrank_core::message::counted;
-use matchrank_core::progress::Silent;
+use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::{Error, Result};
 use serde_json::{Value, json};
 
-use super::course::{Course, Entries, Ground, hash};
+use super::course::{Course, Entries, Ground, Overall, hash};
 use super::making::Making;
 use super::measuring::TestSet;
-use super::plan::{FEW_QUERIES, FOLDS, Planned, What};
+use super::plan::{FEW_QUERIES, FOLDS, Plan, Planned, What};
 use super::refit::{check_refit, note_known_answers};
 use super::results::{Compared, Comparison, DataSummary, Entry, Figures, MeanOver, write};
 use crate::by_name::ByName;
@@ -21,7 +22,7 @@ use crate::files;
 use crate::json::Json;
 use crate::model_file;
 use crate::models::folded::PooledQueries;
-use crate::models::stack::{Stack, StackKind, check_stack, learned_already};
+use crate::models::stack::{FEWEST_FOR_TREES, Stack, StackKind, check_stack, learned_already};
 use crate::models::{MatchingModel, dependent_on_unseen, note_on_unseen, note_on_zero};
 use crate::rankers::boosted;
 use crate::validation::Validation;
@@ -49,7 +50,10 @@ struct ComparisonRun<'a> {
 /// depend on the same, are kept; each new one is written as soon as it is there. `stop` is asked between models and
 /// between trials of tuning.
 pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
+    let overall = Overall::of(course);
+    let course = Course { progress: &overall, ..course };
     let (Data { dataset: given, refit }, Course { plan, folder, seed, progress, .. }) = (data, course);
+    note_missing_trees(plan, given, progress);
     let Some(validation) = Validation::ranking(plan.ranked, given, seed, &Silent)? else {
         return Err(missing(given, "validation"));
     };
@@ -73,7 +77,14 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         files::make_folder(&folder.join("chosen"))?;
     }
     note_known_answers(learned_from, progress)?;
-    let making = Making { course, dataset, validation: &validation, refit, folds: folds.as_ref() };
+    let making = Making {
+        course,
+        dataset,
+        validation: &validation,
+        refit,
+        folds: folds.as_ref(),
+        started: Instant::now(),
+    };
     let run = ComparisonRun { making, test };
     let ground = Ground {
         data: DataSummary::of(making.learned_from()),
@@ -90,12 +101,31 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
     };
     let models = plan.models.iter().map(|planned| (planned.name.as_str(), planned));
     course.run(ground, models, |planned, before, stopped| {
+        overall.begin_model(&planned.name);
         match planned.parts().into_iter().find(|part| before.get(part).is_none()) {
             Some(_) if stopped => Ok(None),
             Some(part) => Err(is_missing(part)),
             None => run.entry(planned, before, stopped),
         }
     })
+}
+
+/// Says before any work that stacks will do without trees.
+fn note_missing_trees(plan: &Plan, dataset: &Dataset, progress: &dyn Progress) {
+    let tries_trees = |planned: &Planned| matches!(&planned.what, What::Stack { params, .. } if params.ranker == StackKind::Auto);
+    let stacks: Vec<&str> = plan
+        .models
+        .iter()
+        .filter(|planned| tries_trees(planned))
+        .map(|planned| planned.name.as_str())
+        .collect();
+    let n_queries = dataset.manifest.statistics.n_judged_queries[0] as usize;
+    if !stacks.is_empty() && n_queries >= FEWEST_FOR_TREES && !boosted::is_installed() {
+        progress.note(&format!(
+            "LightGBM is not installed (`pip install lightgbm`): {} will try ListNet only, without trees",
+            stacks.join(" and ")
+        ));
+    }
 }
 
 /// Ids of the validation queries all of whose relevant documents have no response in the training data of the model that
@@ -278,7 +308,7 @@ impl ComparisonRun<'_> {
         [key, trained_key]: [String; 2],
     ) -> Result<Entry> {
         let Course { folder, seed, progress, .. } = self.making.course;
-        progress.begin(&format!("{}: ranking the test queries", row.name), None, "");
+        progress.begin("ranking the test queries", None, "");
         let name = row.name.clone();
         let measured = self.test.measure(model, self.making.learned_from(), seed)?;
         Comparison::forget(folder, &name)?;
@@ -298,11 +328,15 @@ impl ComparisonRun<'_> {
 
     /// Hash of all that a trained model depends on.
     fn trained_key(&self, planned: &Planned, before: &Entries) -> String {
-        let Making { course, dataset, validation, refit, folds } = &self.making;
+        let Making { course, dataset, validation, refit, folds, .. } = &self.making;
         let (what, search) = match &planned.what {
             What::Single { kind, settings } => {
                 let search = self.making.search(planned, kind);
-                let search = json!([search.space, search.strategy, search.trials, search.seconds]);
+                let seconds = match course.plan.shared_seconds {
+                    Some(shared) => json!({ "shared": shared }),
+                    None => json!(search.seconds),
+                };
+                let search = json!([search.space, search.strategy, search.trials, seconds]);
                 (json!([kind, settings]), search)
             }
             What::Combination { of, params } => (json!(["combination", of, params]), Value::Null),

@@ -48,6 +48,8 @@ pub struct Plan {
     pub trials: usize,
     /// Seconds for the tuning of every model.
     pub seconds: Option<f64>,
+    /// Seconds for the tuning of all models together: each may take an equal share of what is left.
+    pub shared_seconds: Option<f64>,
     /// Folds to deal the training and validation queries to; 0 for none, no number for [`FOLDS`] where there are fewer than
     /// [`FEW_QUERIES`] validation queries.
     pub folds: Option<usize>,
@@ -106,6 +108,7 @@ impl Default for Plan {
             strategy: Strategy::Halving,
             trials: 9,
             seconds: None,
+            shared_seconds: None,
             folds: None,
             test: Test::T,
             level: 0.05,
@@ -128,7 +131,19 @@ pub(super) fn stack_params(ranker: StackKind) -> StackParams {
     StackParams { ranker, clicks: ranker == StackKind::Auto, ..Default::default() }
 }
 
+/// Models of a plan that names none: words, clicks, words learned from clicks, and what combines them. The stack of two is
+/// there because a small stack is often as good as a large one, and answers faster.
+const USUAL: [&str; 8] =
+    ["bm25", "clicks", "pls", "sparse-preference", "clicks+bm25", "pls+bm25", "stack:bm25+clicks", "stack"];
+
 impl Plan {
+    /// The models that are worth comparing on most data.
+    pub fn usual() -> Self {
+        let mut plan = Self::default();
+        USUAL.iter().for_each(|name| plan.add(name).expect("these models exist"));
+        plan
+    }
+
     /// The names of what is measured on the test queries.
     pub(super) fn measure_names(&self) -> Vec<String> {
         self.measures.iter().map(ToString::to_string).collect()

@@ -45,6 +45,7 @@ struct File {
     strategy: Option<Strategy>,
     trials: Option<usize>,
     seconds: Option<f64>,
+    shared_seconds: Option<f64>,
     folds: Option<usize>,
     test: Option<String>,
     level: Option<f64>,
@@ -63,6 +64,7 @@ impl Default for File {
             strategy,
             trials: None,
             seconds: None,
+            shared_seconds: None,
             folds: None,
             test: None,
             level: None,
@@ -130,6 +132,7 @@ impl File {
         plan.strategy = self.strategy.unwrap_or(plan.strategy);
         plan.trials = self.trials.unwrap_or(plan.trials);
         plan.seconds = self.seconds;
+        plan.shared_seconds = self.shared_seconds;
         plan.folds = self.folds;
         plan.level = self.level.unwrap_or(plan.level);
         // Models with a table of their own first, so that names in `models` may refer to them.

@@ -267,6 +267,16 @@ impl Comparison {
         }
     }
 
+    /// Sorts the models by the first measure on the test queries, the best first; equally good ones stay in their order. The
+    /// table and the report name models by letters in this order.
+    pub fn sort_models(&mut self) -> Result<()> {
+        let Some(measure) = self.split.measures.first() else { return Ok(()) };
+        let sign = if measure.parse::<Measure>()?.higher_is_better() { -1.0 } else { 1.0 };
+        let figure = |row: &Compared| row.test.get(measure).map_or(f64::INFINITY, |figure| sign * figure);
+        self.models.sort_by(|a, b| figure(a).total_cmp(&figure(b)));
+        Ok(())
+    }
+
     /// The test queries of a comparison's folder.
     pub fn queries(folder: &Path) -> Result<Vec<TestQuery>> {
         read(&folder.join("queries.json"))

@@ -59,6 +59,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use matchrank_core::Result;
+use matchrank_core::progress::Silent;
 
 pub(crate) use binding::bind_all;
 pub use binding::{Binding, BoundDocuments, bind};
@@ -74,7 +75,7 @@ use crate::dataset::Dataset;
 use crate::description::{Curve, Description};
 use crate::scoring::Matcher;
 use crate::settings::Settings;
-use crate::validation::ShareTrials;
+use crate::validation::{ShareTrials, Validation};
 
 /// A trained matching model.
 pub trait MatchingModel: Any + Debug + Send + Sync {
@@ -128,6 +129,17 @@ pub trait MatchingModel: Any + Debug + Send + Sync {
     fn related(&self, _query: &RelatedQuery<'_>) -> Option<Result<Related>> {
         None
     }
+}
+
+/// Figure of a model on the validation judgments: the one that its training ended with, else measured now. `None` without
+/// such judgments, and for a model that has learned from them and kept no figure of queries it had not seen.
+pub fn validation_figure(model: &dyn MatchingModel, dataset: &Dataset, seed: u64) -> Result<Option<f64>> {
+    if model.validation().is_some() || model.has_learned_from_validation() {
+        return Ok(model.validation());
+    }
+    let Some(validation) = Validation::of(dataset, seed, &Silent)? else { return Ok(None) };
+    let matcher = bind(model, dataset, validation.wanted(), &Silent)?;
+    validation.value(&mut *matcher.begin(&validation.queries())?).map(Some)
 }
 
 /// Finds the model itself, or the first of its parts, that is of a type.

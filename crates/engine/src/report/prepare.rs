@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use foldhash::HashMap;
-use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
@@ -12,7 +11,7 @@ use super::openable::{grades, order};
 use super::shown::Numbers;
 use super::{Explained, ModelPairs, OpenQuery, ReportParams, ShownDocument};
 use crate::by_name::ByName;
-use crate::comparison::{Compared, Comparison, Entry, TestQuery};
+use crate::comparison::{Comparison, Entry, TestQuery};
 use crate::dataset::{Dataset, Split};
 use crate::doctor;
 use crate::files;
@@ -57,7 +56,7 @@ pub fn prepare(
     let mut comparison = Comparison::open(folder)?;
     check(folder, &comparison, dataset)?;
     let queries = Comparison::queries(folder)?;
-    sort(&mut comparison)?;
+    comparison.sort_models()?;
     let mut entries = Vec::with_capacity(comparison.models.len());
     for model in &comparison.models {
         let entry = Comparison::entry(folder, &model.name)?;
@@ -135,15 +134,6 @@ fn check(folder: &Path, comparison: &Comparison, dataset: Option<&Dataset>) -> R
             ),
         ));
     }
-    Ok(())
-}
-
-/// Sorts the models by the first measure, the best first; equally good ones stay in their order.
-fn sort(comparison: &mut Comparison) -> Result<()> {
-    let measure = &comparison.split.measures[0];
-    let sign = if measure.parse::<Measure>()?.higher_is_better() { -1.0 } else { 1.0 };
-    let figure = |row: &Compared| row.test.get(measure).map_or(f64::INFINITY, |figure| sign * figure);
-    comparison.models.sort_by(|a, b| figure(a).total_cmp(&figure(b)));
     Ok(())
 }
 

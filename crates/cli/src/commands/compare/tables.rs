@@ -13,29 +13,42 @@ use super::Format;
 use crate::commands::eval::table::letters;
 use crate::terminal::with_flags;
 
-/// The table, and figures of the first measure by kind of query; with `per_fold` those of every measure by fold.
-pub(crate) fn render(comparison: &Comparison, format: Format, per_fold: bool) -> anyhow::Result<String> {
-    let measures = if per_fold { &comparison.split.measures[..] } else { &comparison.split.measures[..1] };
+/// Extent of a table for people.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Detail {
+    /// Every measure by fold, not the first alone.
+    pub(crate) per_fold: bool,
+    /// Every measure with its marks, memory, and figures by every kind of query.
+    pub(crate) wide: bool,
+}
+
+/// The table, and figures of the first measure by kind of query; a table for people has the details that it is asked for.
+pub(crate) fn render(comparison: &Comparison, format: Format, detail: Detail) -> anyhow::Result<String> {
+    let split = &comparison.split;
+    let measures = if detail.per_fold { &split.measures[..] } else { &split.measures[..1] };
+    let is_short = format == Format::Table && !detail.wide;
     let binned: Vec<Cells> = bins(comparison)
         .into_iter()
+        .filter(|by| !is_short || *by == "fold")
         .flat_map(|by| measures.iter().map(move |measure| binned(comparison, by, measure)))
         .collect();
     Ok(match format {
         Format::Json => serde_json::to_string_pretty(comparison)?,
         Format::Csv => csv(comparison)?,
         Format::Table | Format::Markdown => {
-            let mut text = text_table(&main(comparison, Marks::Superscripts), format);
+            let cells = if is_short { short(comparison) } else { main(comparison, Marks::Superscripts) };
+            let mut text = text_table(&cells, format);
             for cells in &binned {
                 let _ = write!(text, "\n{}", text_table(cells, format));
             }
-            text + "\n" + &choice(comparison) + &headline(comparison) + &legend(comparison)
+            text + "\n" + &choice(comparison) + &headline(comparison) + &legend(comparison, is_short)
         }
         Format::Latex => {
             let mut text = latex(&main(comparison, Marks::Latex));
             for cells in &binned {
                 let _ = write!(text, "\n{}", latex(cells));
             }
-            for line in legend(comparison).lines() {
+            for line in legend(comparison, false).lines() {
                 let _ = write!(text, "\n% {line}");
             }
             text
@@ -141,12 +154,71 @@ fn beaten(comparison: &Comparison, model: &Compared, measure: &str, marks: Marks
     let places =
         beats.iter().filter_map(|name| comparison.models.iter().position(|other| other.name == *name));
     match marks {
-        Marks::Superscripts => places.flat_map(letters).map(|l| l.1).collect(),
+        Marks::Superscripts => superscripts(places.collect()),
         Marks::Latex => {
             let marks: String = places.map(letter).collect();
             if marks.is_empty() { marks } else { format!("$^{{{marks}}}$") }
         }
     }
+}
+
+/// Superscripts of models, ascending; three and more in a row are written as a range.
+fn superscripts(mut places: Vec<usize>) -> String {
+    places.sort_unstable();
+    let mark = |place: usize| letters(place).map(|l| l.1).collect::<String>();
+    let run = |run: &[usize]| match run {
+        [first, .., last] if run.len() > 2 => format!("{}⁻{}", mark(*first), mark(*last)),
+        run => run.iter().map(|&place| mark(place)).collect(),
+    };
+    places.chunk_by(|a, b| a + 1 == *b).map(run).collect()
+}
+
+/// Most measures of a short table.
+const FEW_MEASURES: usize = 3;
+
+/// The columns that most readers want, in at most 120 characters: the first measure with its marks, the others where there
+/// are few, seen and unseen queries, queries with new documents, and costs.
+fn short(comparison: &Comparison) -> Cells {
+    let measures = &comparison.split.measures;
+    let few = if measures.len() > FEW_MEASURES { &measures[..1] } else { &measures[..] };
+    let groups = [
+        ("seen", "seen", "seen"),
+        ("seen", "unseen", "unseen"),
+        ("documents", "no relevant document seen", "new documents"),
+    ];
+    let figure = |model: &Compared, (by, bin): (&str, &str)| {
+        let bins = model.bins.get(by).filter(|bins| bins.len() > 1)?;
+        bins.iter().find(|other| other.bin == bin).map(|bin| (bin.figures[&measures[0]], bin.queries))
+    };
+    let groups: Vec<_> = groups
+        .into_iter()
+        .filter_map(|(by, bin, name)| {
+            let (_, queries) = figure(comparison.models.first()?, (by, bin))?;
+            Some(((by, bin), format!("{name} ({queries})")))
+        })
+        .collect();
+    let mut header: Vec<String> = vec![String::new(), "model".into()];
+    header.extend(few.iter().cloned());
+    header.extend(groups.iter().map(|(_, name)| name.clone()));
+    header.extend(["validation", "seconds", "ms/query"].map(String::from));
+    let row = |(i, model): (usize, &Compared)| {
+        let mut row = vec![letter(i), model.name.clone()];
+        row.extend(few.iter().enumerate().map(|(at, measure)| {
+            let marks =
+                if at == 0 { beaten(comparison, model, measure, Marks::Superscripts) } else { String::new() };
+            format!("{:.4}{marks}", model.test[measure.as_str()])
+        }));
+        row.extend(groups.iter().map(|(group, _)| {
+            figure(model, *group).map_or(String::new(), |(figure, _)| format!("{figure:.4}"))
+        }));
+        row.extend([
+            model.validation.values().next().map_or(String::new(), |value| format!("{value:.4}")),
+            format!("{:.1}", model.seconds + model.tuning_seconds),
+            format!("{:.2}", model.latency.p50_ms),
+        ]);
+        row
+    };
+    Cells { header, rows: comparison.models.iter().enumerate().map(row).collect(), left: 2 }
 }
 
 fn main(comparison: &Comparison, marks: Marks) -> Cells {
@@ -273,7 +345,7 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
     Ok(String::from_utf8(out.into_inner()?)?.trim_end().to_owned())
 }
 
-fn legend(comparison: &Comparison) -> String {
+fn legend(comparison: &Comparison, is_short: bool) -> String {
     let split = &comparison.split;
     let test = match split.test.as_str() {
         "t" => "paired t-test",
@@ -336,11 +408,15 @@ fn legend(comparison: &Comparison) -> String {
         );
     }
     let evidence = comparison.evidence().map_or(String::new(), |evidence| evidence + "\n");
+    let costs = if is_short {
+        format!("seconds: of tuning and {trained}; ms/query: {timed}, median; more figures: --wide")
+    } else {
+        format!("seconds: {trained}; MiB: most memory of the process meanwhile; ms/query: {timed}, median")
+    };
     format!(
         "{evidence}ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {}, measured once; {ranked}\n\
-         {means}validation: {} over {}, on which parameters were chosen; seconds: {trained}; MiB: most memory \
-         of the process meanwhile; ms/query: {timed}, median{again}{noted}{left_out}",
+         {means}validation: {} over {}, on which parameters were chosen; {costs}{again}{noted}{left_out}",
         split.level,
         counted(split.test_queries, "test query"),
         split.tuned_by,

@@ -5,19 +5,26 @@ use std::time::Instant;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
 use matchrank_engine::models::MatchingModel;
+use matchrank_engine::validation::NDCG_10;
 use serde_json::json;
 
 use super::Place;
 use crate::terminal::{self, Format, Terminal, peak_memory, shown, to_json};
 
 pub(super) fn print(
-    model: &dyn MatchingModel,
+    (model, validation): (&dyn MatchingModel, Option<f64>),
     dataset: &Dataset,
     place: &Place,
     terminal: &Terminal,
     started: Instant,
 ) -> anyhow::Result<()> {
     let mut description = model.summary(dataset);
+    // Models that measure nothing while they are trained do not have the figure in their summary.
+    if let Some(figure) = validation.filter(|_| model.validation().is_none()) {
+        description
+            .fact(format!("validation {}", NDCG_10.to_string().to_uppercase()), format!("{figure:.4}"));
+        description.details.set("validation", &figure);
+    }
     match place.format {
         Format::Json | Format::Csv => {
             let seconds = started.elapsed().as_secs_f64();

@@ -100,7 +100,9 @@ impl MatchingModel for PreferenceModel {
             description.fact("validation NDCG@10", format!("{ndcg:.4}"));
         }
         description.remarks.extend(self.trial_table());
-        description.remarks.push(self.curve_table());
+        if !report.curve.is_empty() {
+            description.remarks.push(self.curve_table());
+        }
         let details = &mut description.details;
         details.set("params", settings);
         details.set("features", features.params());
