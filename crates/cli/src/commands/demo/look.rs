@@ -21,14 +21,16 @@ const SHOWN: usize = 5;
 /// Words of customers that are shown with their nearest document words, and how many of these.
 const UNWRITTEN: usize = 10;
 const NEAREST: usize = 3;
+/// Training clicks that such a word has at least.
+const CLICKS: f64 = 20.0;
 /// The word of customers that the demo asks about.
 const ASKED: &str = "sneaker";
 
 #[derive(Serialize)]
 pub(super) struct Look {
     model: &'static str,
-    /// A test query: if possible, one whose best document has none of its words, and which training has never seen; of
-    /// these the one with the highest score.
+    /// A test query: if possible, one whose best document has none of its words, has the highest grade of the query's
+    /// judgments, and which training has never seen; of these the one with the highest score.
     pub(super) query: String,
     /// The best document for it by this model, and its title.
     pub(super) document: String,
@@ -43,7 +45,7 @@ pub(super) struct Look {
     related: Value,
     #[serde(skip)]
     related_text: String,
-    /// The words of queries with the most training clicks that no document has.
+    /// Words of queries that no document has, those with the nearest document words first.
     unwritten: Vec<Unwritten>,
     /// Two sentences on what is inside the model.
     inspection: String,
@@ -74,10 +76,12 @@ impl Look {
             analyser.collect(&query.text).iter().any(|word| words.contains(word))
         };
         let candidates = ranked.into_iter().map(|(query, best, score)| {
-            ((!shares_a_word(query, best), query.clicks == 0.0), score, query, best)
+            let highest = query.judged.iter().map(|(_, grade)| *grade).fold(0.0, f32::max);
+            let is_highest = query.judged.iter().any(|(id, grade)| id == best && *grade == highest);
+            ((!shares_a_word(query, best), is_highest, query.clicks == 0.0), score, query, best)
         });
         let best = candidates.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let ((shares_none, is_unseen), _, query, document) = best.context("the model ranked nothing")?;
+        let ((shares_none, _, is_unseen), _, query, document) = best.context("the model ranked nothing")?;
         let row = explain::row_of(dataset, document)?;
         let matcher = bind(model, dataset, Some(std::slice::from_ref(&row)), &Silent)?;
         let mut explanation = matcher.explain(&query.text, 0)?;
@@ -113,7 +117,7 @@ impl Look {
         format!(
             "Why {document} is the best document for '{query}'{never} (explain):\n{document} is '{title}'{shared}\n{}\n\n\
              Document words nearest to '{word}' in the latent space (related):\n{related_text}\n\n\
-             Words that customers type and no product has, with the nearest document words (related):\n{}\n\n\
+             Words that customers type and no product has, with the nearest document words, the surest first (related):\n{}\n\n\
              Inside the {model} model (inspect):\n{inspection}",
             explain::text(model, explanation, SHOWN),
             table(&["query word", "clicks", "nearest document words"], rows.collect(), Format::Table),
@@ -139,7 +143,7 @@ fn texts(
     Ok(texts)
 }
 
-/// Returns the words of the training queries with the most clicks that no document has.
+/// Returns frequent words of the training queries that no document has, the most certain first.
 fn unwritten(
     model: &dyn MatchingModel,
     dataset: &Dataset,
@@ -157,13 +161,16 @@ fn unwritten(
             }
         }
     }
-    let mut by_word: Vec<(&str, f64)> = by_word.into_iter().collect();
-    by_word.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    let known = by_word.into_iter().filter_map(|(word, clicks)| {
-        let related = near(model, word)?.words.into_iter().take(NEAREST).map(|near| near.word).collect();
-        Some(Unwritten { word: word.to_owned(), clicks, related })
+    let frequent = by_word.into_iter().filter(|(_, clicks)| *clicks >= CLICKS);
+    let known = frequent.filter_map(|(word, clicks)| {
+        let nearest = near(model, word)?.words;
+        let cosine = nearest.first()?.value;
+        let related = nearest.into_iter().take(NEAREST).map(|near| near.word).collect();
+        Some((cosine, Unwritten { word: word.to_owned(), clicks, related }))
     });
-    Ok(known.take(UNWRITTEN).collect())
+    let mut known: Vec<(f64, Unwritten)> = known.map(|(cosine, word)| (f64::from(cosine), word)).collect();
+    known.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.word.cmp(&b.1.word)));
+    Ok(known.into_iter().take(UNWRITTEN).map(|(_, word)| word).collect())
 }
 
 /// The document words nearest to a word, if the model knows it.

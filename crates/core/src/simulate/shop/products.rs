@@ -1,7 +1,7 @@
 //! The catalogue: products with a type, a brand and attributes, and their texts.
 //!
 //! A title names the type by one word of [`ProductType::titles`](super::ProductType::titles) and no other text of the
-//! product does. Brand, material, colour and audience are in the text as well, so that word matching finds these.
+//! product does: descriptions say what products of the category have in common. Brand, material, colour and audience are in the text as well, so that word matching finds these.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use rand::RngExt;
 use rayon::prelude::*;
 
 use super::types::{ProductType, SizeLabel, TYPES};
-use super::words::{AUDIENCES, BRANDS, BRANDS_OF_A_TYPE, COLOURS, GENERAL, plural};
+use super::words::{AUDIENCES, BRANDS, BRANDS_OF_A_TYPE, COLOURS, GENERAL, phrases, plural};
 use crate::simulate::log_lines::put;
 use crate::simulate::random::{Stream, early, stream};
 
@@ -75,7 +75,10 @@ impl Product {
         }
         out.extend_from_slice(b"\",\"description\":\"");
         let start = out.len();
-        out.extend_from_slice(kind.phrases[rng.random_range(0..kind.phrases.len())].as_bytes());
+        let phrases = phrases(kind.category);
+        let first = rng.random_range(0..phrases.len());
+        let second = (first + rng.random_range(1..phrases.len())) % phrases.len();
+        put(out, format_args!("{}, {}", phrases[first], phrases[second]));
         out[start].make_ascii_uppercase();
         put(out, format_args!(". {}", GENERAL[rng.random_range(0..GENERAL.len())]));
         let (low, high) = kind.prices;

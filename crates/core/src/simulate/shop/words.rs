@@ -71,7 +71,94 @@ pub const AUDIENCES: [AttributeWord; 3] = [
     value("kids", &["kids", "children"]),
 ];
 
-/// Sentences that say nothing of the type.
+/// Phrases of descriptions, by category.
+const PHRASES: [(&str, [&str; 6]); 7] = [
+    (
+        "shoes",
+        [
+            "flexible sole",
+            "padded insole",
+            "breathable lining",
+            "reinforced heel",
+            "sturdy stitching",
+            "true to size",
+        ],
+    ),
+    (
+        "clothing",
+        [
+            "soft fabric",
+            "relaxed cut",
+            "machine washable",
+            "hidden pocket",
+            "keeps its shape",
+            "double seams",
+        ],
+    ),
+    (
+        "furniture",
+        [
+            "fits small rooms",
+            "timeless look",
+            "matches any interior",
+            "handmade finish",
+            "quickly assembled",
+            "scratch proof",
+        ],
+    ),
+    (
+        "electronics",
+        [
+            "latest generation",
+            "compact housing",
+            "low consumption",
+            "fast setup",
+            "cable included",
+            "updates for years",
+        ],
+    ),
+    (
+        "kitchen",
+        [
+            "dishwasher safe",
+            "heat resistant",
+            "non-slip base",
+            "space saving",
+            "food grade",
+            "ergonomic handle",
+        ],
+    ),
+    (
+        "outdoor",
+        [
+            "weather proof",
+            "light weight",
+            "reflective details",
+            "carrying strap",
+            "built for travel",
+            "folds flat",
+        ],
+    ),
+    (
+        "baby",
+        [
+            "gentle on skin",
+            "rounded edges",
+            "tested for safety",
+            "from birth",
+            "grows along",
+            "without additives",
+        ],
+    ),
+];
+
+/// Returns the phrases of a category.
+pub(super) fn phrases(category: &str) -> &'static [&'static str] {
+    let found = PHRASES.iter().find(|(name, _)| *name == category);
+    found.map_or(&[], |(_, phrases)| phrases)
+}
+
+/// Sentences that say nothing of the product.
 pub(super) const GENERAL: [&str; 8] = [
     "A favourite of our customers.",
     "Easy to clean.",
@@ -88,7 +175,8 @@ pub(super) static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let names = TYPES.iter().flat_map(|kind| kind.titles.iter().chain(kind.asked));
     let attributes = COLOURS.iter().chain(&AUDIENCES);
     let texts = attributes.flat_map(|value| value.asked.iter().chain([&value.title]));
-    let texts = texts.chain(TYPES.iter().flat_map(|kind| kind.materials.iter().chain(&kind.phrases)));
+    let texts = texts.chain(TYPES.iter().flat_map(|kind| kind.materials));
+    let texts = texts.chain(PHRASES.iter().flat_map(|(_, phrases)| phrases));
     let texts = texts.chain(&GENERAL).map(|text| text.to_lowercase());
     let names = names.flat_map(|name| [(*name).to_owned(), plural(name)]);
     let texts = texts.chain(names).chain(BRANDS.iter().map(|brand| brand.to_lowercase()));
@@ -156,6 +244,7 @@ mod tests {
                 "{kind:?} is never asked otherwise"
             );
         }
+        assert!(TYPES.iter().all(|kind| phrases(kind.category).len() == 6), "a category has no phrases");
         for value in COLOURS.iter().chain(&AUDIENCES) {
             assert!(value.asked.iter().all(|word| seen.insert(word)), "{value:?} is asked twice");
         }
