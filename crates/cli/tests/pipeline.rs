@@ -307,11 +307,11 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
     let model = |name: &str| models.iter().find(|model| model["name"] == name).unwrap();
     let ndcg = |name: &str| model(name)["test"]["ndcg@10"].as_f64().unwrap();
     assert_eq!(models.len(), 15);
-    for name in ["rmls", "pls", "stack"] {
+    for name in ["rmls", "pls", "bltm", "sparse-preference", "rmls+bm25", "stack"] {
         let beats = model(name)["beats"].as_array().unwrap();
         assert!(beats.contains(&"bm25".into()), "{name} is better than BM25, significantly: {beats:?}");
     }
-    assert!(ndcg("rmls+bm25") > ndcg("bm25") && ndcg("bm25") > 0.75, "a random order has 0.68");
+    assert!(ndcg("rmls+bm25") > ndcg("bm25") && ndcg("bm25") > 0.65, "a random order has 0.49");
     let second = folder.json("demo --format json --threads 1");
     for (one, two) in models.iter().zip(second["comparison"]["models"].as_array().unwrap()) {
         for part in ["name", "params", "validation", "test", "intervals", "bins", "beats"] {
@@ -343,6 +343,24 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
         .json(&format!("related {word} --model other/comparison/models/rmls.model --top 5 --format json"));
     assert_eq!(related["related"], look["related"]);
     assert_eq!(related["related"].as_array().unwrap().len(), 5);
+    // Merchants say trainer and running shoe; nothing but the clicks tells.
+    let nearest: Vec<&str> =
+        related["related"].as_array().unwrap().iter().map(|near| near["word"].as_str().unwrap()).collect();
+    assert!(word == "sneaker" && nearest.contains(&"trainer") && nearest.contains(&"run"), "{nearest:?}");
+    let unwritten = look["unwritten"].as_array().unwrap();
+    let documents = folder.read("other/log/documents.jsonl").to_lowercase();
+    for unwritten in unwritten {
+        let word = unwritten["word"].as_str().unwrap();
+        let is_written = documents.split(|c: char| !c.is_alphanumeric()).any(|written| written == word);
+        assert!(!is_written && text.contains(word), "{word}");
+        let model = "other/comparison/models/rmls.model";
+        let related = folder.json(&format!("related {word} --model {model} --top 3 --format json"));
+        let nearest: Vec<&Value> =
+            related["related"].as_array().unwrap().iter().map(|near| &near["word"]).collect();
+        assert_eq!(nearest, unwritten["related"].as_array().unwrap().iter().collect::<Vec<_>>());
+    }
+    assert_eq!(unwritten.len(), 10);
+    assert_eq!((&look["is_seen"], &look["shares_a_word"]), (&false.into(), &false.into()));
     assert!(text.contains(related["related"][4]["word"].as_str().unwrap()), "{text}");
     assert!(
         text.contains("document features have rows of 1,000 numbers") && text.contains("No collapse."),
@@ -354,17 +372,15 @@ fn the_demo_tells_the_whole_story_twice_the_same() {
 /// documents that nobody judged first.
 #[test]
 fn a_combination_tuned_on_the_collection_ranks_it_better() {
-    let folder = Folder::new();
-    folder.text("demo --quiet");
+    let folder = Folder::with_dataset();
+    folder.text("compare --data data --models bm25,rmls --trials 3 --out comparison --quiet");
     let ndcg = |candidates: &str| {
         folder.text(&format!(
-            "train combination --data matchrank-demo/dataset --of matchrank-demo/comparison/models/rmls.model matchrank-demo/comparison/models/bm25.model \
+            "train combination --data data --of comparison/models/rmls.model comparison/models/bm25.model \
              --candidates {candidates} --out both.model"
         ));
-        folder.text("rank --model both.model --data matchrank-demo/dataset --out both.run");
-        let made = folder.json(
-            "eval --qrels matchrank-demo/log/test.qrels --run both.run --measures ndcg@10 --format json",
-        );
+        folder.text("rank --model both.model --data data --out both.run");
+        let made = folder.json("eval --qrels log/test.qrels --run both.run --measures ndcg@10 --format json");
         made["runs"][0]["measures"]["ndcg@10"].as_f64().unwrap()
     };
     let (all, judged) = (ndcg("all"), ndcg("judged"));

@@ -1,9 +1,11 @@
-//! Simulated words pass through English stemming and stop words unchanged.
+//! Artificial words pass through English stemming and stop words unchanged; English words of the simulated shop keep a
+//! word that is no stop word.
 
 use std::collections::HashSet;
 
 use frostem::{Algorithm, Stemmer};
 use matchrank_core::simulate::clicks::{ClickParams, Speller};
+use matchrank_core::simulate::shop::{AUDIENCES, BRANDS, COLOURS, TYPES};
 
 #[test]
 fn stemming_and_stop_words_leave_simulated_words_alone() {
@@ -23,4 +25,19 @@ fn stemming_and_stop_words_leave_simulated_words_alone() {
             }
         }
     }
+}
+
+#[test]
+fn words_of_the_shop_are_no_stop_words() {
+    let stop: HashSet<&str> = stop_words::get("en").iter().copied().collect();
+    let attributes = COLOURS.iter().chain(&AUDIENCES);
+    let names = TYPES.iter().flat_map(|kind| kind.titles.iter().chain(kind.asked).chain(kind.materials));
+    let names = names.chain(attributes.flat_map(|value| value.asked.iter().chain([&value.title])));
+    let mut n = 0;
+    for name in names.chain(&BRANDS) {
+        let name = name.to_lowercase();
+        assert!(!name.split(' ').all(|word| stop.contains(word)), "{name} would vanish");
+        n += 1;
+    }
+    assert!(n > 200, "{n}");
 }

@@ -7,7 +7,6 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use matchrank_core::message::counted;
 use matchrank_core::progress::{Progress, WithoutNotes};
-use matchrank_core::simulate::clicks::ClickParams;
 use matchrank_engine::comparison::{self, Comparison, Data, Plan};
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::files;
@@ -22,11 +21,11 @@ use super::simulate;
 use crate::terminal::{self, Format, Terminal, table};
 use crate::{Global, Outcome};
 
-/// Show the whole story on a simulated click log, in less than a minute
+/// Show the whole story on a simulated shop, in less than a minute
 ///
-/// Simulates a small log, ingests it, tunes and trains every model, measures them once on the judged test queries, says
-/// which is better than which, and writes a page to look at. Everything it makes stays in --out, to be looked at with
-/// the other commands.
+/// Simulates a shop whose customers and merchants use different words, ingests its log, tunes and trains every model,
+/// measures them once on the judged test queries, says which is better than which, and writes a page to look at.
+/// Everything it makes stays in --out, to be looked at with the other commands.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  matchrank demo --out demo")]
 pub(crate) struct Args {
@@ -135,16 +134,15 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
         clock = Instant::now();
     };
 
-    let (simulated, manifest) =
-        simulate::log_and_dataset(&ClickParams::small(), global.seed, out, &WithoutNotes(terminal))?;
+    let (simulated, manifest) = simulate::shop::log_and_dataset(global.seed, out, &WithoutNotes(terminal))?;
     let s = &manifest.statistics;
     step(
         "simulate, ingest",
         format!(
-            "{} of a click log: {}, {}, {}",
+            "a shop with {}; {} of a click log: {}, {}",
+            counted(s.n_documents, "product"),
             counted(simulated.rows, "row"),
             counted(s.n_queries, "query"),
-            counted(s.n_documents, "document"),
             counted(s.n_pairs, "pair")
         ),
     );
@@ -205,15 +203,13 @@ fn plan() -> anyhow::Result<Plan> {
     Ok(plan.finish()?)
 }
 
-/// A look at the RMLS model, by the test query with the most training clicks.
+/// A look at the RMLS model, by a test query that it answers without a shared word.
 fn look(folder: &Path, dataset: &Dataset) -> anyhow::Result<Look> {
     let (model, _) = model_file::load(&Comparison::model(folder, "rmls"))?;
     let queries = Comparison::queries(folder)?;
     let entry = Comparison::entry(folder, "rmls")?;
-    let ranked = queries.iter().zip(&entry.top).filter(|(_, top)| !top.is_empty());
-    let most = ranked.max_by(|a, b| a.0.clicks.total_cmp(&b.0.clicks));
-    let (query, top) = most.context("the RMLS model ranked nothing")?;
-    Look::new(&*model, dataset, &query.text, &top[0].0)
+    let ranked = queries.iter().zip(&entry.top).filter_map(|(query, top)| Some((query, top.first()?)));
+    Look::new(&*model, dataset, ranked.map(|(query, (best, score))| (query, best.as_str(), *score)).collect())
 }
 
 fn text(report: &Report) -> anyhow::Result<String> {
@@ -242,6 +238,7 @@ fn next(out: &Path, look: &Look, (listed, of_list): &(String, String)) -> String
          matchrank eval --data {out}/dataset --run {out}/comparison/runs/bm25.run {out}/comparison/runs/stack.run\n  \
          matchrank inspect {models}/rmls.model\n  \
          matchrank related {word} --model {models}/rmls.model\n  \
+         matchrank search --model {models}/stack.model --data {out}/dataset {word}\n  \
          matchrank explain --model {models}/rmls+bm25.model --data {out}/dataset --query '{query}' --document {document}\n  \
          matchrank doctor {out}/dataset\n  \
          matchrank explain --model {out}/lists/q.model --letor {out}/lists/test.txt --query-features {out}/lists/queries.tsv --query {listed} --document {of_list}\n  \

@@ -1,4 +1,6 @@
-//! `matchrank simulate`: writes simulated data with the statistics of the papers to a folder.
+//! `matchrank simulate`: writes simulated data to a folder.
+
+pub(crate) mod shop;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use serde::Serialize;
 use crate::terminal::{self, Format, Terminal, figure};
 use crate::{Global, Outcome};
 
-/// Simulate data with the statistics of the papers
+/// Simulate a click log: the papers' statistics, or a shop in English words
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,11 +27,13 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum What {
     Clicks(Box<Clicks>),
+    Shop(shop::Args),
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     match args.what {
         What::Clicks(args) => run_clicks(&args, global),
+        What::Shop(args) => shop::run(&args, global),
     }
 }
 
@@ -174,16 +178,38 @@ impl Clicks {
 
 /// Output of `--format json`; `statistics.json` holds all but the last two fields.
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report<'a, S> {
     simulation: &'a str,
     #[serde(flatten)]
-    statistics: &'a ClickStatistics,
+    statistics: &'a S,
     #[serde(skip_serializing_if = "Option::is_none")]
     paper: Option<Table1>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_memory_bytes: Option<u64>,
+}
+
+impl<'a, S: Serialize> Report<'a, S> {
+    /// Writes `statistics.json` and returns the report with the time and the memory it took.
+    fn write(
+        simulation: &'a str,
+        statistics: &'a S,
+        paper: Option<Table1>,
+        (out, took): (&Path, Duration),
+    ) -> anyhow::Result<Self> {
+        let report = Self { simulation, statistics, paper, seconds: None, peak_memory_bytes: None };
+        let json = serde_json::to_string_pretty(&report)?;
+        write_atomically(&out.join("statistics.json"), |w| {
+            writeln!(w, "{json}").map_err(|e| matchrank_core::Error::io("statistics.json", e))
+        })?;
+        let peak_memory_bytes = terminal::peak_memory();
+        Ok(Self { seconds: Some(took.as_secs_f64()), peak_memory_bytes, ..report })
+    }
+
+    fn memory(&self) -> String {
+        self.peak_memory_bytes.map_or(String::new(), |b| format!(", {} MiB peak", b >> 20))
+    }
 }
 
 fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
@@ -194,23 +220,11 @@ fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
     let terminal = Terminal::new(global.quiet);
     let start = Instant::now();
     let clicks = out.join(if args.compress { "clicks.csv.zst" } else { "clicks.csv" });
-    let statistics = write_files(&params, global.seed, out, &clicks, &terminal)?;
+    let statistics =
+        write_files(out, &clicks, |files| clicks::simulate(&params, global.seed, files, &terminal))?;
     terminal.finish();
     let took = start.elapsed();
-
-    let mut report = Report {
-        simulation: "clicks",
-        statistics: &statistics,
-        paper: args.paper(&params),
-        seconds: None,
-        peak_memory_bytes: None,
-    };
-    let json = serde_json::to_string_pretty(&report)?;
-    write_atomically(&out.join("statistics.json"), |w| {
-        writeln!(w, "{json}").map_err(|e| matchrank_core::Error::io("statistics.json", e))
-    })?;
-    report.seconds = Some(took.as_secs_f64());
-    report.peak_memory_bytes = terminal::peak_memory();
+    let report = Report::write("clicks", &statistics, args.paper(&params), (out, took))?;
     match args.format {
         Format::Json => terminal::print(&serde_json::to_string_pretty(&report)?)?,
         Format::Csv => terminal::print(&csv(&statistics))?,
@@ -220,21 +234,19 @@ fn run_clicks(args: &Clicks, global: &Global) -> anyhow::Result<Outcome> {
 }
 
 /// Writes all files of a simulation, each under a temporary name until it is complete.
-pub(crate) fn write_files(
-    params: &ClickParams,
-    seed: u64,
+fn write_files<S>(
     out: &Path,
     clicks: &Path,
-    progress: &dyn Progress,
-) -> matchrank_core::Result<ClickStatistics> {
+    simulate: impl FnOnce(ClickFiles) -> matchrank_core::Result<S>,
+) -> matchrank_core::Result<S> {
     let mut statistics = None;
     write_atomically(clicks, |clicks| {
         write_atomically(&out.join("documents.jsonl"), |documents| {
             write_atomically(&out.join("queries.tsv"), |queries| {
                 write_atomically(&out.join("validation.qrels"), |validation| {
                     write_atomically(&out.join("test.qrels"), |test| {
-                        let files = ClickFiles { clicks, documents, queries, validation, test };
-                        statistics = Some(clicks::simulate(params, seed, files, progress)?);
+                        statistics =
+                            Some(simulate(ClickFiles { clicks, documents, queries, validation, test })?);
                         Ok(())
                     })
                 })
@@ -250,25 +262,38 @@ pub(crate) fn log_and_dataset(
     seed: u64,
     folder: &Path,
     progress: &dyn Progress,
-) -> anyhow::Result<(ClickStatistics, Manifest)> {
+) -> anyhow::Result<()> {
+    write_log(folder, |files| clicks::simulate(params, seed, files, progress))?;
+    ingest_log(folder, &["title", "url"], seed, progress)?;
+    Ok(())
+}
+
+/// Writes the files of a simulation to `folder/log`.
+fn write_log<S>(
+    folder: &Path,
+    simulate: impl FnOnce(ClickFiles) -> matchrank_core::Result<S>,
+) -> anyhow::Result<S> {
     let log = folder.join("log");
     make_folder(&log)?;
-    let clicks = log.join("clicks.csv");
-    let simulated = write_files(params, seed, &log, &clicks, progress)?;
+    Ok(write_files(&log, &log.join("clicks.csv"), simulate)?)
+}
+
+/// Ingests the simulation of `folder/log` into `folder/dataset`; without text fields, as `ingest` finds them.
+fn ingest_log(folder: &Path, text: &[&str], seed: u64, progress: &dyn Progress) -> anyhow::Result<Manifest> {
+    let log = folder.join("log");
     let ingested = IngestParams {
-        clicks: vec![clicks],
+        clicks: vec![log.join("clicks.csv")],
         documents: vec![log.join("documents.jsonl")],
         queries: vec![log.join("queries.tsv")],
         judgments: vec![
             (Holdout::Validation, log.join("validation.qrels")),
             (Holdout::Test, log.join("test.qrels")),
         ],
-        text: vec!["title".into(), "url".into()],
+        text: text.iter().map(|field| (*field).to_owned()).collect(),
         seed,
         ..IngestParams::default()
     };
-    let manifest = ingest(&ingested, &folder.join("dataset"), true, &WithoutNotes(progress))?;
-    Ok((simulated, manifest))
+    Ok(ingest(&ingested, &folder.join("dataset"), true, &WithoutNotes(progress))?)
 }
 
 /// Prepares the output folder, which may be absent, empty, or hold an earlier simulation. Removes the log and
@@ -283,7 +308,7 @@ fn prepare_folder(out: &Path, force: bool) -> anyhow::Result<()> {
     let earlier = std::fs::read(out.join("statistics.json"))
         .ok()
         .and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
-        .is_some_and(|json| json["simulation"] == "clicks");
+        .is_some_and(|json| json["simulation"] == "clicks" || json["simulation"] == "shop");
     if !earlier && !force {
         bail!("{show} is not empty and holds no simulation; name another folder, or add --force");
     }
@@ -307,7 +332,7 @@ fn csv(statistics: &ClickStatistics) -> String {
     terminal::table(&["name", "meaning", "value"], rows.collect(), Format::Csv)
 }
 
-fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
+fn table(report: &Report<ClickStatistics>, took: Duration, clicks: &Path, out: &Path) -> String {
     let s = report.statistics;
     let mut header = vec!["", "Table 1", "simulated"];
     if report.paper.is_some() {
@@ -322,9 +347,8 @@ fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
         row
     });
     let table = terminal::table(&header, rows.collect(), Format::Table);
-    let memory = report.peak_memory_bytes.map_or(String::new(), |b| format!(", {} MiB peak", b >> 20));
+    let memory = report.memory();
     let [g0, g1, g2, g3, g4] = s.grades;
-    let dir = out.display();
     format!(
         "{table}\n\
          log        {} rows: {} clicks in {} sessions ({} more without a click); {:.1} % of the pairs are noise\n\
@@ -332,8 +356,7 @@ fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
          {g4} Perfect, {g3} Excellent, {g2} Good, {g1} Fair, {g0} Bad\n\
          mismatch   {:.1} % of the Perfect and Excellent documents share no word with their query\n\
          took       {:.1} s{memory}\n\n\
-         next: matchrank ingest --clicks {} --documents {dir}/documents.jsonl --queries {dir}/queries.tsv \
-         --judgments validation={dir}/validation.qrels --judgments test={dir}/test.qrels --out DATASET",
+         {}",
         s.rows,
         s.clicks,
         s.sessions - s.abandoned,
@@ -345,6 +368,15 @@ fn table(report: &Report, took: Duration, clicks: &Path, out: &Path) -> String {
         s.judged_per_query,
         100.0 * s.term_mismatch,
         took.as_secs_f64(),
-        clicks.display(),
+        next(clicks, out),
+    )
+}
+
+/// The command that ingests a simulation.
+fn next(clicks: &Path, out: &Path) -> String {
+    let (clicks, dir) = (clicks.display(), out.display());
+    format!(
+        "next: matchrank ingest --clicks {clicks} --documents {dir}/documents.jsonl --queries {dir}/queries.tsv \
+         --judgments validation={dir}/validation.qrels --judgments test={dir}/test.qrels --out DATASET"
     )
 }

@@ -15,7 +15,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use super::params::ClickParams;
-use super::random::Stream;
+use crate::simulate::random::Stream;
 
 /// The click model of a simulation.
 #[derive(Clone, Debug)]
@@ -78,7 +78,12 @@ impl ClickModel {
     }
 
     /// Simulates one user's visit to a page whose documents have these grades, and adds it to `counts`.
-    pub(super) fn visit(&self, grades: &[u8], counts: &mut [PositionCount], rng: &mut Stream) -> Session {
+    pub(in crate::simulate) fn visit(
+        &self,
+        grades: &[u8],
+        counts: &mut [PositionCount],
+        rng: &mut Stream,
+    ) -> Session {
         let mut session = Session { swapped: Session::UNCHANGED, clicked: 0 };
         if grades.len() > 1 && rng.random_bool(self.swap) {
             session.swapped = rng.random_range(0..grades.len() as u8 - 1);
@@ -97,10 +102,27 @@ impl ClickModel {
     }
 }
 
+/// Approximate standard deviation of the engine's error, in grades.
+const ENGINE_ERROR: f64 = 1.2;
+
+/// Orders documents by grade plus noise, as an imperfect engine would; returns their places in `grades`.
+pub(in crate::simulate) fn imperfect_order(grades: impl Iterator<Item = u8>, rng: &mut Stream) -> Vec<usize> {
+    let mut scored: Vec<(f64, usize)> = grades
+        .enumerate()
+        .map(|(i, grade)| {
+            // The sum of three uniform numbers is close enough to normal here.
+            let noise = (0..3).map(|_| rng.random::<f64>() * 2.0 - 1.0).sum::<f64>();
+            (f64::from(grade) + ENGINE_ERROR * noise, i)
+        })
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().map(|(_, i)| i).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::random::stream;
     use super::*;
+    use crate::simulate::random::stream;
 
     #[test]
     fn clicks_follow_the_equation() {

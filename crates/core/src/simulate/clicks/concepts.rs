@@ -7,7 +7,7 @@
 use rand::RngExt;
 
 use super::params::ClickParams;
-use super::random::{Stream, early, geometric};
+use crate::simulate::random::{Stream, early, geometric};
 
 /// A word of a topic by its number; with [`GENERAL`] added, a word that belongs to every topic.
 pub(super) type WordNumber = u32;

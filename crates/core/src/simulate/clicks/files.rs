@@ -1,16 +1,15 @@
 //! Formats the part of a topic in each file of the simulation.
 
-use std::io::Write;
-
 use rand::RngExt;
 
 use super::concepts::{GENERAL, WordNumber};
 use super::judgments::JudgedTopicQuery;
 use super::log::Log;
 use super::params::{ClickParams, LogRows};
-use super::random::Stream;
 use super::topic::{Document, Place, Query, Topic};
 use super::words::Speller;
+use crate::simulate::log_lines::{SESSIONS_HEADER, put, put_session, put_time, some_time, type_query};
+use crate::simulate::random::Stream;
 
 /// The part of a topic in every file.
 #[derive(Default)]
@@ -27,13 +26,10 @@ pub(super) struct Parts {
 /// First line of the click log.
 pub(super) fn header(rows: LogRows) -> &'static str {
     match rows {
-        LogRows::Sessions => "session,user,time,query,document,position,shown,clicks\n",
+        LogRows::Sessions => SESSIONS_HEADER,
         LogRows::Pairs => "query,document,position,shown,clicks\n",
     }
 }
-
-/// 2026-01-05, a Monday, in days since 1970-01-01.
-const FIRST_DAY: u32 = 20_458;
 
 /// Writes the texts of one topic.
 struct Scribe<'a> {
@@ -145,91 +141,15 @@ impl Scribe<'_> {
             put(&mut head, format_args!("s{}-{number},u{user},", self.place.topic));
             put_time(time, &mut head);
             head.push(b',');
-            self.type_query(&texts[visit.query as usize], rng, &mut head);
+            type_query(&texts[visit.query as usize], self.params.typing_noise, rng, &mut head);
+            head.extend_from_slice(b",d");
             let page = log.page(visit.query as usize);
-            let clicked = visit.session.clicked;
-            let last = 15 - clicked.leading_zeros() as usize;
-            for k in 0..(last + 2).min(page.len()) {
-                let document = page[visit.session.shown_at(k)];
-                parts.clicks.extend_from_slice(&head);
-                put(&mut parts.clicks, format_args!(",d{document},{},1,{}\n", k + 1, clicked >> k & 1));
-                parts.rows += 1;
-            }
+            parts.rows += put_session(&head, page, visit.session, &mut parts.clicks);
         }
     }
-
-    /// Writes a query as a user types it: sometimes with capitals or extra spaces.
-    fn type_query(&self, text: &[u8], rng: &mut Stream, out: &mut Vec<u8>) {
-        let start = out.len();
-        if !rng.random_bool(self.params.typing_noise) {
-            out.extend_from_slice(text);
-            return;
-        }
-        match rng.random_range(0..4) {
-            0 => {
-                out.extend_from_slice(text);
-                out[start].make_ascii_uppercase();
-            }
-            1 => out.extend(text.iter().map(u8::to_ascii_uppercase)),
-            2 => {
-                out.extend_from_slice(text);
-                out.push(b' ');
-            }
-            _ => text.iter().for_each(|&c| {
-                out.extend_from_slice(if c == b' ' { b"  " } else { std::slice::from_ref(&c) })
-            }),
-        }
-    }
-}
-
-fn put(out: &mut Vec<u8>, what: std::fmt::Arguments) {
-    out.write_fmt(what).expect("writing to memory does not fail");
-}
-
-/// Draws seconds since the first midnight: any day, with a fifth of the daytime traffic at night (22 to 6 h).
-fn some_time(days: u32, rng: &mut Stream) -> u32 {
-    loop {
-        let second = rng.random_range(0..86_400);
-        if (6 * 3_600..22 * 3_600).contains(&second) || rng.random_bool(0.2) {
-            return rng.random_range(0..days) * 86_400 + second;
-        }
-    }
-}
-
-/// Formats ISO 8601 in UTC; the date follows Howard Hinnant's `civil_from_days`, for years after 1970.
-fn put_time(seconds: u32, out: &mut Vec<u8>) {
-    let days = FIRST_DAY + seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era * 400 + year_of_era + u32::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    put(out, format_args!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"));
 }
 
 /// Returns true if a query and a document have a word in common.
 pub(super) fn share_a_word(query: &Query, document: &Document) -> bool {
     query.words.iter().any(|w| document.title.contains(w) || document.site.contains(w))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_dates() {
-        let at = |seconds| {
-            let mut out = Vec::new();
-            put_time(seconds, &mut out);
-            String::from_utf8(out).unwrap()
-        };
-        assert_eq!(at(0), "2026-01-05T00:00:00Z");
-        assert_eq!(at(86_400 * 54 + 3_661), "2026-02-28T01:01:01Z");
-        assert_eq!(at(86_400 * 55), "2026-03-01T00:00:00Z");
-        assert_eq!(at(86_400 * (361 + 365 + 59) - 1), "2028-02-28T23:59:59Z");
-        assert_eq!(at(86_400 * (361 + 365 + 59)), "2028-02-29T00:00:00Z");
-    }
 }

@@ -9,8 +9,8 @@ use rand::RngExt;
 
 use super::log::{Log, grade_of};
 use super::params::ClickParams;
-use super::random::{KeptMean, Stream, early};
 use super::topic::{Place, Query, Topic};
+use crate::simulate::random::{KeptMean, Stream, early, weighted_sample};
 
 /// Number of documents examined to find relevant ones for a query.
 const LOOKS: usize = 40;
@@ -36,7 +36,8 @@ pub(super) fn judge(
     let mean = params.judged_per_query;
     let mut lengths = KeptMean::new(mean, (mean / 2.0) as usize, (1.5 * mean).ceil() as usize);
     let mut judged = Vec::new();
-    let seen = popular_sample(&topic.queries, place.seen.len(), rng);
+    let weights = topic.queries.iter().map(|query| (query.sessions as f64).sqrt());
+    let seen = weighted_sample(weights, place.seen.len(), rng);
     for (n, query) in place.seen.clone().zip(seen) {
         let documents = list(topic, place, &topic.queries[query], log.page(query), params, &mut lengths, rng);
         judged.push(JudgedTopicQuery { query, seen: true, validation: n % 2 == 0, documents });
@@ -46,22 +47,6 @@ pub(super) fn judge(
         judged.push(JudgedTopicQuery { query, seen: false, validation: n % 2 == 0, documents });
     }
     judged
-}
-
-/// Draws a sample without replacement, with the square roots of the sessions as weights (Efraimidis and Spirakis, 2006:
-/// the `n` largest `u^(1/w)`), in no particular order of popularity.
-fn popular_sample(queries: &[Query], n: usize, rng: &mut Stream) -> Vec<usize> {
-    let mut keys: Vec<(f64, usize)> = queries
-        .iter()
-        .enumerate()
-        .map(|(i, query)| (rng.random::<f64>().ln() / (query.sessions as f64).sqrt(), i))
-        .collect();
-    keys.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let mut sample: Vec<usize> = keys.into_iter().take(n).map(|(_, i)| i).collect();
-    for i in (1..sample.len()).rev() {
-        sample.swap(i, rng.random_range(0..=i));
-    }
-    sample
 }
 
 fn list(

@@ -14,18 +14,16 @@ use std::ops::Range;
 
 use rand::RngExt;
 
-use super::click_model::{ClickModel, PositionCount, Session};
+use super::click_model::{ClickModel, PositionCount, Session, imperfect_order};
 use super::params::{ClickParams, LogRows};
-use super::random::{Stream, early, geometric};
 use super::relevance::grade;
 use super::topic::{Place, Query, Topic};
+use crate::simulate::random::{Stream, early, geometric};
 
 /// Number of documents examined to find one to borrow.
 const LOOKS: usize = 8;
 /// Weight, in queries, of the assumption that there are no unplanned pairs.
 const WARM_UP: usize = 10;
-/// Approximate standard deviation of the engine's error, in grades.
-const ENGINE_ERROR: f64 = 1.2;
 
 /// A session with a click, of one query of the topic.
 pub(super) struct ClickedSession {
@@ -144,16 +142,9 @@ impl Page {
                 found.push(miss);
             }
         }
-        let mut scored: Vec<(f64, usize)> = (0..found.len())
-            .map(|i| {
-                // The sum of three uniform numbers is close enough to normal here.
-                let noise = (0..3).map(|_| rng.random::<f64>() * 2.0 - 1.0).sum::<f64>();
-                (f64::from(found[i].1) + ENGINE_ERROR * noise, i)
-            })
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let order = imperfect_order(found.iter().map(|f| f.1), rng);
         let mut page = Self { documents: Vec::new(), grades: Vec::new(), written: 0 };
-        for (position, (_, i)) in scored.into_iter().enumerate() {
+        for (position, i) in order.into_iter().enumerate() {
             page.documents.push(found[i].0);
             page.grades.push(found[i].1);
             page.written |= u16::from(i < written.len()) << position;

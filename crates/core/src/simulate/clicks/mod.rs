@@ -54,7 +54,6 @@ mod files;
 mod judgments;
 mod log;
 mod params;
-mod random;
 mod relevance;
 mod statistics;
 mod topic;
@@ -64,14 +63,15 @@ use std::io::Write;
 
 use rayon::prelude::*;
 
+pub(in crate::simulate) use click_model::imperfect_order;
 pub use click_model::{ClickModel, PositionCount, Session};
 pub use params::{ClickParams, LogRows};
 pub use statistics::{ClickStatistics, Table1, Table1Counts};
 pub use words::Speller;
 
 use crate::progress::Progress;
+use crate::simulate::random::{Shares, stream};
 use crate::{Error, Result};
-use random::{Shares, stream};
 use statistics::Counts;
 use topic::{Place, Topic};
 
@@ -79,7 +79,7 @@ use topic::{Place, Topic};
 pub struct ClickFiles<'a> {
     /// The log, CSV with a header, in the layout of [`ClickParams::rows`]; sorted by time within a topic.
     pub clicks: &'a mut dyn Write,
-    /// One JSON object per line: `id`, `title`, `url`.
+    /// One JSON object per line: `id`, `title`, and `url` or what else the simulation describes.
     pub documents: &'a mut dyn Write,
     /// Lines `id<TAB>text` without a header: the queries of the log, and judged ones that are not in it.
     pub queries: &'a mut dyn Write,
@@ -106,7 +106,7 @@ pub fn simulate(
     };
     progress.begin("simulating clicks", Some(params.queries as u64), "queries");
     files.clicks.write_all(files::header(params.rows).as_bytes()).map_err(io("clicks"))?;
-    let shares = Shares::new(params.topics);
+    let shares = Shares::new(params.topics, 0.6);
     let mut sum = Counts::default();
     let topics: Vec<usize> = (0..params.topics).collect();
     for some in topics.chunks(TOPICS_AT_A_TIME.min(2 * rayon::current_num_threads())) {

@@ -15,7 +15,7 @@ use rand::RngExt;
 
 use super::concepts::{ConceptId, Concepts, GENERAL, Speaker, WordNumber};
 use super::params::ClickParams;
-use super::random::{KeptMean, Shares, Stream, early, pareto};
+use crate::simulate::random::{KeptMean, Shares, Stream, early, pareto, shuffle};
 
 const MOST_CONCEPTS: usize = 3;
 const MOST_QUERY_WORDS: usize = 5;
@@ -191,9 +191,7 @@ impl<'a> Typist<'a> {
         }
         asked.sort_unstable_by(|a, b| b.cmp(a));
         // Users type the words in any order.
-        for i in (1..words.len()).rev() {
-            words.swap(i, rng.random_range(0..=i));
-        }
+        shuffle(&mut words, rng);
         (asked, words)
     }
 }
@@ -228,9 +226,7 @@ fn parents(queries: &[Query], n_documents: usize, most: usize, rng: &mut Stream)
         parents.push(q as u32);
     }
     // A document's number is its popularity: shuffle, so that no query owns all the popular ones.
-    for d in (1..n_documents).rev() {
-        parents.swap(d, rng.random_range(0..=d));
-    }
+    shuffle(&mut parents, rng);
     parents
 }
 

@@ -1,15 +1,15 @@
-//! Random numbers: independent streams, heavy-tailed distributions, and counts with a controlled mean.
+//! Random numbers: independent streams, heavy-tailed distributions, weighted samples, and counts with a controlled mean.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 pub(super) type Stream = Xoshiro256PlusPlus;
 
-/// Returns the stream of random numbers of `(seed, topic, purpose)`. No other part of the simulation draws from it, so
-/// the order in which topics are generated does not matter.
-pub(super) fn stream(seed: u64, topic: usize, purpose: u64) -> Stream {
+/// Returns the stream of random numbers of `(seed, part, purpose)`. No other part of the simulation draws from it, so
+/// the order in which the parts are generated does not matter.
+pub(super) fn stream(seed: u64, part: usize, purpose: u64) -> Stream {
     let mut key = seed;
-    for part in [topic as u64, purpose] {
+    for part in [part as u64, purpose] {
         // The finaliser of SplitMix64, which maps different keys to different, unrelated ones.
         key = (key ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -41,17 +41,35 @@ pub(super) fn geometric(mean: f64, most: usize, rng: &mut Stream) -> usize {
     n
 }
 
-/// Shares of parts whose sizes are proportional to `(k + 1)^-0.6`: a few large parts, many small ones. Part `k` of `n`
-/// items is `cut(k)..cut(k + 1)`, exactly, for every `n`.
+/// Draws a sample of `n` indices without replacement, with the given weights (Efraimidis and Spirakis, 2006: the `n`
+/// largest `u^(1/w)`), in no particular order of the weights.
+pub(super) fn weighted_sample(weights: impl Iterator<Item = f64>, n: usize, rng: &mut Stream) -> Vec<usize> {
+    let mut keys: Vec<(f64, usize)> =
+        weights.enumerate().map(|(i, weight)| (rng.random::<f64>().ln() / weight, i)).collect();
+    keys.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let mut sample: Vec<usize> = keys.into_iter().take(n).map(|(_, i)| i).collect();
+    shuffle(&mut sample, rng);
+    sample
+}
+
+/// Puts the items into a random order (Fisher and Yates).
+pub(super) fn shuffle<T>(items: &mut [T], rng: &mut Stream) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, rng.random_range(0..=i));
+    }
+}
+
+/// Shares of parts whose sizes are proportional to `(k + 1)^-exponent`: a few large parts, many small ones. Part `k` of
+/// `n` items is `cut(k)..cut(k + 1)`, exactly, for every `n`.
 pub(super) struct Shares {
     cumulative: Vec<f64>,
 }
 
 impl Shares {
-    pub(super) fn new(parts: usize) -> Self {
+    pub(super) fn new(parts: usize, exponent: f64) -> Self {
         let mut cumulative = vec![0.0];
         for k in 0..parts {
-            cumulative.push(cumulative[k] + ((k + 1) as f64).powf(-0.6));
+            cumulative.push(cumulative[k] + ((k + 1) as f64).powf(-exponent));
         }
         let total = cumulative[parts];
         cumulative.iter_mut().for_each(|c| *c /= total);
@@ -112,7 +130,7 @@ mod tests {
 
     #[test]
     fn shares_cover_everything_once() {
-        let shares = Shares::new(7);
+        let shares = Shares::new(7, 0.6);
         for n in [0, 1, 13, 94_022] {
             let mut end = 0;
             for k in 0..7 {
