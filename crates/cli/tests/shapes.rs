@@ -37,7 +37,8 @@ fn an_export_of_a_warehouse_is_read_and_said() {
     let folder = shop();
     let ingest = "ingest --clicks warehouse.csv --documents catalogue.jsonl --out data --force";
     insta::assert_snapshot!("warehouse", messages(&folder, ingest));
-    let summary = folder.text(&format!("{ingest} --quiet"));
+    insta::assert_snapshot!("warehouse_summary", folder.text(&format!("{ingest} --quiet")));
+    let summary = folder.text(&format!("{ingest} --quiet --format csv"));
     for expected in [
         "cells are separated by ';' (recognised by the first rows)",
         "dates are a day, a month and a year (recognised by the rows)",

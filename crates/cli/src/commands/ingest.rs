@@ -7,7 +7,7 @@ use matchrank_engine::dataset::{Holdout, Manifest, Split};
 use matchrank_engine::ingest::{CsvEscape, FileColumn, IngestParams, Role, SplitBy, ingest};
 use matchrank_engine::text::{AnalyserParams, VocabularyParams};
 
-use crate::terminal::{self, Format, Terminal, table};
+use crate::terminal::{self, Format, Terminal, table, wrap};
 use crate::{Global, Outcome};
 
 /// Turn click logs, documents and judgments into a dataset folder
@@ -312,7 +312,13 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
     ];
     for source in &manifest.sources {
         let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
-        rows.extend(sentences.map(|sentence| ("file", source.file.as_str(), sentence)));
+        for sentence in sentences {
+            let lines = if format == Format::Table { wrap(&sentence, 80) } else { vec![sentence] };
+            rows.extend(lines.into_iter().enumerate().map(|(at, line)| match at {
+                0 => ("file", source.file.as_str(), line),
+                _ => ("", "", line),
+            }));
+        }
     }
     let rows =
         rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();

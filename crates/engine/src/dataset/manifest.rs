@@ -123,7 +123,7 @@ pub struct SourceFile {
     pub file: String,
     /// Rows read.
     pub rows: u64,
-    /// What was found out about the file: escapes of its quotes, average positions.
+    /// Findings about the file: delimiter, escapes of its quotes, order of dates, average positions, event types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// Columns that were not used: no role in a log, not indexed in a file of documents.

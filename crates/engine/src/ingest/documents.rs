@@ -10,7 +10,7 @@ use matchrank_core::{Error, Result};
 
 use super::aggregate::MOST_DOCUMENTS;
 use super::clicks::with_nested;
-use super::columns::{Mapping, Role};
+use super::columns::{Mapping, Role, is_usual_id, plain};
 use super::events::is_metarank;
 use super::fields::Fields;
 use super::inputs::InputSettings;
@@ -210,9 +210,16 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
     let (id, guess) = match by_name {
         Some(column) => ((*column).to_owned(), None),
         None => {
-            // A column that has the name of the column of the log holds the ids of the log.
+            // A column that has the name of the column of the log holds the ids of the log; `sku` is that of
+            // `product_sku`, too.
             let mut named = named.clone();
-            let as_in_log = settings.log_ids.iter().find(|column| has(column));
+            let ends_alike = |a: &str, b: &str| a.strip_suffix(b).is_some_and(|stem| stem.ends_with('_'));
+            let is_alike = |column: &String| {
+                let (name, mut of_log) = (plain(column), settings.log_ids.iter().map(|id| plain(id)));
+                of_log.any(|id| is_usual_id(&name) && (ends_alike(&id, &name) || ends_alike(&name, &id)))
+            };
+            let same = settings.log_ids.iter().find(|column| has(column));
+            let as_in_log = same.or_else(|| table.columns().iter().find(|column| is_alike(column)));
             let is_named = named.get(&Role::Document).is_some_and(|n| has(n));
             if let Some(column) = as_in_log.filter(|_| !is_named) {
                 named.insert(Role::Document, column.clone());

@@ -44,7 +44,7 @@ const ID_NAMES: [&str; 12] =
 const SHORT: f64 = 10.0;
 /// Share of the values that tells the kind of a field.
 const MOST: f64 = 0.9;
-/// Values from which on ids are told by being different.
+/// Values from which on it counts that all differ, or that none does.
 const ENOUGH: usize = 20;
 /// Most fields to index; one more column holds the id.
 const MOST_FIELDS: usize = MOST_COLUMNS - 1;
@@ -151,7 +151,7 @@ impl FieldValues {
         self.numbers += usize::from(!is_date && is_number(text));
         self.flags += usize::from(matches!(text.to_lowercase().as_str(), "true" | "false" | "yes" | "no"));
         self.times += usize::from(is_date);
-        self.addresses += usize::from(words == 1 && is_address(text));
+        self.addresses += usize::from(text.split_whitespace().all(is_address));
         self.codes += usize::from(words == 1 && text.bytes().any(|b| b.is_ascii_digit()));
         self.distinct.insert(text.to_owned());
     }
@@ -169,6 +169,7 @@ impl FieldValues {
             () if most(self.numbers) => Some("numeric"),
             () if most(self.times) => Some("dates"),
             () if most(self.addresses) => Some("URLs or files"),
+            () if self.n >= ENOUGH && self.distinct.len() == 1 => Some("the same in all first rows"),
             () if self.n >= ENOUGH && most(self.codes) && most(self.distinct.len()) => Some("ids"),
             () => None,
         };
@@ -253,6 +254,8 @@ mod tests {
             ("size", &["x1", "x2"], "short"),
             ("grid", &[], "empty in the first rows"),
             ("paid", &["card"], "short"),
+            ("shop", &["us"; ENOUGH], "the same in all first rows"),
+            ("links", &["https://x.org/a https://x.org/b"], "URLs or files"),
         ] {
             assert_eq!(kind(name, texts), expected, "{name}");
         }

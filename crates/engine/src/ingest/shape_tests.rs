@@ -320,6 +320,8 @@ fn documents_have_the_ids_of_the_log() {
     assert_eq!(pairs(&Dataset::open(&out).unwrap()), [pair("red", "d1", 1.0)]);
     let note = "docs.csv: ids of the documents: 'sku' (option `column document=NAME` overrides)";
     assert!(notes.take().iter().any(|found| found.ends_with(note)));
+    params.clicks = vec![files.write("events.csv", "query,product_sku\nred,d1\n")];
+    assert_eq!(pairs(&files.ingest(&params).unwrap()), [pair("red", "d1", 1.0)]);
     params.columns.insert(Role::Document, "product_id".into());
     assert!(files.refused(&params).contains("no pair of a query and a document is left"));
 }
