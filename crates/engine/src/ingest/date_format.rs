@@ -57,6 +57,9 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// Bound of milliseconds since 1970: the end of the year 9999.
+const MOST_MILLISECONDS: i64 = 253_402_300_800_000;
+
 /// Format of dates that the user named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DateFormat {
@@ -133,7 +136,10 @@ impl DateFormat {
             time.set_half(is_afternoon)?;
         }
         match epoch {
-            Some(milliseconds) => milliseconds.checked_add(i64::from(time.millisecond)),
+            Some(milliseconds) => {
+                let sum = milliseconds.checked_add(i64::from(time.millisecond))?;
+                (-MOST_MILLISECONDS..MOST_MILLISECONDS).contains(&sum).then_some(sum)
+            }
             None => time.milliseconds(),
         }
     }
@@ -243,8 +249,8 @@ impl Cursor<'_> {
         let (name, rest) = self.0.split_at(end);
         self.0 = rest;
         let name = name.to_ascii_lowercase();
-        let is_name = |month: &&str| *month == name || (name.len() == 3 && month.starts_with(&name));
-        MONTHS.iter().position(|month| is_name(&month)).map(|at| at as u32 + 1)
+        let is_name = |month: &str| month == name || (name.len() == 3 && month.starts_with(&name));
+        MONTHS.iter().position(|month| is_name(month)).map(|at| at as u32 + 1)
     }
 
     /// Reads an offset from UTC in minutes: `Z`, `+02`, `+0200` or `+02:00`.
@@ -293,6 +299,10 @@ mod tests {
         assert_eq!(german.milliseconds("31.12.1969"), Some(-86_400_000));
         for wrong in ["29.02.2011", "14.13.2011", "14.09.2011 12:00", "14.09.11", "14-09-2011", ""] {
             assert_eq!(german.milliseconds(wrong), None, "{wrong}");
+        }
+        let epoch = DateFormat::parse("%Q").unwrap();
+        for wrong in ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "1-2", ""] {
+            assert_eq!(epoch.milliseconds(wrong), None, "{wrong}");
         }
         let half = DateFormat::parse("%F %I%p").unwrap();
         assert_eq!(half.milliseconds("1970-01-01 12AM"), Some(0));

@@ -13,9 +13,9 @@ use super::table::Table;
 /// Order of the parts of a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DateOrder {
-    DayFirst,
-    MonthFirst,
-    YearFirst,
+    DayMonthYear,
+    MonthDayYear,
+    YearMonthDay,
 }
 
 /// Format of the times of a file.
@@ -63,7 +63,7 @@ impl TimeFormat {
         match self {
             Self::Standard => standard(text),
             Self::Ordered(order) => NumericDate::parse(text)?.milliseconds(*order),
-            Self::Ambiguous(..) => NumericDate::parse(text)?.milliseconds(DateOrder::DayFirst),
+            Self::Ambiguous(..) => NumericDate::parse(text)?.milliseconds(DateOrder::DayMonthYear),
             Self::Named(format) => format.milliseconds(text),
         }
     }
@@ -78,9 +78,9 @@ impl TimeFormat {
                                2011-09-14T12:46:28.660Z; option `date-format` names another format"
                     .to_owned()
             }
-            Self::Ordered(DateOrder::DayFirst) => order("a day, a month and a year"),
-            Self::Ordered(DateOrder::MonthFirst) => order("a month, a day and a year"),
-            Self::Ordered(DateOrder::YearFirst) => order("a year, a month and a day"),
+            Self::Ordered(DateOrder::DayMonthYear) => order("a day, a month and a year"),
+            Self::Ordered(DateOrder::MonthDayYear) => order("a month, a day and a year"),
+            Self::Ordered(DateOrder::YearMonthDay) => order("a year, a month and a day"),
             Self::Ambiguous(..) => order("a day and a month in any order, and a year"),
             Self::Named(format) => {
                 format!("the format {}, which option `date-format` names", format.notation)
@@ -92,9 +92,9 @@ impl TimeFormat {
     pub(super) fn remark(&self) -> Option<String> {
         let order = match self {
             Self::Standard | Self::Named(_) => return None,
-            Self::Ordered(DateOrder::DayFirst) => "a day, a month and a year",
-            Self::Ordered(DateOrder::MonthFirst) => "a month, a day and a year",
-            Self::Ordered(DateOrder::YearFirst) => "a year, a month and a day",
+            Self::Ordered(DateOrder::DayMonthYear) => "a day, a month and a year",
+            Self::Ordered(DateOrder::MonthDayYear) => "a month, a day and a year",
+            Self::Ordered(DateOrder::YearMonthDay) => "a year, a month and a day",
             Self::Ambiguous(_, text) => {
                 return Some(format!(
                     "no row tells the day of a date from its month (the first is {text}), so times are not used"
@@ -201,10 +201,10 @@ impl<'a> NumericDate<'a> {
     fn order(&self) -> Option<DateOrder> {
         let [first, second, _] = self.numbers;
         match self.separator {
-            _ if first > 31 => Some(DateOrder::YearFirst),
-            '.' => Some(DateOrder::DayFirst),
-            _ if first > 12 => Some(DateOrder::DayFirst),
-            _ if second > 12 => Some(DateOrder::MonthFirst),
+            _ if first > 31 => Some(DateOrder::YearMonthDay),
+            '.' => Some(DateOrder::DayMonthYear),
+            _ if first > 12 => Some(DateOrder::DayMonthYear),
+            _ if second > 12 => Some(DateOrder::MonthDayYear),
             _ => None,
         }
     }
@@ -212,9 +212,9 @@ impl<'a> NumericDate<'a> {
     fn milliseconds(&self, order: DateOrder) -> Option<i64> {
         let [first, second, third] = self.numbers;
         let (year, month, day) = match order {
-            DateOrder::DayFirst => (third, second, first),
-            DateOrder::MonthFirst => (third, first, second),
-            DateOrder::YearFirst => (first, second, third),
+            DateOrder::DayMonthYear => (third, second, first),
+            DateOrder::MonthDayYear => (third, first, second),
+            DateOrder::YearMonthDay => (first, second, third),
         };
         let year = if self.is_long_year { year } else { full_year(year) };
         let mut time = CivilTime { year, month, day, ..CivilTime::default() };
@@ -257,7 +257,7 @@ impl<'a> NumericDate<'a> {
 
 /// Returns true if a text is a date in any format that is recognised.
 pub(super) fn is_time(text: &str) -> bool {
-    let orders = [DateOrder::DayFirst, DateOrder::MonthFirst, DateOrder::YearFirst];
+    let orders = [DateOrder::DayMonthYear, DateOrder::MonthDayYear, DateOrder::YearMonthDay];
     let is_numeric = |date: NumericDate<'_>| orders.iter().any(|order| date.milliseconds(*order).is_some());
     standard(text).is_some() || NumericDate::parse(text).is_some_and(is_numeric)
 }
@@ -286,7 +286,7 @@ fn standard(text: &str) -> Option<i64> {
     }
     // Without seconds: 2011-09-14T12:46.
     let date = NumericDate::parse_any(text).filter(|date| date.separator == '-' && date.numbers[0] >= 100);
-    date?.milliseconds(DateOrder::YearFirst)
+    date?.milliseconds(DateOrder::YearMonthDay)
 }
 
 #[cfg(test)]
@@ -313,23 +313,23 @@ mod tests {
 
     #[test]
     fn dates_in_other_orders_are_understood() {
-        use DateOrder::{DayFirst, MonthFirst, YearFirst};
+        use DateOrder::{DayMonthYear, MonthDayYear, YearMonthDay};
         let parsed = |order, text: &str| NumericDate::parse(text).and_then(|date| date.milliseconds(order));
         for (order, text) in [
-            (DayFirst, "14.09.2011 12:46"),
-            (DayFirst, "14.9.11, 12:46:00"),
-            (DayFirst, "14/09/2011 12:46:00.000"),
-            (DayFirst, "14-09-2011T12:46Z"),
-            (MonthFirst, "9/14/2011 12:46 PM"),
-            (MonthFirst, "09/14/11 14:46 +02:00"),
-            (YearFirst, "2011/09/14 12:46"),
+            (DayMonthYear, "14.09.2011 12:46"),
+            (DayMonthYear, "14.9.11, 12:46:00"),
+            (DayMonthYear, "14/09/2011 12:46:00.000"),
+            (DayMonthYear, "14-09-2011T12:46Z"),
+            (MonthDayYear, "9/14/2011 12:46 PM"),
+            (MonthDayYear, "09/14/11 14:46 +02:00"),
+            (YearMonthDay, "2011/09/14 12:46"),
         ] {
             assert_eq!(parsed(order, text), Some(1_316_004_360_000), "{text}");
         }
         for wrong in
             ["14.09.2011 12", "32.09.2011", "14.13.2011", "14.09.2011 12:46 xx", "14.09.2011x", "1.2.345"]
         {
-            assert_eq!(parsed(DayFirst, wrong), None, "{wrong}");
+            assert_eq!(parsed(DayMonthYear, wrong), None, "{wrong}");
         }
         for iso in ["2011-09-14", "2011-09-14 12:46", "1316004388.66", "1.5"] {
             assert!(NumericDate::parse(iso).is_none(), "{iso}");
@@ -349,9 +349,12 @@ mod tests {
         };
         let ordered = |order| Some(TimeFormat::Ordered(order));
         assert_eq!(format(&["2011-09-14", "14.09.2011"]), (Some(TimeFormat::Standard), None));
-        assert_eq!(format(&["3.4.2011"]), (ordered(DateOrder::DayFirst), None));
-        assert_eq!(format(&["3/4/2011", "3/14/2011"]), (ordered(DateOrder::MonthFirst), Some(1)));
-        assert_eq!(format(&["3/4/2011", "2011-01-01", "14/3/2011"]), (ordered(DateOrder::DayFirst), Some(1)));
+        assert_eq!(format(&["3.4.2011"]), (ordered(DateOrder::DayMonthYear), None));
+        assert_eq!(format(&["3/4/2011", "3/14/2011"]), (ordered(DateOrder::MonthDayYear), Some(1)));
+        assert_eq!(
+            format(&["3/4/2011", "2011-01-01", "14/3/2011"]),
+            (ordered(DateOrder::DayMonthYear), Some(1))
+        );
         assert_eq!(format(&["3/4/2011", "12/12/2011"]), (None, Some(1)));
         assert_eq!(format(&[]), (None, None));
     }
