@@ -89,7 +89,9 @@ def logs():
     clicks = INGEST.replace("{W}/clicks.csv", "{in}")
     every = [clicks, clicks + " --split query --min-clicks 2", clicks + " --format json"]
     for name in ("clicks.csv", "clicks.tsv"):
-        yield Reader(name, "clicks", name, "text", [*every, clicks + " --split time"])
+        yield Reader(name, "clicks", name, "text", [*every, clicks + " --split time",
+                                                    clicks + " --split time --date-format %FT%TZ",
+                                                    clicks + " --delimiter , --column event=session"])
     yield Reader("clicks.jsonl", "clicks", "clicks.jsonl", "json lines", every)
     for name in ("clicks_ubi.jsonl", "clicks_metarank.jsonl"):
         yield Reader(name, "clicks", name, "json lines", [clicks])

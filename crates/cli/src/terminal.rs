@@ -310,6 +310,23 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> Value {
     serde_json::from_str(&text).expect("what was just written")
 }
 
+/// Breaks a text at blanks into lines of at most `width` characters.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
 /// Rows under a header, as a table for people or as CSV. The first column is aligned left, columns whose
 /// cells are all numbers right. Cells of CSV are as they are given: [`Format::count`] and [`Format::figure`] write numbers
 /// without separators.

@@ -160,17 +160,5 @@ const NO_BREAK: &str = "\u{a0}";
 
 /// Wraps a text into lines of at most 86 characters, which fit into 100 columns with the margin.
 fn wrap(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a first line");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > 86 {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.iter().map(|line| line.replace(NO_BREAK, " ")).collect()
+    terminal::wrap(text, 86).iter().map(|line| line.replace(NO_BREAK, " ")).collect()
 }

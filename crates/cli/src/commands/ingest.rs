@@ -7,7 +7,7 @@ use matchrank_engine::dataset::{Holdout, Manifest, Split};
 use matchrank_engine::ingest::{CsvEscape, FileColumn, IngestParams, Role, SplitBy, ingest};
 use matchrank_engine::text::{AnalyserParams, VocabularyParams};
 
-use crate::terminal::{self, Format, Terminal, table};
+use crate::terminal::{self, Format, Terminal, table, wrap};
 use crate::{Global, Outcome};
 
 /// Turn click logs, documents and judgments into a dataset folder
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Replace an existing dataset at --out; any other file in its folder stops the command
     #[arg(long)]
     force: bool,
-    /// Column for a role: query, query_id, document, clicks, time, position, shown, grade
+    /// Column for a role: query, query_id, document, clicks, time, position, shown, grade, event
     ///
     /// ROLE=NAME applies to every file that has the column. FILE:ROLE=NAME applies to one file, named by its
     /// path or by its name without the folder, and precedes ROLE=NAME.
@@ -48,7 +48,33 @@ pub(crate) struct Args {
     /// Quotes inside of CSV cells: doubled ("") or behind a backslash (\")
     #[arg(long, value_enum, default_value_t = EscapeKind::Auto, value_name = "WAY")]
     csv_escape: EscapeKind,
-    /// Text columns of the documents [default: columns with common names, else all]
+    /// Character between the cells of CSV files, or `tab` [default: recognised by the first rows]
+    ///
+    /// Recognised are comma, semicolon, tab and bar, in each file on its own. A file that is called .tsv
+    /// and has tabs keeps them.
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    delimiter: Option<char>,
+    /// Format of the times in click logs, such as '%d.%m.%Y %H:%M' [default: recognised]
+    ///
+    /// Recognised are ISO 8601, numbers since 1970 (seconds to nanoseconds), days and months before the year
+    /// (14.09.2011, 14/09/2011, 9/14/2011) and 2011/09/14, each with or without a time of the day. Where no
+    /// row tells the day from the month, `--split time` needs this option. Known are %Y %y %m %b %B %d %H %I
+    /// %M %S %f %p %z, and %s and %Q for seconds and milliseconds since 1970. Times are UTC unless they have
+    /// an offset (%z).
+    #[arg(long, value_name = "FORMAT")]
+    date_format: Option<String>,
+    /// Clicks that an event of a type counts; types that are not named are left out
+    ///
+    /// Needed where a table has a column of event types, such as view, click and purchase. Weight 0 says
+    /// that the document was shown. In User Behavior Insights and Metarank events, a click, an addition to
+    /// the cart and a purchase count 1 by default, and impressions that are not named mean shown.
+    #[arg(long, value_delimiter = ',', value_name = "TYPE=WEIGHT,...", value_parser = parse_event_weight)]
+    event_weights: Vec<(String, f64)>,
+    /// Text columns of the documents [default: columns with common names, and short texts]
+    ///
+    /// Short texts are columns such as brand and category. Numbers, dates, URLs, ids and long texts of
+    /// unknown names are not indexed, and the summary names them. Nested JSON fields have dotted names, such
+    /// as name.en.
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     text: Vec<String>,
     /// Weight of a text field in term counts; fields not named weigh 1
@@ -102,6 +128,8 @@ Examples:
       --documents products.csv --text name,description --field-weight name=3 --out shop
   matchrank ingest --clicks web.csv app.csv --column web.csv:query=search_term --column app.csv:query=typed \\
       --documents products.csv --out shop
+  matchrank ingest --clicks events.csv --event-weights click=1,add_to_cart=3,purchase=5 --documents products.csv \
+      --date-format '%m/%d/%Y %H:%M' --split time --out shop
   matchrank ingest --responses train.qrels --queries queries.tsv --documents docs.tsv \\
       --judgments validation=dev.qrels --judgments test=test.qrels --out corpus
   matchrank ingest --clicks ubi_queries.jsonl ubi_events.jsonl --documents products.jsonl --out shop";
@@ -152,6 +180,12 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             None => drop(columns.insert(role, column)),
         }
     }
+    let mut event_weights = BTreeMap::new();
+    for (event, weight) in args.event_weights.iter().cloned() {
+        if event_weights.insert(event.clone(), weight).is_some() {
+            anyhow::bail!("--event-weights names the event type '{event}' twice; give one weight");
+        }
+    }
     let params = IngestParams {
         analyser: analyser(&args)?,
         clicks: args.clicks,
@@ -166,6 +200,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             EscapeKind::Double => CsvEscape::Double,
             EscapeKind::Backslash => CsvEscape::Backslash,
         },
+        delimiter: args.delimiter,
+        date_format: args.date_format,
+        event_weights,
         text: args.text,
         field_weights: args.field_weight.into_iter().collect(),
         min_clicks: args.min_clicks,
@@ -274,7 +311,14 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
         ("analysis", "", analysis),
     ];
     for source in &manifest.sources {
-        rows.extend(source.remarks.iter().map(|remark| ("file", source.file.as_str(), remark.clone())));
+        let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
+        for sentence in sentences {
+            let lines = if format == Format::Table { wrap(&sentence, 80) } else { vec![sentence] };
+            rows.extend(lines.into_iter().enumerate().map(|(at, line)| match at {
+                0 => ("file", source.file.as_str(), line),
+                _ => ("", "", line),
+            }));
+        }
     }
     let rows =
         rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();
@@ -321,6 +365,21 @@ fn parse_column(text: &str) -> Result<ColumnChoice, String> {
 fn parse_weight(text: &str) -> Result<(String, f32), String> {
     let (name, weight) = text.split_once('=').ok_or("expected NAME=WEIGHT, for example title=3")?;
     Ok((name.to_owned(), weight.parse().map_err(|_| format!("'{weight}' is not a number"))?))
+}
+
+fn parse_event_weight(text: &str) -> Result<(String, f64), String> {
+    let (name, weight) = text.rsplit_once('=').ok_or("expected TYPE=WEIGHT, for example click=1")?;
+    let weight = weight.trim().parse().map_err(|_| format!("'{weight}' is not a number"))?;
+    Ok((name.trim().to_owned(), weight))
+}
+
+fn parse_delimiter(text: &str) -> Result<char, String> {
+    let mut letters = text.chars();
+    match (text, letters.next(), letters.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(delimiter), None) => Ok(delimiter),
+        _ => Err("expected one character, for example ';', or tab".into()),
+    }
 }
 
 fn parse_holdout(text: &str) -> Result<Shares, String> {

@@ -123,9 +123,68 @@ pub struct SourceFile {
     pub file: String,
     /// Rows read.
     pub rows: u64,
-    /// What was found out about the file: escapes of its quotes, average positions.
+    /// Findings about the file: delimiter, escapes of its quotes, order of dates, average positions, event types.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// Columns that were not used: no role in a log, not indexed in a file of documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<IgnoredColumn>,
+    /// Event types of a log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventType>,
+}
+
+/// A column of a file that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IgnoredColumn {
+    /// Name of the column; that of a nested field is dotted.
+    pub column: String,
+    /// Reason for not using the column.
+    pub reason: String,
+}
+
+impl IgnoredColumn {
+    pub(crate) fn new(column: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { column: column.into(), reason: reason.into() }
+    }
+}
+
+/// A type of events in a log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EventType {
+    /// Name of the type.
+    pub name: String,
+    /// Rows of the type in the file.
+    pub rows: u64,
+    /// Clicks that a row counts; 0 if it says that a document was shown, `None` if rows of the type were left out.
+    pub weight: Option<f64>,
+}
+
+/// Columns that are named for one reason.
+const NAMED_COLUMNS: usize = 12;
+
+impl SourceFile {
+    /// Describes the columns that were not used, by reason; `None` if all were.
+    pub fn ignored_sentence(&self) -> Option<String> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for IgnoredColumn { column, reason } in &self.ignored {
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, columns)) => columns.push(column),
+                None => reasons.push((reason, vec![column])),
+            }
+        }
+        let list = |(reason, columns): &(&str, Vec<&str>)| {
+            let more = columns.len().saturating_sub(NAMED_COLUMNS);
+            let named = columns[..columns.len() - more].join(", ");
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("{named}{more} ({reason})")
+        };
+        let lists: Vec<String> = reasons.iter().map(list).collect();
+        let what = if self.role == "documents" { "fields not indexed" } else { "columns ignored" };
+        (!lists.is_empty()).then(|| format!("{what}: {}", lists.join("; ")))
+    }
 }
 
 /// Rows whose ids differ from known ids by leading zeros alone, as after a spreadsheet has read ids as numbers.

@@ -48,7 +48,9 @@ pub(crate) use documents::IdList;
 pub(crate) use held_out::BinLabel;
 pub use held_out::{BinBy, HeldOut};
 pub(crate) use manifest::content_hash;
-pub use manifest::{FORMAT_VERSION, LostZeros, Manifest, SourceFile, Split, Statistics, TableInfo};
+pub use manifest::{
+    EventType, FORMAT_VERSION, IgnoredColumn, LostZeros, Manifest, SourceFile, Split, Statistics, TableInfo,
+};
 pub use names::Names;
 pub(crate) use names::{id_of_text, without_zeros};
 pub(crate) use ownership::{LOCK, foreign_file};

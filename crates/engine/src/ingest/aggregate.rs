@@ -21,7 +21,7 @@ use crate::files;
 pub(super) const PARTITIONS: usize = 64;
 
 /// Fractional responses are summed in units of 1/65536, so that sums do not depend on their order.
-const UNIT: f64 = 65_536.0;
+pub(super) const UNIT: f64 = 65_536.0;
 
 /// Documents are numbered in 30 bits, next to 2 bits for the part of the split.
 pub(super) const MOST_DOCUMENTS: usize = 1 << 30;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
 
-use super::escapes::Quoting;
+use super::escapes::{CsvDialect, Quoting};
 use crate::files;
 use crate::lines::LONGEST_RECORD;
 
@@ -39,16 +39,16 @@ pub(super) struct Chunks {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,
     /// Quotes and backslashes may hide line ends (CSV).
-    quoting: Quoting,
+    dialect: CsvDialect,
     rest: Vec<u8>,
     line: u64,
     ended: bool,
 }
 
 impl Chunks {
-    pub(super) fn open(path: &Path, quoting: Quoting) -> Result<Self> {
+    pub(super) fn open(path: &Path, dialect: CsvDialect) -> Result<Self> {
         let reader = files::open(path)?;
-        Ok(Self { path: path.to_owned(), reader, quoting, rest: Vec::new(), line: 1, ended: false })
+        Ok(Self { path: path.to_owned(), reader, dialect, rest: Vec::new(), line: 1, ended: false })
     }
 
     /// The next chunk with more than empty lines, or `None` at the end of the file.
@@ -82,7 +82,7 @@ impl Chunks {
             if bytes.is_empty() {
                 return Ok(None);
             }
-            let cut = if self.ended { Some(bytes.len()) } else { self.quoting.last_record_end(&bytes) };
+            let cut = if self.ended { Some(bytes.len()) } else { self.dialect.last_record_end(&bytes) };
             if let Some(cut) = cut {
                 self.rest = bytes.split_off(cut);
                 break;
@@ -101,7 +101,7 @@ impl Chunks {
     }
 
     fn too_long(&self, line: u64) -> Error {
-        let why = if self.quoting != Quoting::Off { ", or a quote that is never closed" } else { "" };
+        let why = if self.dialect.quoting != Quoting::Off { ", or a quote that is never closed" } else { "" };
         Error::parse(
             files::name_of(&self.path),
             line,
@@ -119,6 +119,9 @@ mod tests {
 
     use super::*;
 
+    const DOUBLED: CsvDialect = CsvDialect { delimiter: b',', quoting: Quoting::Doubled };
+    const OFF: CsvDialect = CsvDialect { delimiter: b'\t', quoting: Quoting::Off };
+
     fn file(content: &[u8]) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
@@ -127,20 +130,20 @@ mod tests {
 
     #[test]
     fn records_with_quoted_line_ends_are_not_cut() {
-        assert_eq!(Quoting::Doubled.last_record_end(b"a,\"x\ny\"\nb,\"z\n"), Some(8));
-        assert_eq!(Quoting::Doubled.last_record_end(b"a,\"x\"\"\ny\"\nb"), Some(10));
-        assert_eq!(Quoting::Doubled.last_record_end(b"5\" disk,1\nb,2\nc"), Some(14));
-        assert_eq!(Quoting::Off.last_record_end(b"a,\"x\ny\"\nb,\"z\n"), Some(13));
-        assert_eq!(Quoting::Doubled.last_record_end(b"1,42\"\" TV,x\nb,2\nc"), Some(16));
-        assert_eq!(Quoting::Doubled.last_record_end(b"a,\"x|\"\";\n\"\"y\"\nb"), Some(14));
-        assert_eq!(Quoting::Doubled.last_record_end(b"no line end"), None);
+        assert_eq!(DOUBLED.last_record_end(b"a,\"x\ny\"\nb,\"z\n"), Some(8));
+        assert_eq!(DOUBLED.last_record_end(b"a,\"x\"\"\ny\"\nb"), Some(10));
+        assert_eq!(DOUBLED.last_record_end(b"5\" disk,1\nb,2\nc"), Some(14));
+        assert_eq!(OFF.last_record_end(b"a,\"x\ny\"\nb,\"z\n"), Some(13));
+        assert_eq!(DOUBLED.last_record_end(b"1,42\"\" TV,x\nb,2\nc"), Some(16));
+        assert_eq!(DOUBLED.last_record_end(b"a,\"x|\"\";\n\"\"y\"\nb"), Some(14));
+        assert_eq!(DOUBLED.last_record_end(b"no line end"), None);
     }
 
     #[test]
     fn chunks_put_together_are_the_file_and_know_their_lines() {
         let content: String = (0..400_000).map(|i| format!("row {i},\"text\"\n")).collect();
         let file = file(content.as_bytes());
-        let mut chunks = Chunks::open(file.path(), Quoting::Doubled).unwrap();
+        let mut chunks = Chunks::open(file.path(), DOUBLED).unwrap();
         let (mut joined, mut n) = (Vec::new(), 0);
         while let Some(chunk) = chunks.next().unwrap() {
             let first = std::str::from_utf8(&chunk.bytes).unwrap().split(',').next().unwrap();
@@ -156,7 +159,7 @@ mod tests {
     fn chunks_of_empty_lines_are_left_out_and_their_lines_counted() {
         let content = format!("a\n{}b\n", "\r\n".repeat(3 * CHUNK));
         let file = file(content.as_bytes());
-        let mut chunks = Chunks::open(file.path(), Quoting::Off).unwrap();
+        let mut chunks = Chunks::open(file.path(), OFF).unwrap();
         let (first, last) = (chunks.next().unwrap().unwrap(), chunks.next().unwrap().unwrap());
         assert!(first.bytes.starts_with(b"a\n") && last.bytes.ends_with(b"b\n"));
         let line = last.line + memchr::memchr_iter(b'\n', &last.bytes).count() as u64 - 1;
@@ -170,7 +173,7 @@ mod tests {
         content.resize(content.len() + LONGEST_RECORD + CHUNK, b'x');
         content.extend(b"\n2,y\n");
         let file = file(&content);
-        let mut chunks = Chunks::open(file.path(), Quoting::Doubled).unwrap();
+        let mut chunks = Chunks::open(file.path(), DOUBLED).unwrap();
         assert_eq!(chunks.next().unwrap().unwrap().bytes, b"id,text\n");
         let error = chunks.next().map(|_| ()).unwrap_err().to_string();
         assert!(error.contains(":2: the record is longer than 8 MiB"), "{error}");
@@ -179,7 +182,7 @@ mod tests {
     #[test]
     fn bytes_that_are_not_utf8_are_refused_with_their_line() {
         let file = file(b"a\nb\n\xe9t\xe9\n");
-        let chunk = Chunks::open(file.path(), Quoting::Off).unwrap().next().unwrap().unwrap();
+        let chunk = Chunks::open(file.path(), OFF).unwrap().next().unwrap().unwrap();
         let error = chunk.text(file.path()).unwrap_err().to_string();
         assert!(error.contains(":3: the text is not valid UTF-8"), "{error}");
     }

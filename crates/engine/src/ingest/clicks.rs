@@ -10,10 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 
-use super::columns::{Mapping, Role};
-use super::events::metarank_query;
+use super::columns::{Mapping, NO_ROLE, Role};
+use super::documents::source;
+use super::event_types::{LogEvents, count_types, find_types};
+use super::events::{METARANK_FIELDS, count_interactions, is_metarank, metarank_query};
 use super::inputs::InputSettings;
-use super::table::{Table, TableRow};
+use super::table::Table;
+use super::times::TimeFormat;
+use crate::dataset::{IgnoredColumn, SourceFile};
 use crate::files;
 
 /// Clicks on a document for a query, or its impressions.
@@ -56,7 +60,7 @@ impl Skip {
             Skip::UnknownQuery => "rows whose query id is in no queries file",
             Skip::UnknownDocument => "rows whose document is not in the collection",
             Skip::UnknownSearch => "events whose search is not in the log",
-            Skip::OtherAction => "events that are neither clicks nor impressions",
+            Skip::OtherAction => "events of types that count nothing",
         }
     }
 }
@@ -89,37 +93,92 @@ pub(super) struct ClickLog {
     name: String,
     pub(super) table: Table,
     layout: Layout,
+    /// Column of the query id in a table that has the text of the query, too.
+    unused_id: Option<String>,
+    /// Event types, if the log has any.
+    pub(super) events: Option<LogEvents>,
+    pub(super) times: TimeFormat,
     /// Set when a position with a fraction is met.
-    averages: AtomicBool,
+    pub(super) averages: AtomicBool,
 }
 
 /// Roles that the columns of a log may have.
-pub(super) const LOG_ROLES: [Role; 7] =
-    [Role::Query, Role::QueryId, Role::Document, Role::Clicks, Role::Shown, Role::Position, Role::Time];
+pub(super) const LOG_ROLES: [Role; 8] = [
+    Role::Query,
+    Role::QueryId,
+    Role::Document,
+    Role::Clicks,
+    Role::Shown,
+    Role::Position,
+    Role::Time,
+    Role::Event,
+];
 
 impl ClickLog {
     pub(super) fn open(path: &Path, settings: &InputSettings) -> Result<Self> {
         let name = files::name_of(path);
-        let table = Table::open(path, settings.escape)?;
+        let table = Table::open(path, settings.csv)?;
         let has = |column: &str| table.columns().iter().any(|c| c == column);
-        let mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, &settings.columns)?;
-        let layout = if has("action_name") && has("query_id") {
+        let mut mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, &settings.columns)?;
+        let mut unused_id = None;
+        let layout = if has("action_name") && has("query_id") && mapping.get(Role::Event).is_none() {
             Layout::UbiEvents
         } else if has("user_query") && has("query_id") && mapping.get(Role::Document).is_none() {
             Layout::UbiQueries
-        } else if table.is_json() && has("event") && has("timestamp") && has("id") {
+        } else if is_metarank(&table)? {
             Layout::Metarank
         } else {
             mapping.require(&name, Role::Document, table.columns())?;
             if mapping.get(Role::QueryId).is_none() {
                 mapping.require(&name, Role::Query, table.columns())?;
             }
-            Layout::Columns(mapping)
+            // A text of the query precedes its id.
+            if mapping.get(Role::Query).is_some() {
+                unused_id = mapping.remove(Role::QueryId);
+            }
+            Layout::Columns(Mapping::default())
         };
         if let Some(format) = layout.of_events() {
             settings.refuse_own_columns(&name, format)?;
         }
-        Ok(Self { path: path.to_owned(), name, table, layout, averages: AtomicBool::new(false) })
+        let too_many = |column: &str| {
+            Error::format(
+                &name,
+                format!("the column '{column}' has too many different values to be event types"),
+            )
+        };
+        let events = match (&layout, mapping.get(Role::Event)) {
+            (Layout::UbiQueries, _) => None,
+            (Layout::UbiEvents, _) => {
+                let counts = count_types(&table, "action_name")?;
+                Some(LogEvents::new(counts.ok_or_else(|| too_many("action_name"))?, true))
+            }
+            (Layout::Metarank, _) => {
+                let counts = count_interactions(&table)?;
+                Some(LogEvents::new(counts.ok_or_else(|| too_many("type"))?, true))
+            }
+            (Layout::Columns(_), Some(column)) => {
+                let counts = count_types(&table, column)?;
+                Some(LogEvents::new(counts.ok_or_else(|| too_many(column))?, false))
+            }
+            (Layout::Columns(_), None) => find_types(&table, &mapping)?.map(|(column, counts)| {
+                mapping.guess(Role::Event, &column);
+                LogEvents::new(counts, false)
+            }),
+        };
+        let time = match &layout {
+            Layout::Columns(_) => mapping.get(Role::Time),
+            Layout::UbiEvents if has("timestamp") => Some("timestamp"),
+            _ => None,
+        };
+        let times = match (&settings.date_format, time) {
+            (Some(format), _) => TimeFormat::Named(format.clone()),
+            (None, Some(column)) => TimeFormat::of_column(&table, column)?,
+            (None, None) => TimeFormat::Standard,
+        };
+        let layout = if let Layout::Columns(_) = layout { Layout::Columns(mapping) } else { layout };
+        let averages = AtomicBool::new(false);
+        Ok(Self { path: path.to_owned(), name, table, layout, unused_id, events, times, averages })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -143,13 +202,47 @@ impl ClickLog {
         self.averages.load(Ordering::Relaxed)
     }
 
-    /// Returns what was found out about the file.
-    pub(super) fn remarks(&self) -> Vec<String> {
+    /// Returns the column of a plain table that holds the ids of documents.
+    pub(super) fn document_column(&self) -> Option<&str> {
+        match &self.layout {
+            Layout::Columns(mapping) => mapping.get(Role::Document),
+            _ => None,
+        }
+    }
+
+    /// Describes the file as a source of the dataset.
+    pub(super) fn source(&self, rows: u64) -> SourceFile {
         let mut remarks = self.table.remarks();
+        remarks.extend(self.times.remark());
         if self.has_average_positions() {
             remarks.push("positions are averages, so no document counts as skipped".into());
         }
-        remarks
+        remarks.extend(self.events.as_ref().and_then(LogEvents::remark));
+        let events = self.events.as_ref().map(LogEvents::types).unwrap_or_default();
+        SourceFile { events, ignored: self.ignored(), ..source("clicks", &self.name, rows, remarks) }
+    }
+
+    /// Returns the columns that are not used.
+    fn ignored(&self) -> Vec<IgnoredColumn> {
+        let fixed: Vec<&str> = match &self.layout {
+            Layout::Columns(mapping) => {
+                let mut ignored = mapping.ignored(self.table.columns());
+                for column in ignored.iter_mut().filter(|c| Some(&c.column) == self.unused_id.as_ref()) {
+                    column.reason = "the text of the query is used".into();
+                }
+                return with_nested(ignored, &self.table);
+            }
+            Layout::UbiQueries => vec!["query_id", "user_query"],
+            Layout::UbiEvents => self.ubi_columns(),
+            Layout::Metarank => METARANK_FIELDS.to_vec(),
+        };
+        let is_used = |column: &str| {
+            fixed.iter().any(|used| {
+                column.strip_prefix(used).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        let columns = self.table.columns().iter().filter(|column| !is_used(column));
+        with_nested(columns.map(|column| IgnoredColumn::new(column, NO_ROLE)).collect(), &self.table)
     }
 
     /// Returns true if every row has a time.
@@ -228,6 +321,7 @@ impl ClickLog {
             at(Role::Shown),
             at(Role::Position),
             at(Role::Time),
+            at(Role::Event),
         ];
         self.table.read(
             &wanted,
@@ -252,119 +346,17 @@ impl ClickLog {
             merge,
         )
     }
-
-    fn column_row<'a>(
-        &self,
-        columns: &[Option<usize>; 7],
-        row: &TableRow<'a>,
-    ) -> Result<Result<LogRow<'a>, Skip>> {
-        let field = |i: usize| columns[i].and_then(|c| row.fields[c]);
-        let query = match (columns[0], field(0), field(1)) {
-            (Some(_), Some(text), _) => QueryName::Text(text),
-            (None, _, Some(id)) => QueryName::Id(id),
-            _ => return Ok(Err(Skip::EmptyQuery)),
-        };
-        let Some(document) = field(2) else { return Ok(Err(Skip::EmptyDocument)) };
-        let clicks = field(3).map(|text| self.count(row.line, "clicks", text)).transpose()?;
-        let shown = field(4).map(|text| self.count(row.line, "shown", text)).transpose()?;
-        let (clicks, shown) = match (columns[3], columns[4]) {
-            (Some(_), Some(_)) => (clicks.unwrap_or(0.0), shown.unwrap_or(0.0)),
-            // Click counts without impressions: a clicked document was shown.
-            (Some(_), None) => (clicks.unwrap_or(0.0), clicks.unwrap_or(0.0)),
-            // Only an impression flag: a row that is not an impression is a click.
-            (None, Some(_)) if shown.is_some_and(|s| s > 0.0) => (0.0, 1.0),
-            _ => (1.0, 1.0),
-        };
-        let position = field(5).map(|text| self.position_or_average(row.line, text)).transpose()?.flatten();
-        let time = field(6).map(|text| self.time(row.line, text)).transpose()?;
-        Ok(Ok(LogRow { line: row.line, query, document, clicks, shown: shown as u64, position, time }))
-    }
-
-    fn count(&self, line: u64, what: &str, text: &str) -> Result<f64> {
-        let value = match text {
-            "true" | "True" | "TRUE" => 1.0,
-            "false" | "False" | "FALSE" => 0.0,
-            _ => fast_float2::parse(text).map_err(|_| {
-                Error::parse(&self.name, line, format!("{what} is '{text}'; a number is expected"))
-            })?,
-        };
-        if !(0.0..=1e12).contains(&value) {
-            let why = if value < 0.0 { "negative" } else { "not a usable number" };
-            let message = format!("{what} is {text}, which is {why}; a count from 0 to 10^12 is expected");
-            return Err(Error::parse(&self.name, line, message));
-        }
-        Ok(value)
-    }
-
-    /// Returns a position, or `None` if the positions of the file are averages.
-    fn position_or_average(&self, line: u64, text: &str) -> Result<Option<u32>> {
-        let value: f64 = fast_float2::parse(text).unwrap_or(f64::NAN);
-        if value.fract() != 0.0 && (1.0..=1e9).contains(&value) {
-            self.averages.store(true, Ordering::Relaxed);
-        }
-        if self.has_average_positions() && (0.0..=1e9).contains(&value) {
-            return Ok(None);
-        }
-        self.position(line, text).map(Some)
-    }
-
-    pub(super) fn position(&self, line: u64, text: &str) -> Result<u32> {
-        let value: f64 = fast_float2::parse(text).unwrap_or(f64::NAN);
-        if value.fract() == 0.0 && (0.0..=1e9).contains(&value) {
-            return Ok(value as u32);
-        }
-        Err(Error::parse(
-            &self.name,
-            line,
-            format!("position is '{text}'; a whole number from 0, or an average from 1, is expected"),
-        ))
-    }
-
-    pub(super) fn time(&self, line: u64, text: &str) -> Result<i64> {
-        parse_time(text).ok_or_else(|| {
-            let expected = "seconds, milliseconds or microseconds since 1970, or a date like 2011-09-14 12:46:28 or \
-                            2011-09-14T12:46:28.660Z";
-            Error::parse(&self.name, line, format!("time is '{text}'; expected {expected}"))
-        })
-    }
 }
 
-/// Returns the milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds.
-/// The size of the number decides its unit.
-fn parse_time(text: &str) -> Option<i64> {
-    if text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) {
-        return parse_time(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]));
-    }
-    if let Ok(number) = fast_float2::parse::<f64, _>(text) {
-        return match number.abs() {
-            n if n < 1e11 => Some((number * 1e3) as i64),
-            n if n < 1e14 => Some(number as i64),
-            n if n < 1e17 => Some((number / 1e3) as i64),
-            n if n < 1e20 => Some((number / 1e6) as i64),
-            _ => None,
-        };
-    }
-    let nanoseconds = arrow_cast::parse::string_to_timestamp_nanos(text).ok()?;
-    Some(nanoseconds.div_euclid(1_000_000))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_of_many_kinds_are_understood() {
-        let expected = Some(1_316_004_388_660);
-        assert_eq!(parse_time("2011-09-14 12:46:28.66"), expected);
-        assert_eq!(parse_time("2011-09-14T12:46:28.660Z"), expected);
-        assert_eq!(parse_time("2011-09-14T14:46:28.660+02:00"), expected);
-        assert_eq!(parse_time("1316004388660"), expected);
-        assert_eq!(parse_time("1316004388.66"), expected);
-        assert_eq!(parse_time("1316004388660000"), expected);
-        assert_eq!(parse_time("2011-09-14"), Some(1_315_958_400_000));
-        assert_eq!(parse_time("20110914"), Some(1_315_958_400_000));
-        assert_eq!(parse_time("99999999"), None);
-        assert_eq!(parse_time("yesterday"), None);
-        assert_eq!(parse_time("NaN"), None);
-    }
+/// Adds the nested columns and the late fields of a table to the columns that are not used.
+pub(super) fn with_nested(mut ignored: Vec<IgnoredColumn>, table: &Table) -> Vec<IgnoredColumn> {
+    let nested = table.nested().iter().filter(|name| !table.columns().contains(name));
+    ignored.extend(nested.map(|name| IgnoredColumn::new(name, "nested")));
+    let late = table.late_fields().into_iter();
+    ignored.extend(
+        late.map(|(name, line)| {
+            IgnoredColumn::new(name, format!("first in line {line}, and in no row before"))
+        }),
+    );
+    ignored
 }

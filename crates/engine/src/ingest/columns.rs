@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 
 use matchrank_core::{Error, Result};
 
+use crate::dataset::IgnoredColumn;
+
+/// Reason for not using a column of a log, of queries or of judgments.
+pub(super) const NO_ROLE: &str = "no role";
+
 /// Role of a column in a click log, a judgment table or a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -23,10 +28,12 @@ pub enum Role {
     Shown,
     /// Graded judgment.
     Grade,
+    /// Type of the event that the row is.
+    Event,
 }
 
 impl Role {
-    const ALL: [(Role, &'static str, &'static [&'static str]); 8] = [
+    const ALL: [(Role, &'static str, &'static [&'static str]); 9] = [
         (
             Role::Query,
             "query",
@@ -39,9 +46,20 @@ impl Role {
                 "search_term",
                 "searchterm",
                 "search_terms",
+                "search_phrase",
+                "search_string",
+                "search_text",
+                "search_keyword",
+                "search_keywords",
+                "query_string",
+                "raw_query",
+                "internal_search_term",
                 "search",
+                "searchquery",
                 "keywords",
                 "keyword",
+                "phrase",
+                "term",
                 "q",
             ],
         ),
@@ -64,7 +82,17 @@ impl Role {
                 "product",
                 "product_id",
                 "productid",
+                "product_sku",
+                "product_code",
+                "item_sku",
+                "item_code",
+                "article_id",
+                "articleid",
+                "article",
+                "listing_id",
+                "offer_id",
                 "sku",
+                "sku_id",
                 "asin",
                 "object_id",
                 "event_attributes.object.object_id",
@@ -77,7 +105,28 @@ impl Role {
         (
             Role::Clicks,
             "clicks",
-            &["clicks", "click", "clicked", "click_count", "n_clicks", "num_clicks", "is_click", "count"],
+            &[
+                "clicks",
+                "click",
+                "clicked",
+                "click_count",
+                "clicks_count",
+                "clickcount",
+                "n_clicks",
+                "nb_clicks",
+                "num_clicks",
+                "number_of_clicks",
+                "total_clicks",
+                "sum_clicks",
+                "is_click",
+                "is_clicked",
+                "count",
+                "cnt",
+                "n",
+                "freq",
+                "frequency",
+                "num",
+            ],
         ),
         (
             Role::Time,
@@ -88,22 +137,76 @@ impl Role {
                 "click_time",
                 "clicked_at",
                 "event_time",
+                "event_timestamp",
+                "event_ts",
+                "event_date",
+                "timestamp_ms",
+                "ts_ms",
+                "unix_time",
+                "epoch",
                 "datetime",
+                "date_time",
                 "date",
+                "day",
                 "ts",
+                "created_at",
+                "occurred_at",
+                "log_time",
                 "query_time",
+                "search_time",
             ],
         ),
         (
             Role::Position,
             "position",
-            &["position", "rank", "pos", "ordinal", "result_position", "event_attributes.position.ordinal"],
+            &[
+                "position",
+                "rank",
+                "pos",
+                "ordinal",
+                "result_position",
+                "result_rank",
+                "click_position",
+                "item_position",
+                "product_position",
+                "event_attributes.position.ordinal",
+            ],
         ),
-        (Role::Shown, "shown", &["shown", "impressions", "impression", "is_impression", "displayed"]),
+        (
+            Role::Shown,
+            "shown",
+            &[
+                "shown",
+                "impressions",
+                "impression",
+                "is_impression",
+                "impression_count",
+                "n_impressions",
+                "num_impressions",
+                "total_impressions",
+                "displayed",
+            ],
+        ),
         (
             Role::Grade,
             "grade",
             &["grade", "relevance", "label", "rel", "judgment", "judgement", "score", "rating"],
+        ),
+        (
+            Role::Event,
+            "event",
+            &[
+                "event",
+                "event_type",
+                "eventtype",
+                "event_name",
+                "action",
+                "action_type",
+                "action_name",
+                "interaction",
+                "interaction_type",
+                "type",
+            ],
         ),
     ];
 
@@ -120,7 +223,8 @@ impl Role {
         })
     }
 
-    fn usual_names(self) -> &'static [&'static str] {
+    /// Returns the common names of columns of the role, the most common first.
+    pub(super) fn usual_names(self) -> &'static [&'static str] {
         Self::ALL.iter().find(|(role, ..)| *role == self).expect("every role is listed").2
     }
 }
@@ -129,6 +233,7 @@ impl Role {
 pub type NamedColumns = BTreeMap<Role, String>;
 
 /// Columns of one table by role, and the roles whose column was guessed.
+#[derive(Default)]
 pub(super) struct Mapping {
     pub(super) columns: BTreeMap<Role, String>,
     pub(super) guessed: Vec<Role>,
@@ -154,11 +259,9 @@ impl Mapping {
                     .iter()
                     .find(|c| plain(c) == *usual && !taken.contains(c) && !named.values().any(|n| n == *c))
             });
-            if let Some(column) = usual {
-                mapping.columns.insert(role, column.clone());
-                if column != role.name() {
-                    mapping.guessed.push(role);
-                }
+            // A column of event types is known by its values, see `event_types`.
+            if let Some(column) = usual.filter(|_| role != Role::Event) {
+                mapping.guess(role, column);
             }
         }
         for (role, name) in named.iter().filter(|(role, _)| roles.contains(role)) {
@@ -175,6 +278,26 @@ impl Mapping {
 
     pub(super) fn require(&self, file: &str, role: Role, columns: &[String]) -> Result<&str> {
         self.get(role).ok_or_else(|| missing(file, role, columns, "no column has a common name for it"))
+    }
+
+    /// Gives a role a column that was found by its values.
+    pub(super) fn guess(&mut self, role: Role, column: &str) {
+        self.columns.insert(role, column.to_owned());
+        if column != role.name() {
+            self.guessed.push(role);
+        }
+    }
+
+    /// Takes the column of a role back.
+    pub(super) fn remove(&mut self, role: Role) -> Option<String> {
+        self.guessed.retain(|guessed| *guessed != role);
+        self.columns.remove(&role)
+    }
+
+    /// Returns the columns that have no role, in their order.
+    pub(super) fn ignored(&self, columns: &[String]) -> Vec<IgnoredColumn> {
+        let is_used = |column: &&String| self.columns.values().any(|used| used == *column);
+        columns.iter().filter(|c| !is_used(c)).map(|c| IgnoredColumn::new(c, NO_ROLE)).collect()
     }
 
     /// Describes the guesses; `None` if there are none.

@@ -7,39 +7,23 @@ use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
-use serde_json::Value;
 
 use super::aggregate::MOST_DOCUMENTS;
-use super::columns::{Mapping, Role, plain};
+use super::clicks::with_nested;
+use super::columns::{Mapping, Role, is_usual_id, plain};
+use super::events::is_metarank;
+use super::fields::Fields;
 use super::inputs::InputSettings;
-use super::table::{MOST_COLUMNS, Table};
+use super::items::{item, item_fields};
+use super::table::Table;
 use crate::dataset::Names;
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{SourceFile, TableInfo, text_column};
+use crate::dataset::{IgnoredColumn, SourceFile, TableInfo, text_column};
 use crate::files;
 use crate::text::{Analyser, TermCounts};
 
-/// Column names that are taken for text when the user names none.
-const TEXT_FIELDS: [&str; 18] = [
-    "title",
-    "name",
-    "headline",
-    "text",
-    "body",
-    "content",
-    "contents",
-    "abstract",
-    "summary",
-    "description",
-    "short_description",
-    "long_description",
-    "shortdescription",
-    "longdescription",
-    "snippet",
-    "keywords",
-    "tags",
-    "url",
-];
+/// Reason for not indexing a field if the user names the fields.
+pub(super) const NOT_NAMED: &str = "not named as a text field";
 
 /// Documents as written, and what later steps need of them.
 pub(super) struct Collection {
@@ -75,6 +59,10 @@ struct DocumentFile {
     /// Column of the id, or `None` for Metarank events, whose `item` events are documents.
     id: Option<String>,
     columns: Vec<String>,
+    /// Note on a column of the id that was guessed.
+    guess: Option<String>,
+    /// Fields that are not indexed unless another file has them.
+    ignored: Vec<IgnoredColumn>,
 }
 
 /// Reads document files and writes the table of documents to `path`.
@@ -86,7 +74,7 @@ pub(super) fn read_documents(
     progress: &dyn Progress,
 ) -> Result<Collection> {
     let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, wanted_fields));
-    let files = files.collect::<Result<Vec<_>>>()?;
+    let mut files = files.collect::<Result<Vec<_>>>()?;
     let mut fields: Vec<String> = wanted_fields.to_vec();
     if fields.is_empty() {
         for file in &files {
@@ -95,6 +83,14 @@ pub(super) fn read_documents(
                     fields.push(column.clone());
                 }
             }
+        }
+    }
+    files.iter().filter_map(|file| file.guess.as_deref()).for_each(|guess| progress.note(guess));
+    // A field that one file has as a text is one in all files.
+    for file in &mut files {
+        file.ignored.retain(|ignored| !fields.contains(&ignored.column));
+        if file.id.is_some() {
+            file.columns = fields.iter().filter(|f| file.table.columns().contains(f)).cloned().collect();
         }
     }
     if fields.is_empty() {
@@ -159,7 +155,10 @@ pub(super) fn read_documents(
             writer.write(columns)
         };
         file.read(&fields, analyser, merge)?;
-        sources.push(source("documents", &file.name, rows, file.table.remarks()));
+        sources.push(SourceFile {
+            ignored: with_nested(file.ignored.clone(), &file.table),
+            ..source("documents", &file.name, rows, file.table.remarks())
+        });
     }
     if ids.is_empty() {
         return Err(Error::format(&files[0].name, "holds no document"));
@@ -196,81 +195,58 @@ fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
 }
 
 fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> Result<DocumentFile> {
-    let InputSettings { columns: named, escape, .. } = settings;
+    let InputSettings { columns: named, csv, .. } = settings;
     let name = files::name_of(path);
-    let table = Table::open(path, *escape)?;
+    let table = Table::open(path, *csv)?;
     let has = |column: &str| table.columns().iter().any(|c| c == column);
-    if table.is_json() && has("event") && has("timestamp") {
+    if is_metarank(&table)? {
         settings.refuse_own_columns(&name, "Metarank events")?;
-        return Ok(DocumentFile { columns: metarank_fields(&table, wanted)?, name, table, id: None });
+        let (columns, ignored) = item_fields(&table, wanted)?;
+        return Ok(DocumentFile { columns, ignored, name, table, id: None, guess: None });
     }
     // In a collection a column called `id` is the document's id, whatever else looks like one.
     let by_name =
         ["id", "_id"].iter().find(|c| has(c)).filter(|_| !named.get(&Role::Document).is_some_and(|n| has(n)));
-    let id = match by_name {
-        Some(column) => (*column).to_owned(),
+    let (id, guess) = match by_name {
+        Some(column) => ((*column).to_owned(), None),
         None => {
-            let mapping = Mapping::of(&name, table.columns(), &[Role::Document], named)?;
-            mapping.require(&name, Role::Document, table.columns())?.to_owned()
+            // A column that has the name of the column of the log holds the ids of the log; `sku` is that of
+            // `product_sku`, too.
+            let mut named = named.clone();
+            let ends_alike = |a: &str, b: &str| a.strip_suffix(b).is_some_and(|stem| stem.ends_with('_'));
+            let is_alike = |column: &String| {
+                let (name, mut of_log) = (plain(column), settings.log_ids.iter().map(|id| plain(id)));
+                of_log.any(|id| is_usual_id(&name) && (ends_alike(&id, &name) || ends_alike(&name, &id)))
+            };
+            let same = settings.log_ids.iter().find(|column| has(column));
+            let as_in_log = same.or_else(|| table.columns().iter().find(|column| is_alike(column)));
+            let is_named = named.get(&Role::Document).is_some_and(|n| has(n));
+            if let Some(column) = as_in_log.filter(|_| !is_named) {
+                named.insert(Role::Document, column.clone());
+            }
+            let mapping = Mapping::of(&name, table.columns(), &[Role::Document], &named)?;
+            let id = mapping.require(&name, Role::Document, table.columns())?.to_owned();
+            let guess =
+                format!("{name}: ids of the documents: '{id}' (option `column document=NAME` overrides)");
+            let is_usual = is_named || id == Role::Document.name();
+            (id, (!is_usual).then_some(guess))
         }
     };
     let others: Vec<String> = table.columns().iter().filter(|c| **c != id).cloned().collect();
-    let columns = if wanted.is_empty() {
-        let usual: Vec<String> =
-            others.iter().filter(|c| TEXT_FIELDS.contains(&plain(c).as_str())).cloned().collect();
-        if usual.is_empty() { others } else { usual }
-    } else {
-        if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
-            let message = format!(
-                "no column '{absent}' (named by option `text`); the columns are {}",
-                table.columns().join(", ")
-            );
-            return Err(Error::parse(name, 1, message));
-        }
-        wanted.to_vec()
-    };
-    Ok(DocumentFile { name, table, id: Some(id), columns })
-}
-
-/// Names of the text fields of Metarank's `item` events.
-fn metarank_fields(table: &Table, wanted: &[String]) -> Result<Vec<String>> {
-    if !wanted.is_empty() {
-        return Ok(wanted.to_vec());
+    if wanted.is_empty() {
+        let Fields { columns, ignored } = Fields::choose(&table, &others)?;
+        return Ok(DocumentFile { name, table, id: Some(id), guess, columns, ignored });
     }
-    let too_many = || {
-        let message =
-            format!("the items have more than {MOST_COLUMNS} text fields; name some with option `text`");
-        Error::format(table.name(), message)
-    };
-    let mut fields: Vec<String> = Vec::new();
-    let work = |rows: &super::table::TableRows<'_>| {
-        let mut found: Vec<String> = Vec::new();
-        rows.for_each_json(|_, event| {
-            if event["event"] == "item" {
-                for field in event["fields"].as_array().into_iter().flatten() {
-                    if let (Some(name), true) = (field["name"].as_str(), field["value"].is_string())
-                        && !found.iter().any(|f| f == name)
-                    {
-                        found.push(name.to_owned());
-                        if found.len() > MOST_COLUMNS {
-                            return Err(too_many());
-                        }
-                    }
-                }
-            }
-            Ok(())
-        })?;
-        Ok(found)
-    };
-    table.read(&[], work, |found| {
-        for name in found {
-            if !fields.contains(&name) {
-                fields.push(name);
-            }
-        }
-        if fields.len() > MOST_COLUMNS { Err(too_many()) } else { Ok(()) }
-    })?;
-    Ok(fields)
+    if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
+        let message = format!(
+            "no column '{absent}' (named by option `text`); the columns are {}",
+            table.columns().join(", ")
+        );
+        return Err(Error::parse(name, 1, message));
+    }
+    let ignored = others.iter().filter(|c| !wanted.contains(c));
+    let ignored = ignored.map(|c| IgnoredColumn::new(c, NOT_NAMED)).collect();
+    Ok(DocumentFile { name, table, id: Some(id), guess, columns: wanted.to_vec(), ignored })
 }
 
 impl DocumentFile {
@@ -290,7 +266,10 @@ impl DocumentFile {
             let mut part = DocumentRows::of(fields.len());
             if self.id.is_none() {
                 rows.for_each_json(|line, event| match event["event"].as_str() {
-                    Some("item") => part.push_item(&self.name, line, event, fields, analyser),
+                    Some("item") => {
+                        let (id, texts) = item(&self.name, line, event, fields)?;
+                        part.push(&self.name, line, id, texts.iter().map(AsRef::as_ref), analyser)
+                    }
                     _ => Ok(()),
                 })?;
                 return Ok(part);
@@ -341,27 +320,6 @@ impl DocumentRows {
         self.n_words.push(n_words);
         Ok(())
     }
-
-    fn push_item(
-        &mut self,
-        file: &str,
-        line: u64,
-        event: &Value,
-        fields: &[String],
-        analyser: &Analyser,
-    ) -> Result<()> {
-        let id = event["item"]
-            .as_str()
-            .ok_or_else(|| Error::parse(file, line, "the item event has no item id"))?;
-        let values = event["fields"].as_array();
-        let text = |field: &String| {
-            values
-                .and_then(|values| values.iter().find(|v| v["name"] == field.as_str()))
-                .and_then(|v| v["value"].as_str())
-                .unwrap_or_default()
-        };
-        self.push(file, line, id, fields.iter().map(text), analyser)
-    }
 }
 
 /// Run files separate columns by blanks and control characters, so ids must have none.
@@ -383,7 +341,7 @@ pub(super) fn check_id(file: &str, line: u64, what: &str, id: &str) -> Result<()
 pub(super) fn source(role: &str, file: &str, rows: u64, remarks: Vec<String>) -> SourceFile {
     let file =
         Path::new(file).file_name().map_or_else(|| file.to_owned(), |f| f.to_string_lossy().into_owned());
-    SourceFile { role: role.to_owned(), file, rows, remarks }
+    SourceFile { role: role.to_owned(), file, rows, remarks, ignored: Vec::new(), events: Vec::new() }
 }
 
 #[cfg(test)]
@@ -397,19 +355,5 @@ mod tests {
         assert_eq!(error(""), "docs.csv:2: the document has no id");
         assert!(error("d 1").starts_with("docs.csv:2: the document id 'd 1' contains a blank"));
         assert!(error("d\u{1}1").starts_with("docs.csv:2: the document id 'd\\u{1}1' contains '\\u{1}'"));
-    }
-
-    #[test]
-    fn items_with_ever_new_fields_are_refused() {
-        let item = |i: usize| {
-            format!(
-                r#"{{"event": "item", "timestamp": "1", "item": "d{i}", "fields": [{{"name": "f{i}", "value": "x"}}]}}"#
-            )
-        };
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("items.jsonl");
-        std::fs::write(&path, (0..=MOST_COLUMNS).map(|i| item(i) + "\n").collect::<String>()).unwrap();
-        let error = open_documents(&path, &InputSettings::default(), &[]).err().unwrap().to_string();
-        assert!(error.contains("more than 64 text fields"), "{error}");
     }
 }

@@ -2,19 +2,14 @@
 //! (`\"`), as MySQL and Spark do.
 //!
 //! With backslashes, `\"`, `\,`, `\\` and a backslash before a line end stand for the second character, inside and
-//! outside of quotes. A backslash before any other character is a backslash, as in `C:\temp`. A cell that is `\N`
+//! outside of quotes; where another delimiter separates the cells, it takes the place of the comma. A backslash before any other character is a backslash, as in `C:\temp`. A cell that is `\N`
 //! without quotes is empty.
 //!
 //! The two dialects cut some files into different cells, so a file that mixes them is an error with its line.
 
-use std::io::Read;
-use std::path::Path;
-
-use matchrank_core::Result;
 use memchr::memmem;
 
 use super::records::BackslashRecords;
-use crate::files;
 
 /// Way in which a CSV file writes quotes inside of quoted cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +32,12 @@ pub(super) enum Quoting {
     Backslash,
 }
 
-/// Bytes that decide on the escapes of a file.
-const SAMPLE: u64 = 1 << 20;
+/// Delimiter and quotes of a text file of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CsvDialect {
+    pub(super) delimiter: u8,
+    pub(super) quoting: Quoting,
+}
 
 /// Record that cannot be read: its line in the text, counted from 0, and the reason.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,36 +56,20 @@ const BACKSLASH_AMONG_DOUBLED: &str = "a quote inside a cell has a backslash bef
                                        one that doubles quotes (\"\"); write all of them in one way, or say which one \
                                        it is with option `csv-escape`";
 
-impl Quoting {
-    /// Returns the rules for a CSV file, by its first rows if the user leaves the choice open.
-    pub(super) fn of_csv(path: &Path, escape: CsvEscape) -> Result<Self> {
-        match escape {
-            CsvEscape::Double => return Ok(Self::Doubled),
-            CsvEscape::Backslash => return Ok(Self::Backslash),
-            CsvEscape::Auto => {}
-        }
-        let mut bytes = Vec::new();
-        let read = files::open(path)?.take(SAMPLE).read_to_end(&mut bytes);
-        let is_whole = read.is_ok() && (bytes.len() as u64) < SAMPLE;
-        // Damage, a character that was cut and bytes that are no UTF-8 end the sample; reading the file names the line.
-        let valid = simdutf8::compat::from_utf8(&bytes).map_or_else(|e| e.valid_up_to(), str::len);
-        let text = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
-        Ok(detect(text.trim_start_matches('\u{feff}'), is_whole))
-    }
-
+impl CsvDialect {
     /// Returns the end of the last complete record of `bytes` (one past its line end), given that a record begins at 0.
     pub(super) fn last_record_end(self, bytes: &[u8]) -> Option<usize> {
-        let special = match self {
-            Self::Off => None,
-            Self::Doubled => memchr::memchr(b'"', bytes),
-            Self::Backslash => memchr::memchr2(b'"', b'\\', bytes),
+        let special = match self.quoting {
+            Quoting::Off => None,
+            Quoting::Doubled => memchr::memchr(b'"', bytes),
+            Quoting::Backslash => memchr::memchr2(b'"', b'\\', bytes),
         };
         if special.is_none() {
             return memchr::memrchr(b'\n', bytes).map(|i| i + 1);
         }
         // A quote opens a quoted field only at the start of a field; a doubled quote inside closes it and opens
         // it again.
-        let doubled = self == Self::Doubled;
+        let doubled = self.quoting == Quoting::Doubled;
         let (mut inside, mut opens, mut escaped, mut end) = (false, true, false, None);
         for (i, &byte) in bytes.iter().enumerate() {
             match byte {
@@ -95,7 +78,7 @@ impl Quoting {
                 b'"' if inside => (inside, opens) = (false, doubled),
                 b'"' if opens => inside = true,
                 b'\n' if !inside => (opens, end) = (true, Some(i + 1)),
-                b',' if !inside => opens = true,
+                _ if byte == self.delimiter && !inside => opens = true,
                 _ => opens = false,
             }
         }
@@ -103,23 +86,24 @@ impl Quoting {
     }
 }
 
-/// Decides on the escapes by the first rows of a file. Without a backslash before a quote, a comma or a line end there
-/// is nothing to decide. Else backslashes escape if only so all rows have as many cells as the first and no text stands
-/// behind a closing quote.
-fn detect(sample: &str, is_whole: bool) -> Quoting {
+/// Decides on the escapes by the first rows of a file. Without a backslash before a quote, a delimiter or a line end
+/// there is nothing to decide. Else backslashes escape if only so all rows have as many cells as the first and no text
+/// stands behind a closing quote.
+pub(super) fn detect_quoting(sample: &str, is_whole: bool, delimiter: u8) -> Quoting {
     let bytes = sample.as_bytes();
-    let undecided =
-        ["\\\"", "\\,", "\\\n", "\\\r"].iter().any(|pair| memmem::find(bytes, pair.as_bytes()).is_some());
-    if undecided && !fits_doubled(sample, is_whole) && fits_backslash(sample, is_whole) {
+    let undecided = [b'"', delimiter, b'\n', b'\r'];
+    let undecided = undecided.iter().any(|second| memmem::find(bytes, &[b'\\', *second]).is_some());
+    if undecided && !fits_doubled(sample, is_whole, delimiter) && fits_backslash(sample, is_whole, delimiter)
+    {
         Quoting::Backslash
     } else {
         Quoting::Doubled
     }
 }
 
-fn fits_backslash(sample: &str, is_whole: bool) -> bool {
+fn fits_backslash(sample: &str, is_whole: bool, delimiter: u8) -> bool {
     let (mut records, mut record, mut n_cells) =
-        (BackslashRecords::new(sample), csv::StringRecord::new(), None);
+        (BackslashRecords::new(sample, delimiter), csv::StringRecord::new(), None);
     loop {
         match records.next(&mut record) {
             // The last record of a sample may have been cut.
@@ -131,27 +115,37 @@ fn fits_backslash(sample: &str, is_whole: bool) -> bool {
     }
 }
 
-fn fits_doubled(sample: &str, is_whole: bool) -> bool {
-    let end = if is_whole {
-        sample.len()
-    } else {
-        Quoting::Doubled.last_record_end(sample.as_bytes()).unwrap_or(0)
-    };
-    let sample = &sample[..end];
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(sample.as_bytes());
-    let (mut record, mut n_cells) = (csv::StringRecord::new(), None);
-    while matches!(reader.read_record(&mut record), Ok(true)) {
-        if *n_cells.get_or_insert(record.len()) != record.len() {
-            return false;
-        }
+fn fits_doubled(sample: &str, is_whole: bool, delimiter: u8) -> bool {
+    let dialect = CsvDialect { delimiter, quoting: Quoting::Doubled };
+    let sample = dialect.whole_records(sample, is_whole);
+    let n_cells = dialect.cells(sample);
+    n_cells.windows(2).all(|pair| pair[0] == pair[1]) && check_doubled(sample, delimiter).is_ok()
+}
+
+impl CsvDialect {
+    /// Returns the records of a sample that were not cut.
+    pub(super) fn whole_records(self, sample: &str, is_whole: bool) -> &str {
+        if is_whole { sample } else { &sample[..self.last_record_end(sample.as_bytes()).unwrap_or(0)] }
     }
-    check_doubled(sample).is_ok()
+
+    /// Returns the number of cells of every record of a text whose quotes are doubled.
+    pub(super) fn cells(self, text: &str) -> Vec<usize> {
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(self.delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text.as_bytes());
+        let (mut record, mut cells) = (csv::StringRecord::new(), Vec::new());
+        while matches!(reader.read_record(&mut record), Ok(true)) {
+            cells.push(record.len());
+        }
+        cells
+    }
 }
 
 /// Returns an error for the first record with a backslash before a quote whose quotes cannot be doubled ones: text stands
 /// behind a closing quote, or a quote stays open.
-pub(super) fn check_doubled(text: &str) -> Result<(), BadRecord> {
+pub(super) fn check_doubled(text: &str, delimiter: u8) -> Result<(), BadRecord> {
     let bytes = text.as_bytes();
     if memmem::find(bytes, b"\\\"").is_none() {
         return Ok(());
@@ -169,11 +163,11 @@ pub(super) fn check_doubled(text: &str) -> Result<(), BadRecord> {
                     at += 1;
                 } else {
                     inside = false;
-                    is_bad |= next.is_some_and(|byte| !b",\r\n".contains(byte));
+                    is_bad |= next.is_some_and(|byte| *byte != delimiter && !b"\r\n".contains(byte));
                 }
             }
             b'"' if opens => (inside, opens) = (true, false),
-            b',' if !inside => opens = true,
+            byte if byte == delimiter && !inside => opens = true,
             b'\n' if !inside => {
                 if has_backslash && is_bad {
                     break;
@@ -199,15 +193,15 @@ mod tests {
     #[test]
     fn backslashes_among_doubled_quotes_are_errors_with_their_line() {
         let bad = Err(BadRecord { line: 3, reason: BACKSLASH_AMONG_DOUBLED });
-        assert_eq!(check_doubled("a,b\n\"x\"\"\ny\",1\n\"x\\\"y\",1\n"), bad);
+        assert_eq!(check_doubled("a,b\n\"x\"\"\ny\",1\n\"x\\\"y\",1\n", b','), bad);
         assert_eq!(
-            check_doubled("a,b\n\"x\\\"\",\"y\"\n"),
+            check_doubled("a,b\n\"x\\\"\",\"y\"\n", b','),
             Err(BadRecord { line: 1, reason: BACKSLASH_AMONG_DOUBLED })
         );
         for fine in
             ["a,b\n\"C:\\\",1\n", "a,b\n\"say \\\"\"yes\\\"\"\",1\n", "a,b\nx\\\"y,1\n", "\"x\" y,1\n"]
         {
-            assert_eq!(check_doubled(fine), Ok(()), "{fine}");
+            assert_eq!(check_doubled(fine, b','), Ok(()), "{fine}");
         }
     }
 
@@ -225,9 +219,9 @@ mod tests {
             ("a,b\n\"x \\\"y\\\" z\",1\n\"x \"\"y\"\" z\",1\n", Quoting::Doubled),
             ("", Quoting::Doubled),
         ] {
-            assert_eq!(detect(text, true), expected, "{text}");
+            assert_eq!(detect_quoting(text, true, b','), expected, "{text}");
         }
         // The last record of a sample is cut.
-        assert_eq!(detect("a,b\n\"x \\\"y\\\" z\",1\n\"x\\", false), Quoting::Backslash);
+        assert_eq!(detect_quoting("a,b\n\"x \\\"y\\\" z\",1\n\"x\\", false, b','), Quoting::Backslash);
     }
 }

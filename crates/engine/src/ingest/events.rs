@@ -1,13 +1,21 @@
 //! Rows of event logs: "User Behavior Insights" (UBI) and Metarank.
 //!
-//! An action whose name contains `click` is a click. One that contains `impression` (or is `view` or `shown`) means
-//! that a document was shown. Others are counted and left out.
+//! The type of an event tells what it counts, see [`super::event_types`].
+
+use std::collections::BTreeMap;
 
 use matchrank_core::Result;
 use serde_json::Value;
 
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use super::table::TableRow;
+use super::event_types::{EventKind, TypeCounts, merge_types};
+use super::table::{Table, TableRow};
+
+/// Events of Metarank; those that are no searches and no interactions describe documents and users.
+const METARANK_EVENTS: [&str; 4] = ["ranking", "interaction", "item", "user"];
+/// Fields of Metarank events that are used, lists of objects among them.
+pub(super) const METARANK_FIELDS: [&str; 8] =
+    ["event", "id", "timestamp", "items", "item", "fields", "ranking", "type"];
 
 const UBI_OBJECT: [&str; 3] =
     ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
@@ -34,16 +42,16 @@ impl ClickLog {
         let field = |names: &[&str]| {
             wanted.iter().zip(row.fields).filter(|(w, _)| names.contains(w)).find_map(|(_, field)| *field)
         };
-        let clicked = match action(field(&["action_name"]).unwrap_or_default()) {
-            Some(clicked) => clicked,
-            None => return Ok(Err(Skip::OtherAction)),
+        let (clicks, shown) = match self.kind(field(&["action_name"]).unwrap_or_default()) {
+            EventKind::Counts(weight) => (weight, 0),
+            EventKind::Shown => (0.0, 1),
+            EventKind::LeftOut => return Ok(Err(Skip::OtherAction)),
         };
         let search = field(&["query_id"]).and_then(|id| searches.get(id)).map(String::as_str);
         let Some(query) = search.or(field(&["user_query"])) else { return Ok(Err(Skip::UnknownSearch)) };
         let Some(document) = field(&UBI_OBJECT) else { return Ok(Err(Skip::EmptyDocument)) };
         let position = field(&UBI_POSITION).map(|text| self.position(row.line, text)).transpose()?;
         let time = field(&["timestamp"]).map(|text| self.time(row.line, text)).transpose()?;
-        let (clicks, shown) = if clicked { (1.0, 0) } else { (0.0, 1) };
         Ok(Ok(LogRow {
             line: row.line,
             query: QueryName::Text(query),
@@ -53,6 +61,10 @@ impl ClickLog {
             position,
             time,
         }))
+    }
+
+    fn kind(&self, name: &str) -> EventKind {
+        self.events.as_ref().map_or(EventKind::LeftOut, |events| events.kind(name))
     }
 
     pub(super) fn metarank_rows(
@@ -91,31 +103,60 @@ impl ClickLog {
                 Ok(())
             }
             Some("interaction") => {
-                if event["type"].as_str().is_none_or(|kind| action(kind) != Some(true)) {
-                    return each(Err(Skip::OtherAction));
-                }
+                let (clicks, shown) = match self.kind(event["type"].as_str().unwrap_or_default()) {
+                    EventKind::Counts(weight) => (weight, 0),
+                    EventKind::Shown => (0.0, 1),
+                    EventKind::LeftOut => return each(Err(Skip::OtherAction)),
+                };
                 let Some(query) = event["ranking"].as_str().and_then(|id| searches.get(id)) else {
                     return each(Err(Skip::UnknownSearch));
                 };
                 let Some(document) = event["item"].as_str() else { return each(Err(Skip::EmptyDocument)) };
                 let query = QueryName::Text(query);
-                each(Ok(LogRow { line, query, document, clicks: 1.0, shown: 0, position: None, time }))
+                each(Ok(LogRow { line, query, document, clicks, shown, position: None, time }))
             }
-            _ => Ok(()),
+            // Items and users are no rows of a log.
+            Some(other) if METARANK_EVENTS.contains(&other) => Ok(()),
+            _ => each(Err(Skip::OtherAction)),
         }
     }
 }
 
-/// Returns true for a click, false for an impression, and None for other actions.
-fn action(name: &str) -> Option<bool> {
-    let name = name.to_ascii_lowercase();
-    if name.contains("click") {
-        Some(true)
-    } else if name.contains("impression") || name == "view" || name == "shown" {
-        Some(false)
-    } else {
-        None
+/// Returns true if the first rows of a table are events of Metarank.
+pub(super) fn is_metarank(table: &Table) -> Result<bool> {
+    let has = |column: &str| table.columns().iter().any(|c| c == column);
+    if !(table.is_json() && has("event") && has("timestamp")) {
+        return Ok(false);
     }
+    let mut is_known = false;
+    let work = |rows: &super::table::TableRows<'_>| {
+        let mut part = false;
+        rows.for_each_json(|_, event| {
+            part |= event["event"].as_str().is_some_and(|name| METARANK_EVENTS.contains(&name));
+            Ok(())
+        })?;
+        Ok(part)
+    };
+    table.read_until(&[], work, |part| {
+        is_known = part;
+        Ok(true)
+    })?;
+    Ok(is_known)
+}
+
+/// Counts the types of Metarank's interactions. Returns `None` if there are too many.
+pub(super) fn count_interactions(table: &Table) -> Result<Option<BTreeMap<String, u64>>> {
+    let work = |rows: &super::table::TableRows<'_>| {
+        let mut part = TypeCounts::default();
+        rows.for_each_json(|_, event| {
+            if event["event"] == "interaction" {
+                part.add(event["type"].as_str().unwrap_or_default());
+            }
+            Ok(())
+        })?;
+        Ok(part)
+    };
+    merge_types(table, &[], work)
 }
 
 /// Returns the query of a Metarank ranking event: its field `query` (or `search`, `q`).
@@ -123,16 +164,4 @@ pub(super) fn metarank_query(event: &Value) -> Option<&str> {
     let fields = event["fields"].as_array()?;
     let named = |name: &str| fields.iter().find(|f| f["name"] == name).and_then(|f| f["value"].as_str());
     named("query").or_else(|| named("search")).or_else(|| named("q"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn actions_are_clicks_impressions_or_neither() {
-        assert_eq!(action("product_click"), Some(true));
-        assert_eq!(action("impression"), Some(false));
-        assert_eq!(action("add_to_cart"), None);
-    }
 }

@@ -1,15 +1,17 @@
-//! Settings of each input file: the columns that the user named for all files or for this one, and the CSV escapes.
+//! Settings of each input file: the columns that the user named for all files or for this one, the rules for
+//! CSV files and the format of dates.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
 
-use super::IngestParams;
 use super::clicks::LOG_ROLES;
 use super::columns::{NamedColumns, Role};
-use super::escapes::CsvEscape;
+use super::date_format::DateFormat;
+use super::delimiters::CsvRules;
 use super::table::Table;
+use super::{IngestParams, delimiters};
 use crate::files;
 
 /// A column that the user named for one file.
@@ -36,7 +38,11 @@ pub(super) struct InputSettings {
     pub(super) columns: NamedColumns,
     /// True if a column was named for this very file.
     pub(super) is_named: bool,
-    pub(super) escape: CsvEscape,
+    pub(super) csv: CsvRules,
+    /// Format of times that the user named.
+    pub(super) date_format: Option<DateFormat>,
+    /// Columns of the logs that hold ids of documents.
+    pub(super) log_ids: Vec<String>,
 }
 
 impl InputSettings {
@@ -54,12 +60,16 @@ impl InputSettings {
 /// Settings of all input files.
 pub(super) struct InputFiles<'a> {
     params: &'a IngestParams,
+    csv: CsvRules,
+    date_format: Option<DateFormat>,
     own: BTreeMap<&'a Path, NamedColumns>,
 }
 
 impl<'a> InputFiles<'a> {
     /// Finds the file of every column that is named for one file. Returns an error if there is no such file or column.
     pub(super) fn resolve(params: &'a IngestParams) -> Result<Self> {
+        let csv = params.csv_rules()?;
+        let date_format = params.date_format.as_deref().map(DateFormat::parse).transpose()?;
         let mut own: BTreeMap<&Path, NamedColumns> = BTreeMap::new();
         for named in &params.file_columns {
             let path = find(params, named)?;
@@ -71,7 +81,7 @@ impl<'a> InputFiles<'a> {
                 let message = format!("{}: the roles of this file are {}", named.option(), known.join(", "));
                 return Err(Error::format(name, message));
             }
-            let table = Table::open(path, params.csv_escape)?;
+            let table = Table::open(path, csv)?;
             if !table.columns().contains(&named.column) {
                 let message = format!(
                     "{}: there is no column '{}'; the columns are {}",
@@ -88,7 +98,7 @@ impl<'a> InputFiles<'a> {
                 return Err(Error::format(name, message));
             }
         }
-        Ok(Self { params, own })
+        Ok(Self { params, csv, date_format, own })
     }
 
     /// Returns the settings of a file; a column named for the file precedes one named for all.
@@ -96,11 +106,22 @@ impl<'a> InputFiles<'a> {
         let mut columns = self.params.columns.clone();
         let own = self.own.get(path);
         columns.extend(own.into_iter().flatten().map(|(role, name)| (*role, name.clone())));
-        InputSettings { columns, is_named: own.is_some(), escape: self.params.csv_escape }
+        InputSettings {
+            columns,
+            is_named: own.is_some(),
+            csv: self.csv,
+            date_format: self.date_format.clone(),
+            log_ids: Vec::new(),
+        }
     }
 }
 
 impl IngestParams {
+    pub(super) fn csv_rules(&self) -> Result<CsvRules> {
+        let delimiter = self.delimiter.map(delimiters::checked).transpose()?;
+        Ok(CsvRules { escape: self.csv_escape, delimiter })
+    }
+
     /// Returns all files that are read, each with the roles that its columns may have.
     pub(super) fn uses(&self) -> impl Iterator<Item = (&'static [Role], &Path)> {
         const LOGS: &[Role] = &LOG_ROLES;

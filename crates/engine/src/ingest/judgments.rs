@@ -6,11 +6,14 @@ use foldhash::HashMap;
 use matchrank_core::data::qrels;
 use matchrank_core::{Error, Result};
 
+use super::clicks::with_nested;
 use super::columns::{Mapping, NamedColumns, Role, is_usual_grade};
+use super::documents::source;
+use super::file_format::has_table_ending;
 use super::inputs::InputSettings;
 use super::listed::ListedQueries;
-use super::table::{Table, has_table_ending};
-use crate::dataset::id_of_text;
+use super::table::Table;
+use crate::dataset::{IgnoredColumn, SourceFile, id_of_text};
 use crate::files;
 use crate::text::normalise_query;
 
@@ -18,6 +21,15 @@ use crate::text::normalise_query;
 pub(super) struct JudgmentFile {
     pub(super) rows: Vec<Graded>,
     pub(super) remarks: Vec<String>,
+    pub(super) ignored: Vec<IgnoredColumn>,
+}
+
+impl JudgmentFile {
+    /// Describes the file as a source of the dataset.
+    pub(super) fn source(&self, role: &str, path: &Path) -> SourceFile {
+        let source = source(role, &files::name_of(path), self.rows.len() as u64, self.remarks.clone());
+        SourceFile { ignored: self.ignored.clone(), ..source }
+    }
 }
 
 /// A judgment by ids.
@@ -34,15 +46,13 @@ pub(super) fn read_judgments(
     settings: &InputSettings,
     listed: &ListedQueries,
 ) -> Result<JudgmentFile> {
-    let InputSettings { columns: named, escape, .. } = settings;
+    let InputSettings { columns: named, csv, .. } = settings;
     let name = files::name_of(path);
     let bytes = files::read_all(path)?;
     if is_table(path, &bytes, named) {
-        let table = Table::open(path, *escape)?;
-        return Ok(JudgmentFile {
-            rows: read_table(&name, &table, named, listed)?,
-            remarks: table.remarks(),
-        });
+        let table = Table::open(path, *csv)?;
+        let (rows, ignored) = read_table(&name, &table, named, listed)?;
+        return Ok(JudgmentFile { rows, remarks: table.remarks(), ignored: with_nested(ignored, &table) });
     }
     settings.refuse_own_columns(&name, "TREC judgments")?;
     let judgments = qrels::parse(&name, &bytes)?;
@@ -50,7 +60,7 @@ pub(super) fn read_judgments(
         .iter()
         .map(|j| Graded { query: j.query.to_owned(), document: j.document.to_owned(), grade: j.grade })
         .collect();
-    Ok(JudgmentFile { rows, remarks: Vec::new() })
+    Ok(JudgmentFile { rows, remarks: Vec::new(), ignored: Vec::new() })
 }
 
 /// Four columns ending in a number are TREC qrels whatever the file is called; else the content, the
@@ -67,7 +77,7 @@ fn is_table(path: &Path, bytes: &[u8], named: &NamedColumns) -> bool {
     bytes.starts_with(b"PAR1")
         || line.trim_start().starts_with('{')
         || has_table_ending(path)
-        || line.trim_end().split([',', '\t']).any(|column| graded(column.trim()))
+        || line.trim_end().split([',', ';', '\t', '|']).any(|column| graded(column.trim()))
 }
 
 fn read_table(
@@ -75,10 +85,14 @@ fn read_table(
     table: &Table,
     named: &NamedColumns,
     listed: &ListedQueries,
-) -> Result<Vec<Graded>> {
+) -> Result<(Vec<Graded>, Vec<IgnoredColumn>)> {
     let columns = table.columns();
-    let mapping =
+    let mut mapping =
         Mapping::of(name, columns, &[Role::QueryId, Role::Query, Role::Document, Role::Grade], named)?;
+    // An id precedes the text of the query.
+    if mapping.get(Role::QueryId).is_some() {
+        mapping.remove(Role::Query);
+    }
     let (query, by_text) = match (mapping.get(Role::QueryId), mapping.get(Role::Query)) {
         (Some(id), _) => (id, false),
         (None, Some(text)) => (text, true),
@@ -132,5 +146,5 @@ fn read_table(
             Ok(())
         },
     )?;
-    Ok(judgments)
+    Ok((judgments, mapping.ignored(columns)))
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
 
-use super::columns::{Role, plain};
+use super::clicks::with_nested;
+use super::columns::{NO_ROLE, Role, plain};
 use super::documents::{check_id, source};
 use super::inputs::InputSettings;
 use super::table::{self, Table};
-use crate::dataset::Names;
-use crate::dataset::SourceFile;
+use crate::dataset::{IgnoredColumn, Names, SourceFile};
 use crate::files;
 use crate::text::normalise_query;
 
@@ -41,16 +41,17 @@ impl ListedQueries {
         let (mut listed, mut sources) = (Self::default(), Vec::new());
         for input in inputs {
             let name = files::name_of(input);
-            let InputSettings { columns: named, escape, .. } = settings(input);
-            let table = Table::open(input, escape)?;
+            let InputSettings { columns: named, csv, .. } = settings(input);
+            let table = Table::open(input, csv)?;
             let columns = table.columns();
             let find =
                 |names: &[&str]| names.iter().find_map(|n| columns.iter().find(|c| plain(c) == *n)).cloned();
             let id = named.get(&Role::QueryId).filter(|n| columns.contains(n)).cloned();
             let text = named.get(&Role::Query).filter(|n| columns.contains(n)).cloned();
             let id = id.or_else(|| find(&["id", "_id", "query_id", "queryid", "qid"]));
-            let text =
-                text.or_else(|| find(&["text", "query", "query_text", "title", "user_query", "search_term"]));
+            let text = text
+                .or_else(|| find(&["text", "query", "query_text", "title", "user_query"]))
+                .or_else(|| find(Role::Query.usual_names()));
             let (Some(id), Some(text)) = (id, text) else {
                 let message = format!(
                     "a column with the query id and one with its text are needed; the columns are {}; {advice}",
@@ -91,7 +92,12 @@ impl ListedQueries {
                 }
                 Ok(())
             })?;
-            sources.push(source("queries", &name, rows, table.remarks()));
+            let ignored = columns.iter().filter(|column| **column != id && **column != text);
+            let ignored = ignored.map(|column| IgnoredColumn::new(column, NO_ROLE)).collect();
+            sources.push(SourceFile {
+                ignored: with_nested(ignored, &table),
+                ..source("queries", &name, rows, table.remarks())
+            });
         }
         Ok((listed, sources))
     }

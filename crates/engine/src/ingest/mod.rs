@@ -16,21 +16,32 @@ mod aggregate;
 mod chunks;
 mod clicks;
 mod columns;
+mod date_format;
+mod delimiters;
 mod documents;
 mod escapes;
+mod event_types;
 mod events;
+mod fields;
+mod file_format;
 mod inputs;
+mod items;
 mod judgments;
 mod listed;
+mod log_rows;
+mod nested;
 mod output;
 mod pairs;
 mod reading;
 mod records;
+#[cfg(test)]
+mod shape_tests;
 mod split;
 mod table;
 mod target;
 #[cfg(test)]
 mod tests;
+mod times;
 mod waves;
 mod zeros;
 
@@ -49,9 +60,7 @@ pub use split::SplitBy;
 use crate::tally::Tally;
 use aggregate::Aggregator;
 use clicks::{ClickLog, Searches};
-use documents::source;
 use inputs::{InputFiles, InputSettings};
-use judgments::JudgmentFile;
 use listed::ListedQueries;
 use reading::Reading;
 use table::Table;
@@ -81,7 +90,13 @@ pub struct IngestParams {
     pub file_columns: Vec<FileColumn>,
     /// Way in which CSV files write quotes inside of cells.
     pub csv_escape: CsvEscape,
-    /// Text columns of the documents; empty means those with usual names.
+    /// Delimiter of CSV files; `None` recognises it by the first rows of each file.
+    pub delimiter: Option<char>,
+    /// Format of the times of click logs, in the notation of strftime; `None` recognises it.
+    pub date_format: Option<String>,
+    /// Clicks that an event of a type counts; types that are not named are left out.
+    pub event_weights: BTreeMap<String, f64>,
+    /// Text columns of the documents; empty means those with usual names and short texts.
     pub text: Vec<String>,
     /// Weights of text fields; those not named weigh 1.
     pub field_weights: BTreeMap<String, f32>,
@@ -112,6 +127,9 @@ impl Default for IngestParams {
             columns: NamedColumns::new(),
             file_columns: Vec::new(),
             csv_escape: CsvEscape::Auto,
+            delimiter: None,
+            date_format: None,
+            event_weights: BTreeMap::new(),
             text: Vec::new(),
             field_weights: BTreeMap::new(),
             min_clicks: 0.0,
@@ -155,6 +173,12 @@ impl IngestParams {
                 "the weight of the field '{name}' is {weight}; it must be above 0"
             )));
         }
+        event_types::check_weights(&self.event_weights)?;
+        if !self.event_weights.is_empty() && self.clicks.is_empty() {
+            return fail(
+                "option `event-weights` weights events of click logs, and there are none; give option `clicks`",
+            );
+        }
         self.vocabulary.validate()
     }
 }
@@ -170,14 +194,17 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     check_named(params)?;
     let inputs = InputFiles::resolve(params)?;
     let logs = params.clicks.iter().map(|path| ClickLog::open(path, &inputs.of(path)));
-    let logs = logs.collect::<Result<Vec<_>>>()?;
+    let mut logs = logs.collect::<Result<Vec<_>>>()?;
+    event_types::decide_kinds(&mut logs, &params.event_weights)?;
     logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
     let mut searches = Searches::default();
     logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
 
     let documents = folder.join(crate::dataset::DOCUMENTS);
+    let log_ids: Vec<String> = logs.iter().filter_map(ClickLog::document_column).map(str::to_owned).collect();
+    let of_documents = |path| InputSettings { log_ids: log_ids.clone(), ..inputs.of(path) };
     let collection = documents::read_documents(
-        &params.documents.iter().map(|path| (path, inputs.of(path))).collect::<Vec<_>>(),
+        &params.documents.iter().map(|path| (path, of_documents(path))).collect::<Vec<_>>(),
         &params.text,
         &analyser,
         &documents,
@@ -213,7 +240,7 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         let mut sources = Vec::new();
         for log in &logs {
             let Some(rows) = reading.add_clicks(log, &searches, progress)? else { break };
-            sources.push(source("clicks", log.name(), rows, log.remarks()));
+            sources.push(log.source(rows));
         }
         if sources.len() < logs.len() {
             continue;
@@ -230,13 +257,13 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
 
     let mut judged = Vec::new();
     for (holdout, path) in &params.judgments {
-        let JudgmentFile { rows, remarks } = judgments::read_judgments(path, &inputs.of(path), &listed)?;
-        let role = format!("{} judgments", holdout.name());
-        sources.push(source(&role, &files::name_of(path), rows.len() as u64, remarks));
-        judged.push((*holdout, rows));
+        let file = judgments::read_judgments(path, &inputs.of(path), &listed)?;
+        sources.push(file.source(&format!("{} judgments", holdout.name()), path));
+        judged.push((*holdout, file.rows));
     }
-    for SourceFile { file, remarks, .. } in &sources {
-        remarks.iter().for_each(|remark| progress.note(&format!("{file}: {remark}")));
+    for source in &sources {
+        let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
+        sentences.for_each(|sentence| progress.note(&format!("{}: {sentence}", source.file)));
     }
 
     progress.begin("writing", Some(aggregate::PARTITIONS as u64), "partitions");
@@ -269,7 +296,8 @@ fn check_named(params: &IngestParams) -> Result<()> {
     }
     let mut columns: Vec<String> = Vec::new();
     // A file that is no table, such as TREC qrels, has no columns to offer.
-    for table in params.uses().filter_map(|(_, path)| Table::open(path, params.csv_escape).ok()) {
+    let rules = params.csv_rules()?;
+    for table in params.uses().filter_map(|(_, path)| Table::open(path, rules).ok()) {
         let new: Vec<String> = table.columns().iter().filter(|c| !columns.contains(c)).cloned().collect();
         columns.extend(new);
     }

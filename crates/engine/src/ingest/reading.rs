@@ -7,9 +7,8 @@ use matchrank_core::{Error, Result};
 
 use super::aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use super::documents::{Collection, source};
+use super::documents::Collection;
 use super::inputs::InputSettings;
-use super::judgments::JudgmentFile;
 use super::listed::ListedQueries;
 use super::zeros::{ZeroFinder, ZeroTally};
 use super::{judgments, split};
@@ -129,9 +128,9 @@ impl Reading<'_> {
 
     /// Adds the judgments of a file that are learned from.
     pub(super) fn add_responses(&mut self, path: &Path, settings: &InputSettings) -> Result<SourceFile> {
-        let JudgmentFile { rows, remarks } = judgments::read_judgments(path, settings, self.listed)?;
+        let file = judgments::read_judgments(path, settings, self.listed)?;
         let (mut batch, mut unknown) = (Batch::default(), UnknownIds::default());
-        for row in &rows {
+        for row in &file.rows {
             let example = || format!("{} {} in {}", row.query, row.document, files::name_of(path));
             match (self.listed.ids.find(&row.query), self.collection.ids.find(&row.document)) {
                 (None, _) => {
@@ -149,6 +148,6 @@ impl Reading<'_> {
         }
         self.aggregator.add(&batch)?;
         self.lost_zeros.extend(unknown.of_file(path));
-        Ok(source("responses", &files::name_of(path), rows.len() as u64, remarks))
+        Ok(file.source("responses", path))
     }
 }

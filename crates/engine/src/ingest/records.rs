@@ -1,12 +1,12 @@
 //! Records of CSV and TSV texts, with their lines.
 
-use super::escapes::{BadRecord, Quoting, check_doubled};
+use super::escapes::{BadRecord, CsvDialect, Quoting, check_doubled};
 
 const DOUBLED_AMONG_BACKSLASHES: &str = "a quote inside a cell is doubled (\"\"), but this file escapes quotes with \
                                          backslashes (\\\"); write all of them in one way, or say which one it is with \
                                          option `csv-escape`";
 const AFTER_QUOTE: &str =
-    "there is text between the closing quote of a cell and the next comma; is a quote not escaped?";
+    "there is text between the closing quote of a cell and the next delimiter; is a quote not escaped?";
 const OPEN_QUOTE: &str = "a quote is opened and never closed";
 
 /// Records of a CSV or TSV text, with their lines counted from 0.
@@ -17,15 +17,16 @@ pub(super) enum Records<'t> {
         /// Lines before the byte up to which they are counted.
         line: u64,
         counted: usize,
-        quoting: Quoting,
+        dialect: CsvDialect,
     },
     Backslash(BackslashRecords<'t>),
 }
 
 impl<'t> Records<'t> {
-    pub(super) fn new(text: &'t str, delimiter: u8, quoting: Quoting) -> Self {
+    pub(super) fn new(text: &'t str, dialect: CsvDialect) -> Self {
+        let CsvDialect { delimiter, quoting } = dialect;
         if quoting == Quoting::Backslash {
-            return Self::Backslash(BackslashRecords::new(text));
+            return Self::Backslash(BackslashRecords::new(text, delimiter));
         }
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
@@ -33,14 +34,14 @@ impl<'t> Records<'t> {
             .has_headers(false)
             .flexible(true)
             .from_reader(text.as_bytes());
-        Self::Plain { text, reader: Box::new(reader), line: 0, counted: 0, quoting }
+        Self::Plain { text, reader: Box::new(reader), line: 0, counted: 0, dialect }
     }
 
     /// Returns an error if the text escapes quotes in another way than the file does.
     pub(super) fn check(&self) -> Result<(), (u64, String)> {
         match self {
-            Self::Plain { text, quoting: Quoting::Doubled, .. } => {
-                check_doubled(text).map_err(BadRecord::located)
+            Self::Plain { text, dialect: CsvDialect { delimiter, quoting: Quoting::Doubled }, .. } => {
+                check_doubled(text, *delimiter).map_err(BadRecord::located)
             }
             _ => Ok(()),
         }
@@ -72,14 +73,15 @@ impl<'t> Records<'t> {
 /// Reads the records of a CSV text whose quotes are escaped by backslashes.
 pub(super) struct BackslashRecords<'t> {
     text: &'t str,
+    delimiter: u8,
     at: usize,
     line: u64,
     cell: String,
 }
 
 impl<'t> BackslashRecords<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, line: 0, cell: String::new() }
+    pub(super) fn new(text: &'t str, delimiter: u8) -> Self {
+        Self { text, delimiter, at: 0, line: 0, cell: String::new() }
     }
 
     pub(super) fn is_at_end(&self) -> bool {
@@ -105,7 +107,8 @@ impl<'t> BackslashRecords<'t> {
                 let closed = self.quoted_cell();
                 let reason = match bytes.get(self.at) {
                     _ if !closed => Some(OPEN_QUOTE),
-                    None | Some(b',' | b'\r' | b'\n') => None,
+                    None | Some(b'\r' | b'\n') => None,
+                    Some(&byte) if byte == self.delimiter => None,
                     Some(b'"') => Some(DOUBLED_AMONG_BACKSLASHES),
                     Some(_) => Some(AFTER_QUOTE),
                 };
@@ -116,7 +119,7 @@ impl<'t> BackslashRecords<'t> {
                 self.plain_cell();
             }
             record.push_field(&self.cell);
-            if bytes.get(self.at) != Some(&b',') {
+            if bytes.get(self.at) != Some(&self.delimiter) {
                 break;
             }
             self.at += 1;
@@ -141,12 +144,13 @@ impl<'t> BackslashRecords<'t> {
         false
     }
 
-    /// Reads a cell without quotes, up to the comma or the line end.
+    /// Reads a cell without quotes, up to the delimiter or the line end.
     fn plain_cell(&mut self) {
         let start = self.at;
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            let n = rest.iter().position(|byte| b",\r\n\\".contains(byte)).unwrap_or(rest.len());
+            let ends = |byte: &u8| *byte == self.delimiter || b"\r\n\\".contains(byte);
+            let n = rest.iter().position(ends).unwrap_or(rest.len());
             self.cell.push_str(&self.text[self.at..self.at + n]);
             self.at += n;
             if rest.get(n) != Some(&b'\\') {
@@ -163,7 +167,7 @@ impl<'t> BackslashRecords<'t> {
     fn escaped(&mut self) {
         self.at += 1;
         match self.text.as_bytes().get(self.at) {
-            Some(&byte) if b"\"\\,\r\n".contains(&byte) => {
+            Some(&byte) if byte == self.delimiter || b"\"\\\r\n".contains(&byte) => {
                 self.cell.push(char::from(byte));
                 self.at += 1;
             }
@@ -178,9 +182,11 @@ mod tests {
 
     use super::*;
 
+    const BACKSLASH: CsvDialect = CsvDialect { delimiter: b',', quoting: Quoting::Backslash };
+
     fn records(text: &str) -> Result<Vec<(u64, Vec<String>)>, BadRecord> {
         let (mut reader, mut record, mut all) =
-            (BackslashRecords::new(text), csv::StringRecord::new(), Vec::new());
+            (BackslashRecords::new(text, b','), csv::StringRecord::new(), Vec::new());
         while let Some(line) = reader.next(&mut record)? {
             all.push((line, record.iter().map(str::to_owned).collect()));
         }
@@ -239,10 +245,10 @@ mod tests {
             let found: Vec<Vec<String>> = records(&text).unwrap().into_iter().map(|(_, cells)| cells).collect();
             prop_assert_eq!(&found, &rows);
             // Cut at any record end, the rest is read alike.
-            let cut = Quoting::Backslash.last_record_end(text.as_bytes());
+            let cut = BACKSLASH.last_record_end(text.as_bytes());
             prop_assert_eq!(cut, Some(text.len()));
             for (at, _) in text.char_indices() {
-                let end = Quoting::Backslash.last_record_end(&text.as_bytes()[..at]).unwrap_or(0);
+                let end = BACKSLASH.last_record_end(&text.as_bytes()[..at]).unwrap_or(0);
                 let first = records(&text[..end]).unwrap();
                 let rest = records(&text[end..]).unwrap();
                 let both: Vec<Vec<String>> = first.into_iter().chain(rest).map(|(_, cells)| cells).collect();

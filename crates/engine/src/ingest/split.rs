@@ -42,6 +42,7 @@ pub(super) fn decide(
                 let message = "a split by time needs a time column; name it with option `column time=NAME`, or split by query";
                 return Err(Error::parse(log.name(), 1, message));
             }
+            logs.iter().try_for_each(|log| log.times.check_comparable(log.name()))?;
             let seconds = clicks_per_second(logs, searches)?;
             let cut = |share: f64| cut_after(&seconds, share);
             let (validation_from, test_from) = (cut(1.0 - held_out), cut(1.0 - test));

@@ -1,10 +1,9 @@
-//! Common view of CSV, TSV, JSON lines and Parquet: rows of text fields, by column name, with line numbers.
-//!
-//! The format is recognised by the name (`.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.parquet`, each also with `.gz` or
-//! `.zst`) and otherwise by the first bytes. A TSV file of two columns whose first line does not look like a header is
+//! Common view of CSV, TSV, JSON lines and Parquet: rows of text fields, by column name, with line numbers. A TSV file of two columns whose first line does not look like a header is
 //! read as (id, text) without a header.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
@@ -14,7 +13,9 @@ use serde_json::Value;
 
 use super::chunks::{Chunk, Chunks};
 use super::columns::is_usual_id;
-use super::escapes::{CsvEscape, Quoting};
+use super::delimiters::{CsvRules, FoundDialect, delimiter_name};
+use super::file_format::{COMMAS, Format, TABS};
+use super::nested::{JsonFields, json_object, json_text};
 use super::records::Records;
 use super::waves::in_waves;
 use crate::files;
@@ -25,33 +26,22 @@ use crate::unwind::caught;
 const ADVICE: &str = "write it again";
 /// Largest number of columns that one read may request.
 pub(super) const MOST_COLUMNS: usize = 64;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Format {
-    Delimited { delimiter: u8, header: bool, quoting: Quoting },
-    JsonLines,
-    Parquet,
-}
-
-const COMMAS: Format = Format::Delimited { delimiter: b',', header: true, quoting: Quoting::Doubled };
-const TABS: Format = Format::Delimited { delimiter: b'\t', header: true, quoting: Quoting::Off };
-
-impl Format {
-    fn quoting(&self) -> Quoting {
-        match self {
-            Self::Delimited { quoting, .. } => *quoting,
-            Self::JsonLines | Self::Parquet => Quoting::Off,
-        }
-    }
-}
+/// Largest number of fields to name that only later rows have.
+const MOST_LATE_FIELDS: usize = 100;
 
 /// A file of rows with named columns.
 pub(super) struct Table {
     path: PathBuf,
     format: Format,
     columns: Vec<String>,
-    /// True if the first rows showed that backslashes escape quotes.
-    detected_backslashes: bool,
+    /// Columns whose values are nested and have no text.
+    nested: Vec<String>,
+    /// What the first rows told about the file.
+    remarks: Vec<String>,
+    /// Names of the fields of JSON objects, up to the first dot, that the first rows have.
+    known: HashSet<String>,
+    /// Other fields, each with the first line that has it.
+    late: Mutex<BTreeMap<String, u64>>,
 }
 
 /// One row: its line (or row number in Parquet), and the wanted fields in the order of the request. A field that is
@@ -79,9 +69,9 @@ impl TableRows<'_> {
         let table = self.table;
         match (&self.part, &table.format) {
             (TablePart::Batch(batch, first), _) => table.batch_rows(batch, *first, self.wanted, each),
-            (TablePart::Text(chunk), Format::Delimited { delimiter, header, quoting }) => {
+            (TablePart::Text(chunk), Format::Delimited { dialect, header }) => {
                 let skip_first = *header && chunk.line == 1;
-                let records = Records::new(chunk.text(&table.path)?, *delimiter, *quoting);
+                let records = Records::new(chunk.text(&table.path)?, *dialect);
                 table.delimited_rows(records, chunk.line, skip_first, self.wanted, each)
             }
             (TablePart::Text(_), _) => {
@@ -103,7 +93,9 @@ impl TableRows<'_> {
         for (i, line) in chunk.text(&self.table.path)?.split('\n').enumerate() {
             if !line.trim().is_empty() {
                 let number = chunk.line + i as u64;
-                each(number, &json_object(&self.table.name(), number, line)?)?;
+                let object = json_object(&self.table.name(), number, line)?;
+                self.table.note_late_fields(number, &object);
+                each(number, &object)?;
             }
         }
         Ok(())
@@ -111,7 +103,7 @@ impl TableRows<'_> {
 }
 
 impl Table {
-    pub(super) fn open(path: &Path, escape: CsvEscape) -> Result<Self> {
+    pub(super) fn open(path: &Path, rules: CsvRules) -> Result<Self> {
         let name = files::name_of(path);
         if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             return Err(Error::format(
@@ -119,77 +111,106 @@ impl Table {
                 "is a pipe, but this input is read more than once; save it to a file first",
             ));
         }
-        let mut format = match ending(path).as_str() {
-            "csv" => COMMAS,
-            "tsv" | "tab" => TABS,
-            "jsonl" | "ndjson" | "json" => Format::JsonLines,
-            "parquet" | "pq" => Format::Parquet,
-            _ => sniff(path)?,
+        let mut format = Format::of_file(path)?;
+        let mut table = Self {
+            path: path.to_owned(),
+            format: format.clone(),
+            columns: Vec::new(),
+            nested: Vec::new(),
+            remarks: Vec::new(),
+            known: HashSet::default(),
+            late: Mutex::default(),
         };
         if format == Format::Parquet {
             let file = ParquetFile::open(path, ADVICE)?;
-            let columns = file.schema().fields().iter().map(|f| f.name().clone()).collect();
-            return Ok(Self { path: path.to_owned(), format, columns, detected_backslashes: false });
+            let fields = file.schema().fields();
+            let names = |nested: bool| {
+                let of_kind = fields.iter().filter(move |f| f.data_type().is_nested() == nested);
+                of_kind.map(|f| f.name().clone()).collect()
+            };
+            table.columns = fields.iter().map(|f| f.name().clone()).collect();
+            table.nested = names(true);
+            return Ok(table);
         }
         let empty = || Error::parse(&name, 1, "the file is empty; a header or a first row is expected");
-        if let Format::Delimited { delimiter: b',', quoting, .. } = &mut format {
-            *quoting = Quoting::of_csv(path, escape)?;
+        if let Format::Delimited { dialect, .. } = &mut format
+            && *dialect == COMMAS
+        {
+            let found: FoundDialect = rules.dialect_of(path)?;
+            *dialect = found.dialect;
+            table.remarks = found.remarks;
         }
-        let quoting = format.quoting();
-        let detected_backslashes = quoting == Quoting::Backslash && escape == CsvEscape::Auto;
-        let first = Chunks::open(path, quoting)?.next()?.ok_or_else(empty)?;
+        let first = Chunks::open(path, format.dialect())?.next()?.ok_or_else(empty)?;
         let text = first.text(path)?;
         if text.trim().is_empty() {
             return Err(empty());
         }
-        match format {
-            Format::JsonLines => {
-                let (mut columns, mut known) = (Vec::new(), HashSet::default());
-                for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).take(10_000) {
-                    let value = json_object(&name, i as u64 + 1, line)?;
-                    collect_paths("", &value, &mut columns, &mut known);
-                }
-                Ok(Self { path: path.to_owned(), format, columns, detected_backslashes })
+        if let Format::Delimited { dialect, header } = &mut format {
+            let mut record = csv::StringRecord::new();
+            let mut records = Records::new(text, *dialect);
+            records.next(&mut record).map_err(|(line, message)| Error::parse(&name, 1 + line, message))?;
+            table.columns = record.iter().map(|c| c.trim().to_owned()).collect();
+            *header = *dialect != TABS || table.columns.len() != 2 || is_usual_id(&table.columns[0]);
+            if !*header {
+                table.columns = vec!["id".into(), "text".into()];
             }
-            Format::Delimited { delimiter, .. } => {
-                let mut record = csv::StringRecord::new();
-                let mut records = Records::new(text, delimiter, quoting);
-                records
-                    .next(&mut record)
-                    .map_err(|(line, message)| Error::parse(&name, 1 + line, message))?;
-                let mut columns: Vec<String> = record.iter().map(|c| c.trim().to_owned()).collect();
-                let headed = delimiter == b',' || columns.len() != 2 || is_usual_id(&columns[0]);
-                if !headed {
-                    columns = vec!["id".into(), "text".into()];
-                }
-                let mut sorted = columns.clone();
-                sorted.sort();
-                if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
-                    return Err(Error::parse(
-                        &name,
-                        1,
-                        format!("the header names the column '{}' twice", pair[0]),
-                    ));
-                }
-                Ok(Self {
-                    path: path.to_owned(),
-                    format: Format::Delimited { delimiter, header: headed, quoting },
-                    columns,
-                    detected_backslashes,
-                })
+            let mut sorted = table.columns.clone();
+            sorted.sort();
+            if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
+                let message = format!("the header names the column '{}' twice", pair[0]);
+                return Err(Error::parse(&name, 1, message));
             }
-            Format::Parquet => unreachable!("handled above"),
+        } else {
+            let mut fields = JsonFields::default();
+            for (i, line) in text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).take(10_000) {
+                let value = json_object(&name, i as u64 + 1, line)?;
+                fields.add(&value);
+                let names = value.as_object().into_iter().flat_map(|map| map.keys());
+                names.for_each(|name| {
+                    if !table.known.contains(name) {
+                        table.known.insert(name.clone());
+                    }
+                });
+            }
+            (table.columns, table.nested) = (fields.names, fields.nested);
         }
+        table.format = format;
+        Ok(table)
+    }
+
+    /// Notes the fields of a JSON object that no object of the first rows has.
+    fn note_late_fields(&self, line: u64, object: &Value) {
+        for name in object.as_object().into_iter().flat_map(|map| map.keys()) {
+            if !self.known.contains(name) {
+                let mut late = self.late.lock().expect("no panic while a name is noted");
+                let first = late.entry(name.clone()).or_insert(line);
+                *first = line.min(*first);
+                // Names that are data, such as ids, must not fill the memory.
+                if late.len() > MOST_LATE_FIELDS {
+                    late.pop_last();
+                }
+            }
+        }
+    }
+
+    /// Returns the fields of JSON objects that only rows after the first ones have, with their first lines.
+    pub(super) fn late_fields(&self) -> Vec<(String, u64)> {
+        let late = self.late.lock().expect("no panic while a name is noted");
+        late.iter().map(|(name, line)| (name.clone(), *line)).collect()
     }
 
     pub(super) fn columns(&self) -> &[String] {
         &self.columns
     }
 
+    /// Returns the columns whose values are nested: lists of lists, and lists and structs of Parquet.
+    pub(super) fn nested(&self) -> &[String] {
+        &self.nested
+    }
+
     /// Returns what the first rows told about the file.
     pub(super) fn remarks(&self) -> Vec<String> {
-        let backslashes = "quotes are escaped by backslashes (recognised by the first rows)";
-        self.detected_backslashes.then(|| backslashes.to_owned()).into_iter().collect()
+        self.remarks.clone()
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -225,10 +246,42 @@ impl Table {
                 in_waves(wave, next, work, merge)
             }
             _ => {
-                let mut chunks = Chunks::open(&self.path, self.format.quoting())?;
+                let mut chunks = Chunks::open(&self.path, self.format.dialect())?;
                 in_waves(wave, || Ok(chunks.next()?.map(TablePart::Text)), work, merge)
             }
         }
+    }
+
+    /// Reads as [`Table::read`] does, until `enough` returns true.
+    pub(super) fn read_until<Done: Send>(
+        &self,
+        wanted: &[&str],
+        work: impl Fn(&TableRows<'_>) -> Result<Done> + Sync,
+        mut enough: impl FnMut(Done) -> Result<bool>,
+    ) -> Result<()> {
+        let mut is_enough = false;
+        let read = self.read(wanted, work, |done| {
+            is_enough = enough(done)?;
+            if is_enough { Err(Error::Params("enough was read".into())) } else { Ok(()) }
+        });
+        if is_enough { Ok(()) } else { read }
+    }
+
+    /// Calls `each` for the first rows: those of the first chunk.
+    pub(super) fn read_first(
+        &self,
+        wanted: &[&str],
+        each: impl FnMut(TableRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let part = match self.format {
+            Format::Parquet => {
+                let first =
+                    ParquetFile::open(&self.path, ADVICE)?.batches(Some(wanted))?.next().transpose()?;
+                first.map(|batch| TablePart::Batch(batch, 1))
+            }
+            _ => Chunks::open(&self.path, self.format.dialect())?.next()?.map(TablePart::Text),
+        };
+        part.map_or(Ok(()), |part| TableRows { table: self, wanted, part }.for_each(each))
     }
 
     pub(super) fn name(&self) -> String {
@@ -260,7 +313,15 @@ impl Table {
             let line = first_line + line;
             if record.len() != self.columns.len() {
                 let escaped = record.iter().any(|cell| cell.contains('\\'));
-                let hint = if escaped { " (option `csv-escape` tells what backslashes mean)" } else { "" };
+                let delimiter = self.format.dialect().delimiter;
+                let hint = if escaped {
+                    " (option `csv-escape` tells what backslashes mean)".to_owned()
+                } else if delimiter != b',' && delimiter != b'\t' {
+                    let name = delimiter_name(delimiter);
+                    format!(" (cells are separated by {name}; option `delimiter` names another character)")
+                } else {
+                    String::new()
+                };
                 return Err(Error::parse(
                     self.name(),
                     line,
@@ -310,71 +371,5 @@ impl Table {
             each(TableRow { line: first_row + row as u64, fields: &fields })?;
         }
         Ok(())
-    }
-}
-
-/// Returns true if the ending of a file name is that of a table.
-pub(super) fn has_table_ending(path: &Path) -> bool {
-    matches!(ending(path).as_str(), "csv" | "tsv" | "jsonl" | "ndjson" | "parquet" | "pq")
-}
-
-/// Returns the ending of a name that tells the format, without a compression ending.
-fn ending(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
-    name.rsplit_once('.').map_or(String::new(), |(_, end)| end.to_owned())
-}
-
-fn sniff(path: &Path) -> Result<Format> {
-    let mut reader = files::open(path)?;
-    let head = reader.fill_buf().map_err(|e| files::damaged(path, e))?;
-    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
-    Ok(if head.starts_with(b"PAR1") {
-        Format::Parquet
-    } else if line.trim_ascii_start().starts_with(b"{") {
-        Format::JsonLines
-    } else if line.contains(&b'\t') {
-        TABS
-    } else {
-        COMMAS
-    })
-}
-
-fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {
-    match serde_json::from_str(text) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => {
-            Err(Error::parse(file, line, "a JSON object per line is expected, such as {\"query\": \"...\"}"))
-        }
-        Err(e) => {
-            let what = e.to_string();
-            let what = what.split(" at line ").next().unwrap_or_default();
-            Err(Error::parse(file, line, format!("not valid JSON at column {}: {what}", e.column())))
-        }
-    }
-}
-
-/// Collects the dotted paths of the leaves of a JSON object, each once, in order of appearance.
-fn collect_paths(prefix: &str, value: &Value, paths: &mut Vec<String>, known: &mut HashSet<String>) {
-    let Value::Object(map) = value else { return };
-    for (key, inner) in map {
-        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        if inner.is_object() {
-            collect_paths(&path, inner, paths, known);
-        } else if known.insert(path.clone()) {
-            paths.push(path);
-        }
-    }
-}
-
-/// Returns the value at a dotted path as text; lists of strings are joined by a blank.
-fn json_text(value: &Value, path: &str) -> Option<String> {
-    let found = value.get(path).or_else(|| path.split('.').try_fold(value, |v, key| v.get(key)))?;
-    match found {
-        Value::Null | Value::Object(_) => None,
-        Value::String(text) => Some(text.clone()),
-        Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
-            .filter(|s| !s.is_empty()),
-        other => Some(other.to_string()),
     }
 }

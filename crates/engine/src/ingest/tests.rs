@@ -10,33 +10,33 @@ use crate::dataset::{Clicks, Dataset, HeldOut};
 use crate::doctor;
 
 /// A folder of files and of the datasets made from them.
-struct Files(tempfile::TempDir);
+pub(super) struct Files(pub(super) tempfile::TempDir);
 
 impl Files {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, content).unwrap();
         path
     }
 
-    fn ingest(&self, params: &IngestParams) -> Result<Dataset> {
+    pub(super) fn ingest(&self, params: &IngestParams) -> Result<Dataset> {
         let out = self.0.path().join("data");
         ingest(params, &out, true, &Silent)?;
         Dataset::open(&out)
     }
 
-    fn refused(&self, params: &IngestParams) -> String {
+    pub(super) fn refused(&self, params: &IngestParams) -> String {
         self.ingest(params).err().map(|error: Error| error.to_string()).expect("refused")
     }
 }
 
 /// Query text, document id and response of every training pair.
-fn pairs(dataset: &Dataset) -> Vec<(String, String, f32)> {
+pub(super) fn pairs(dataset: &Dataset) -> Vec<(String, String, f32)> {
     let (queries, documents) = (dataset.queries().unwrap(), dataset.document_ids().unwrap());
     let pair = |r: &crate::dataset::Response| {
         (queries[r.query as usize].text.clone(), documents[r.document as usize].clone(), r.response)
@@ -46,7 +46,7 @@ fn pairs(dataset: &Dataset) -> Vec<(String, String, f32)> {
     pairs
 }
 
-fn pair(query: &str, document: &str, response: f32) -> (String, String, f32) {
+pub(super) fn pair(query: &str, document: &str, response: f32) -> (String, String, f32) {
     (query.to_owned(), document.to_owned(), response)
 }
 
