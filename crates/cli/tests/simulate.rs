@@ -160,6 +160,9 @@ fn learned_models_beat_bm25_on_a_shop() {
     for name in ["pls", "rmls+bm25"] {
         let (learned, words) = (&model(name)["test"]["ndcg@10"], &model("bm25")["test"]["ndcg@10"]);
         assert!(learned.as_f64() > words.as_f64(), "{name}: {learned} {words}");
+        let unseen = |name: &str| model(name)["bins"]["seen"][1]["ndcg@10"].as_f64().unwrap();
+        assert_eq!(model(name)["bins"]["seen"][1]["bin"], "unseen");
+        assert!(unseen(name) > unseen("bm25"), "{name}: {} {}", unseen(name), unseen("bm25"));
         let beats: &Vec<Value> = model(name)["beats"].as_array().unwrap();
         assert!(beats.contains(&"bm25".into()), "{name} beats BM25 significantly: {beats:?}");
     }

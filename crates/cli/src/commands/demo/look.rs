@@ -55,7 +55,7 @@ pub(super) struct Look {
 #[derive(Serialize)]
 struct Unwritten {
     word: String,
-    /// Training clicks of the queries with this word.
+    /// Training clicks of the queries with this word or another of its stem.
     clicks: f64,
     /// The document words nearest to it.
     related: Vec<String>,
@@ -151,17 +151,22 @@ fn unwritten(
 ) -> anyhow::Result<Vec<Unwritten>> {
     let vocabulary = dataset.document_vocabulary()?;
     let clicks = Clicks::of(dataset)?;
-    let mut by_word: HashMap<&str, f64> = HashMap::new();
+    // Words with one stem are one word for a model: of these the one with the most clicks is shown.
+    let mut by_stem: HashMap<Vec<String>, HashMap<&str, f64>> = HashMap::new();
     for (row, text) in clicks.queries() {
         let n: f64 = clicks.of_query(row).iter().map(|(_, n)| f64::from(n)).sum();
         for word in text.split_whitespace() {
             let terms = analyser.collect(word);
             if !terms.is_empty() && terms.iter().all(|term| vocabulary.id(term).is_none()) {
-                *by_word.entry(word).or_default() += n;
+                *by_stem.entry(terms).or_default().entry(word).or_default() += n;
             }
         }
     }
-    let frequent = by_word.into_iter().filter(|(_, clicks)| *clicks >= CLICKS);
+    let words = by_stem.values().filter_map(|words| {
+        let most = words.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
+        most.map(|(word, _)| (*word, words.values().sum::<f64>()))
+    });
+    let frequent = words.filter(|(_, clicks)| *clicks >= CLICKS);
     let known = frequent.filter_map(|(word, clicks)| {
         let nearest = near(model, word)?.words;
         let cosine = nearest.first()?.value;
