@@ -154,7 +154,9 @@ fn without_models_the_usual_ones_are_compared_and_one_is_recommended() {
     assert!(rest.contains("\nnext:\n  matchrank search --model c/models/"), "{rest}");
     // The recommended command works.
     let next = rest.lines().find(|line| line.contains("matchrank search")).unwrap();
-    let arguments = next.trim().strip_prefix("matchrank ").unwrap().replace(" 'QUERY'", " apple");
+    let queries = folder.read("log/queries.tsv");
+    let word = queries.split_whitespace().nth(1).unwrap();
+    let arguments = next.trim().strip_prefix("matchrank ").unwrap().replace("'QUERY'", word);
     assert!(!folder.text(&arguments).is_empty());
     let wide = folder.text("compare --data data --trials 1 --out c --wide");
     assert!(wide.contains("ndcg@3") && wide.contains("ndcg@10 by clicks") && !said.contains("by clicks"));
@@ -452,7 +454,7 @@ fn small(n_test: usize, n_validation: usize) -> Folder {
 fn queries_of_unseen_documents_are_counted_measured_and_noted() {
     let folder = small(20, 20);
     let (code, out, err) =
-        folder.run("compare --data data --models bm25,clicks,pls --trials 1 --folds 0 --out c");
+        folder.run("compare --data data --models bm25,clicks,pls --trials 1 --folds 0 --wide --out c");
     assert_eq!(code, 0, "{err}");
     let header = out.lines().find(|line| line.contains("ndcg@10 by documents")).unwrap();
     assert!(

@@ -160,7 +160,12 @@ fn ubi_and_metarank_events_give_the_clicks_of_the_plain_log() {
     };
     let plain = statistics("log.csv", "docs.tsv", "plain");
     assert_eq!((&plain["n_pairs"], &plain["n_clicks"]), (&2.into(), &3.0.into()));
-    assert_eq!(statistics("ubi_queries.jsonl ubi_events.jsonl", "docs.tsv", "ubi"), plain);
+    let ubi = "ubi_queries.jsonl ubi_events.jsonl";
+    let clicks_alone = format!("{ubi} --event-weights product_click=1,click=1");
+    assert_eq!(statistics(&clicks_alone, "docs.tsv", "ubi"), plain);
+    // By default the addition to the cart counts as much as a click.
+    let with_carts = statistics(ubi, "docs.tsv", "carts");
+    assert_eq!((&with_carts["n_pairs"], &with_carts["n_clicks"]), (&2.into(), &4.0.into()));
     assert_eq!(statistics("metarank.jsonl", "metarank.jsonl", "metarank"), plain);
 }
 
