@@ -21,7 +21,7 @@ const FIRST_TYPES: f64 = 1.3;
 const MOST_STOCK: u32 = 250;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Product {
+pub(super) struct ShopProduct {
     /// Number in [`TYPES`].
     pub(super) kind: usize,
     /// Word of the title for the type.
@@ -35,7 +35,7 @@ pub(super) struct Product {
     pub(super) audience: Option<usize>,
 }
 
-impl Product {
+impl ShopProduct {
     pub(super) fn kind(&self) -> &'static ProductType {
         &TYPES[self.kind]
     }
@@ -97,7 +97,7 @@ impl Product {
 
 /// All products, by type and by category.
 pub(super) struct Catalogue {
-    pub(super) products: Vec<Product>,
+    pub(super) products: Vec<ShopProduct>,
     /// Numbers of the products of each type.
     pub(super) by_type: Vec<Vec<u32>>,
     /// Numbers of the products of each category.
@@ -107,21 +107,21 @@ pub(super) struct Catalogue {
 impl Catalogue {
     /// Draws `n` products and returns them with their lines.
     pub(super) fn draw(n: usize, seed: u64) -> (Self, Vec<u8>) {
-        let made: Vec<(Product, Vec<u8>)> = (0..n)
+        let made: Vec<(ShopProduct, Vec<u8>)> = (0..n)
             .into_par_iter()
             .map(|number| {
                 let mut rng = stream(seed, number, PURPOSE);
-                let product = Product::draw(&mut rng);
+                let product = ShopProduct::draw(&mut rng);
                 let mut line = Vec::with_capacity(320);
                 product.write(number, &mut rng, &mut line);
                 (product, line)
             })
             .collect();
-        let (products, lines): (Vec<Product>, Vec<Vec<u8>>) = made.into_iter().unzip();
+        let (products, lines): (Vec<ShopProduct>, Vec<Vec<u8>>) = made.into_iter().unzip();
         (Self::new(products), lines.concat())
     }
 
-    pub(super) fn new(products: Vec<Product>) -> Self {
+    pub(super) fn new(products: Vec<ShopProduct>) -> Self {
         let mut by_type = vec![Vec::new(); TYPES.len()];
         let mut by_category: BTreeMap<_, Vec<u32>> = BTreeMap::new();
         for (number, product) in (0..).zip(&products) {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use rand::RngExt;
 
 use super::params::ShopParams;
-use super::products::{Catalogue, Product};
+use super::products::{Catalogue, ShopProduct};
 use super::relevance::Wanted;
 use super::typos::mistype;
 use super::words::{AUDIENCES, AttributeWord, BRANDS, COLOURS, plural};
@@ -53,7 +53,7 @@ impl ShopQuery {
         self.name != name || is_misspelt
     }
 
-    fn about(product: &Product, params: &ShopParams, seed: u64, rng: &mut Stream) -> Self {
+    fn about(product: &ShopProduct, params: &ShopParams, seed: u64, rng: &mut Stream) -> Self {
         let kind = product.kind();
         let wanted = Wanted {
             kind: product.kind,

@@ -1,6 +1,6 @@
 //! Grades of a judge who knows what the customer wants.
 
-use super::products::Product;
+use super::products::ShopProduct;
 use super::types::TYPES;
 
 /// The product that a customer looks for: a type, and what else the query names.
@@ -24,7 +24,7 @@ impl Wanted {
     /// | 2 | Good | is of the type |
     /// | 1 | Fair | is of another type of the category and has everything else that the query names |
     /// | 0 | Bad | is none of these |
-    pub(super) fn grade(&self, product: &Product) -> u8 {
+    pub(super) fn grade(&self, product: &ShopProduct) -> u8 {
         let named = self.named(product);
         let has_all = named.iter().flatten().all(|has| *has);
         let has_some = named.iter().flatten().any(|has| *has);
@@ -42,12 +42,12 @@ impl Wanted {
     }
 
     /// Returns true if the product has the brand or an attribute that the query names.
-    pub(super) fn shares_a_word(&self, product: &Product) -> bool {
+    pub(super) fn shares_a_word(&self, product: &ShopProduct) -> bool {
         self.named(product).contains(&Some(true))
     }
 
     /// Says of brand, colour, material and audience, where the query names them, if the product has them.
-    fn named(&self, product: &Product) -> [Option<bool>; 4] {
+    fn named(&self, product: &ShopProduct) -> [Option<bool>; 4] {
         [
             self.brand.map(|brand| brand == product.brand),
             self.colour.map(|colour| colour == product.colour),
@@ -63,10 +63,16 @@ mod tests {
 
     #[test]
     fn grades_follow_the_table() {
-        let trainer =
-            Product { kind: 0, name: "trainer", brand: 3, colour: 4, material: "leather", audience: Some(1) };
-        let boot = Product { kind: 1, ..trainer.clone() };
-        let sofa = Product { kind: 15, audience: None, ..trainer.clone() };
+        let trainer = ShopProduct {
+            kind: 0,
+            name: "trainer",
+            brand: 3,
+            colour: 4,
+            material: "leather",
+            audience: Some(1),
+        };
+        let boot = ShopProduct { kind: 1, ..trainer.clone() };
+        let sofa = ShopProduct { kind: 15, audience: None, ..trainer.clone() };
         let red = Wanted { kind: 0, colour: Some(4), ..Wanted::default() };
         assert_eq!([&trainer, &boot, &sofa].map(|product| red.grade(product)), [4, 1, 0]);
         let blue = Wanted { kind: 0, colour: Some(3), ..Wanted::default() };
