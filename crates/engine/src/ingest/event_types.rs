@@ -28,7 +28,7 @@ const NAMED_TYPES: usize = 20;
 /// Largest weight.
 const MOST_WEIGHT: f64 = 1e6;
 
-/// What a row of an event type counts.
+/// Effect of a row of an event type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum EventKind {
     /// So many clicks.

@@ -72,7 +72,7 @@ impl ClickLog {
         Ok(value)
     }
 
-    /// Returns the clicks that so many events of a weight count.
+    /// Returns the clicks that a number of events of a weight count.
     fn weighted(&self, line: u64, events: f64, weight: f64) -> Result<f64> {
         let clicks = events * weight;
         if clicks <= MOST_CLICKS {

@@ -36,7 +36,7 @@ pub(super) struct Table {
     columns: Vec<String>,
     /// Columns whose values are nested and have no text.
     nested: Vec<String>,
-    /// What the first rows told about the file.
+    /// Findings from the first rows of the file.
     remarks: Vec<String>,
     /// Names of the fields of JSON objects, up to the first dot, that the first rows have.
     known: HashSet<String>,

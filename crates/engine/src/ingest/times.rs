@@ -120,7 +120,7 @@ impl TimeFormat {
     }
 }
 
-/// What the times of a part of a file tell about their format.
+/// Evidence on the format of times from a part of a file.
 #[derive(Default)]
 struct TimeEvidence {
     decided: Option<TimeFormat>,

@@ -94,7 +94,7 @@ pub(super) fn draw(catalogue: &Catalogue, params: &ShopParams, seed: u64) -> Res
         });
         queries.push(query.ok_or_else(|| {
             Error::Params(format!(
-                "queries is {}; {} products are not enough for so many different queries",
+                "queries is {}; {} products are too few for that many different queries",
                 params.queries, params.products
             ))
         })?);
