@@ -286,6 +286,9 @@ impl Plan {
             return Err(Error::Params(format!("no model is named; there are {}", trainable_names())));
         }
         self.check_level()?;
+        if self.shared_seconds.is_some_and(|seconds| !(seconds.is_finite() && seconds > 0.0)) {
+            return Err(Error::Params("the time for the tuning of all models must be above 0".into()));
+        }
         if self.folds.is_some_and(|n| n != 0 && !(FEWEST_FOLDS..=MOST_FOLDS).contains(&n)) {
             return Err(Error::Params(format!(
                 "queries are dealt to {FEWEST_FOLDS} to {MOST_FOLDS} folds; 0 is for none"
