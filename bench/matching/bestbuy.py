@@ -1,6 +1,6 @@
 """Every matching model on a real click log: Best Buy searches, split by time, by `matchrank compare`.
 
-    python bench/matching/bestbuy.py --program target/release/matchrank [--names] [--refit] [--work FOLDER]
+    python bench/matching/bestbuy.py --program target/release/matchrank [--names] [--refit] [--seed N] [--work FOLDER]
 
 Reads clicks_train_part.csv.gz, clicks_test_part.csv.gz and small_product_data.xml.gz of the folder `bestbuy`
 in MATCHRANK_DATA, else in ../shared/data beside the repository. The last 20 % of the clicks are the test, the
@@ -83,8 +83,8 @@ def read_documents(source):
 class Program:
     """The command line, in a working folder."""
 
-    def __init__(self, program, work):
-        self.program, self.work = pathlib.Path(program).resolve(), work
+    def __init__(self, program, work, seed):
+        self.program, self.work, self.seed = pathlib.Path(program).resolve(), work, seed
 
     def run(self, *arguments):
         command = [str(self.program), *map(str, arguments), "--quiet"]
@@ -108,6 +108,7 @@ class Program:
 
     def compare(self, data, refit, plan, out):
         again = ["--refit", refit] if refit else []
+        again += ["--seed", self.seed]
         say(f"comparing; results appear in {self.work / out}")
         table = self.run("compare", "--data", data, *again, "--plan", plan, "--out", out)
         return table, json.loads((self.work / out / "comparison.json").read_text())
@@ -165,6 +166,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, help="folder to work in and to keep [default: a temporary one]")
     parser.add_argument("--names", action="store_true", help="learn from the names of the products as queries too")
     parser.add_argument("--refit", action="store_true", help="train what was chosen on validation and training clicks")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the comparison [default: 1]")
     arguments = parser.parse_args()
     data_folder = pathlib.Path(os.environ.get("MATCHRANK_DATA", REPOSITORY.parent / "shared/data"))
     if not (data_folder / "bestbuy").is_dir():
@@ -172,7 +174,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         work = arguments.work or pathlib.Path(temporary)
         work.mkdir(parents=True, exist_ok=True)
-        program = Program(arguments.program, work)
+        program = Program(arguments.program, work, arguments.seed)
         measure(program, data_folder / "bestbuy", arguments.names, arguments.refit)
 
 

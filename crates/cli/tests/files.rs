@@ -214,7 +214,6 @@ fn outputs_that_would_overwrite_inputs_are_refused() {
         "train perceptron --letor a.txt --out x.model --curve x.model",
         "train lambdamart --letor a.txt --out a.txt",
         "train query-dependent --letor a.txt --out a.txt",
-        "train rmls --data shop --start rmls.model --out rmls.model",
         "train combination --data shop --of bm25.model rmls.model --out bm25.model",
         "train stack --data shop --of bm25.model rmls.model --out rmls.model",
         "train sparse-preference --data shop --tuples good.tsv --out good.tsv",

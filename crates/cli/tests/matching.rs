@@ -188,9 +188,8 @@ fn training_says_what_it_did() {
     let text = folder.text("train rmls --data shop --set center=false --set d=8 --out flat.model");
     assert!(text.contains("the model has collapsed") && text.contains("center=true"), "{text}");
     assert!(folder.text("inspect flat.model").contains("the model has collapsed"));
-    let started = folder.json("train rmls --data shop --start rmls.model --out again.model --format json");
-    assert_eq!(started["params"]["d"], 8, "taken over from the model it starts from");
-    assert_eq!(started["params"]["gamma"].to_string(), "0.3", "numbers as people write them");
+    let again = folder.json("train rmls --data shop --set d=8 --out again.model --format json");
+    assert_eq!(again["params"]["gamma"].to_string(), "0.3", "numbers as people write them");
     let curve = folder.text("train combination --data shop --of rmls.model flat.model --out both.model");
     assert!(curve.contains("0.9") && curve.contains("kept"), "{curve}");
     // The same command gives the same file, whatever the number of threads.
@@ -347,7 +346,6 @@ fn wrong_settings_and_files_are_refused_before_the_data_is_read() {
     refused("train random-walk --data nowhere --set steps=0 --out x", "steps must be between 1");
     refused("train lsi-dt --data shop --set click_weight=1 --out x", "no such parameter");
     folder.text("train bm25 --data shop --out bm25.model");
-    refused("train rmls --data shop --start bm25.model --out x", "no latent rows");
     refused("train combination --data shop --of bm25.model --out x", "2 values");
     let two = "train combination --data shop --of bm25.model bm25.model --out x";
     refused(&format!("{two} --weight 1.5"), "--weight: a weight of a combination is 1.5");

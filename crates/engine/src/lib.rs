@@ -48,6 +48,7 @@ pub mod preferences;
 pub mod prose;
 pub mod rankers;
 pub mod ranking;
+pub mod refresh;
 pub mod report;
 pub mod reproduce;
 pub mod retrieval;

@@ -22,8 +22,7 @@ fn models_learn_what_words_do_not_say() {
     let bm25 = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), dataset).unwrap());
     let features = FeatureParams::default();
     let rmls =
-        rmls::train(&RmlsParams::default(), &features.into(), None, &Training::new(dataset, 1, &Silent))
-            .unwrap();
+        rmls::train(&RmlsParams::default(), &features.into(), &Training::new(dataset, 1, &Silent)).unwrap();
     let pls =
         pls::train(&PlsParams::default(), &features.into(), &Training::new(dataset, 1, &Silent)).unwrap();
     let validation = Validation::of(dataset, 1, &Silent).unwrap().expect("validation judgments");
@@ -39,8 +38,7 @@ fn models_learn_what_words_do_not_say() {
     }
 
     let uncentered = RmlsParams { center: false, ..Default::default() };
-    let collapsed =
-        rmls::train(&uncentered, &features.into(), None, &Training::new(dataset, 1, &Silent)).unwrap();
+    let collapsed = rmls::train(&uncentered, &features.into(), &Training::new(dataset, 1, &Silent)).unwrap();
     let last = &collapsed.report.iterations.last().unwrap().report;
     assert!(last.collapse_x.is_collapsed() && last.collapse_y.is_collapsed(), "{last:?}");
     assert!(ndcg(&collapsed) < 0.20);

@@ -12,7 +12,7 @@ const CORE: [&str; 10] =
     ["error", "progress", "linalg", "data", "measure", "solve", "matching", "bounds", "ranking", "simulate"];
 
 /// Modules of the engine, the lowest first.
-const ENGINE: [&str; 31] = [
+const ENGINE: [&str; 32] = [
     "memory",
     "unwind",
     "files",
@@ -43,6 +43,7 @@ const ENGINE: [&str; 31] = [
     "doctor",
     "comparison",
     "report",
+    "refresh",
     "reproduce",
 ];
 

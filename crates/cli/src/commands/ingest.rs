@@ -4,7 +4,10 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use matchrank_engine::dataset::{Holdout, Manifest, Split};
-use matchrank_engine::ingest::{CsvEscape, FileColumn, IngestParams, Role, SplitBy, ingest};
+use matchrank_engine::ingest::{
+    AppendParams, CsvEscape, FileColumn, IngestParams, NamedColumns, Role, SplitBy, append, ingest,
+    parse_date,
+};
 use matchrank_engine::text::{AnalyserParams, VocabularyParams};
 
 use crate::terminal::{self, Format, Terminal, table, wrap};
@@ -22,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, num_args = 1.., value_name = "FILE")]
     clicks: Vec<PathBuf>,
     /// Documents: an id and text columns
-    #[arg(long, num_args = 1.., required = true, value_name = "FILE")]
+    #[arg(long, num_args = 1.., required_unless_present = "append", value_name = "FILE")]
     documents: Vec<PathBuf>,
     /// Queries: id and text; two-column TSV needs no header
     #[arg(long, num_args = 1.., value_name = "FILE")]
@@ -39,6 +42,33 @@ pub(crate) struct Args {
     /// Replace an existing dataset at --out; any other file in its folder stops the command
     #[arg(long)]
     force: bool,
+    /// Add to the dataset at --out: new events, changes of the catalogue, queries and judgments
+    ///
+    /// The result has the bytes of one ingest of all files, with the catalogue as it is now. Settings, named
+    /// columns among them, are those of the dataset. Documents with a known id replace the former ones, and a
+    /// split by time moves on to the newest clicks.
+    #[arg(long, conflicts_with_all = [
+        "force", "csv_escape", "delimiter", "date_format", "event_weights", "text", "field_weight", "min_clicks", "split",
+        "holdout", "language", "fold_accents", "no_stemming", "no_stop_words", "ngrams", "min_document_frequency",
+        "max_document_share", "max_words", "no_history",
+    ])]
+    append: bool,
+    /// With --append: --documents is the whole catalogue; other documents are removed
+    #[arg(long, requires = "append")]
+    whole_catalogue: bool,
+    /// With --append: files with the ids of documents to remove, one in each line
+    #[arg(long, num_args = 1.., requires = "append", value_name = "FILE")]
+    removed: Vec<PathBuf>,
+    /// Leave out rows of click logs before a date (UTC), such as 2026-01-31
+    ///
+    /// With --append, former rows are dropped too, from the history of the dataset included.
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    drop_before: Option<i64>,
+    /// Keep no history of the rows; nothing can be added to the dataset later
+    ///
+    /// The history takes about as much space as the compressed logs.
+    #[arg(long)]
+    no_history: bool,
     /// Column for a role: query, query_id, document, clicks, time, position, shown, grade, event
     ///
     /// ROLE=NAME applies to every file that has the column. FILE:ROLE=NAME applies to one file, named by its
@@ -132,7 +162,9 @@ Examples:
       --date-format '%m/%d/%Y %H:%M' --split time --out shop
   matchrank ingest --responses train.qrels --queries queries.tsv --documents docs.tsv \\
       --judgments validation=dev.qrels --judgments test=test.qrels --out corpus
-  matchrank ingest --clicks ubi_queries.jsonl ubi_events.jsonl --documents products.jsonl --out shop";
+  matchrank ingest --clicks ubi_queries.jsonl ubi_events.jsonl --documents products.jsonl --out shop
+  matchrank ingest --append --clicks today.csv --documents changed.jsonl --removed gone.txt --out shop
+  matchrank ingest --append --clicks today.csv --drop-before 2026-01-01 --out shop";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum SplitKind {
@@ -186,13 +218,18 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             anyhow::bail!("--event-weights names the event type '{event}' twice; give one weight");
         }
     }
+    if args.append {
+        let changes = Changes { columns, file_columns };
+        let manifest = add(&args, changes, &terminal)?;
+        return finish(&args, &manifest, &terminal, started);
+    }
     let params = IngestParams {
         analyser: analyser(&args)?,
-        clicks: args.clicks,
-        documents: args.documents,
-        queries: args.queries,
-        responses: args.responses,
-        judgments: args.judgments,
+        clicks: args.clicks.clone(),
+        documents: args.documents.clone(),
+        queries: args.queries.clone(),
+        responses: args.responses.clone(),
+        judgments: args.judgments.clone(),
         columns,
         file_columns,
         csv_escape: match args.csv_escape {
@@ -201,10 +238,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             EscapeKind::Backslash => CsvEscape::Backslash,
         },
         delimiter: args.delimiter,
-        date_format: args.date_format,
+        date_format: args.date_format.clone(),
         event_weights,
-        text: args.text,
-        field_weights: args.field_weight.into_iter().collect(),
+        text: args.text.clone(),
+        field_weights: args.field_weight.iter().cloned().collect(),
         min_clicks: args.min_clicks,
         split: match args.split {
             SplitKind::None => SplitBy::None,
@@ -218,14 +255,49 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             max_document_share: args.max_document_share,
             max_terms: args.max_words,
         },
+        drop_before: args.drop_before,
+        history: !args.no_history,
         memory: args.memory << 20,
     };
     let manifest = ingest(&params, &args.out, args.force, &terminal)?;
+    finish(&args, &manifest, &terminal, started)
+}
+
+/// Columns that the user named.
+struct Changes {
+    columns: NamedColumns,
+    file_columns: Vec<FileColumn>,
+}
+
+fn add(args: &Args, changes: Changes, terminal: &Terminal) -> anyhow::Result<Manifest> {
+    let params = AppendParams {
+        clicks: args.clicks.clone(),
+        documents: args.documents.clone(),
+        whole_catalogue: args.whole_catalogue,
+        removed: args.removed.clone(),
+        queries: args.queries.clone(),
+        responses: args.responses.clone(),
+        judgments: args.judgments.clone(),
+        columns: changes.columns,
+        file_columns: changes.file_columns,
+        drop_before: args.drop_before,
+        skip_known: false,
+        memory: args.memory << 20,
+    };
+    Ok(append(&params, &args.out, terminal)?)
+}
+
+fn finish(
+    args: &Args,
+    manifest: &Manifest,
+    terminal: &Terminal,
+    started: Instant,
+) -> anyhow::Result<Outcome> {
     terminal.finish();
     match args.format {
-        Format::Json => terminal::print(&serde_json::to_string_pretty(&manifest)?)?,
+        Format::Json => terminal::print(&serde_json::to_string_pretty(manifest)?)?,
         Format::Csv | Format::Table => {
-            terminal::print(&summary(&manifest, args.format))?;
+            terminal::print(&summary(manifest, args.format))?;
             if matches!(args.format, Format::Table) {
                 terminal.done(&format!("wrote {}", args.out.display()), started);
             }
@@ -380,6 +452,10 @@ fn parse_delimiter(text: &str) -> Result<char, String> {
         (_, Some(delimiter), None) => Ok(delimiter),
         _ => Err("expected one character, for example ';', or tab".into()),
     }
+}
+
+pub(crate) fn parse_day(text: &str) -> Result<i64, String> {
+    parse_date(text).ok_or_else(|| format!("'{text}' is not a date; expected one like 2026-01-31"))
 }
 
 fn parse_holdout(text: &str) -> Result<Shares, String> {

@@ -13,6 +13,7 @@ pub(crate) mod inspect;
 pub(crate) mod rank;
 pub(crate) mod rankers;
 pub(crate) mod reference;
+pub(crate) mod refresh;
 pub(crate) mod related;
 pub(crate) mod report;
 pub(crate) mod reproduce;

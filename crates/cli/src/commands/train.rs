@@ -11,13 +11,12 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::Subcommand;
 use matchrank_core::progress::Progress;
-use matchrank_engine::Error;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
 use matchrank_engine::models::combination::{Combination, CombinationParams, check_weights};
 use matchrank_engine::models::stack::{Stack, StackParams, check_stack};
-use matchrank_engine::models::{MatchingModel, Recipe, Training, training_notes, validation_figure};
+use matchrank_engine::models::{MadeBy, MatchingModel, Recipe, Training, training_notes, validation_figure};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::validation::{NDCG_10, Ranked, Validation};
 
@@ -43,7 +42,6 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank train bm25 --data shop --set b=0.4 --out bm25.model
   matchrank train rmls --data shop --set d=200 --out rmls.model
-  matchrank train rmls --data shop-today --start rmls.model --out today.model
   matchrank train sparse-preference --data shop --out words.model
   matchrank train combination --data shop --of bm25.model rmls.model --out both.model
   matchrank train combination --data shop --of a.model b.model --weight 0.3 --out both.model
@@ -70,27 +68,22 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     check_outputs(model.inputs(), model.outputs())?;
     let mut outcome = Outcome::Clean;
     let mut checkpoint = None;
+    let made_by;
     // Parameters first: a wrong one should not wait for the data.
     let (place, model, dataset, seeded): (_, Arc<dyn MatchingModel>, _, _) = match model {
-        DatasetModel::Usual { kind, common: Common { place, settings }, start } => {
+        DatasetModel::Usual { kind, common: Common { place, settings } } => {
             let recipe = Recipe::new(kind.name, &settings).map_err(of_set)?;
             recipe.validate()?;
-            let start_model = start.as_deref().map(model_file::load).transpose()?;
             let dataset = Dataset::open(&place.data)?;
-            let mut training = Training::new(&dataset, seed, &terminal);
-            training.start = start_model.as_ref().map(|(model, _)| &**model);
-            let model = recipe.train(&training).map_err(|error| match (start, error) {
-                (Some(path), Error::Params(message)) => {
-                    Error::Params(format!("--start {}: {message}", path.display()))
-                }
-                (_, error) => error,
-            })?;
+            let model = recipe.train(&Training::new(&dataset, seed, &terminal))?;
+            made_by = Some(MadeBy::recipe(&recipe));
             (place, model, dataset, kind.is_seeded)
         }
         DatasetModel::Special(Special::SparsePreference(args)) => {
             let finished = preference::run(&args, global, &terminal)?;
             let preference::Finished { trained, dataset, place, checkpoint: written } = finished;
             checkpoint = written;
+            made_by = args.recipe();
             outcome = if trained.n_malformed > 0 { Outcome::Problems } else { Outcome::Clean };
             let Some(out) = place else { return Ok(outcome) };
             let place = Place { out, ..args.common.place };
@@ -100,8 +93,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             let Common { place, settings } = common;
             let params: CombinationParams = params_from(&settings)?;
             let weights = of_parts(&weight, of.len())?;
-            let load = |path: &PathBuf| Ok(model_file::load(path)?.0);
-            let models: Vec<Arc<dyn MatchingModel>> = of.iter().map(load).collect::<anyhow::Result<_>>()?;
+            let load = |path: &PathBuf| Ok(model_file::load(path)?);
+            let loaded = of.iter().map(load).collect::<anyhow::Result<Vec<_>>>()?;
+            let parts = made_parts(&of, loaded.iter().map(|(_, provenance)| provenance));
+            let models = loaded.into_iter().map(|(model, _)| model).collect();
             let dataset = Dataset::open(&place.data)?;
             let is_tuned = weights.is_none();
             let model = match weights {
@@ -111,6 +106,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                     Combination::tune(models, &params, (&dataset, &validation), &terminal)?
                 }
             };
+            made_by = parts.map(|parts| MadeBy::combination(&params, &model, parts));
             (place, Arc::new(model), dataset, is_tuned)
         }
         DatasetModel::Special(Special::Stack { common: Common { place, settings }, of, ranker_of }) => {
@@ -131,10 +127,14 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
                 }
                 None => Stack::train(parts, &params, NDCG_10, &Training::new(&dataset, seed, &terminal))?,
             };
+            let provenances = of.iter().map(|path| Ok(model_file::load(path)?.1));
+            let provenances = provenances.collect::<anyhow::Result<Vec<Provenance>>>()?;
+            made_by = made_parts(&of, provenances.iter()).map(|parts| MadeBy::stack(&params, parts));
             (place, Arc::new(model), dataset, ranker_of.is_none())
         }
     };
-    model_file::save(&place.out, &*model, &Provenance::of_dataset(&dataset, seeded.then_some(seed)))?;
+    let provenance = Provenance::of_dataset(&dataset, seeded.then_some(seed)).made_by(made_by);
+    model_file::save(&place.out, &*model, &provenance)?;
     if let Some(path) = checkpoint {
         // One that cannot be removed does no harm.
         let _ = std::fs::remove_file(path);
@@ -145,6 +145,19 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     notes.iter().for_each(|note| terminal.note(note));
     summary::print((&*model, figure), &dataset, &place, &terminal, started)?;
     Ok(outcome)
+}
+
+/// How the parts of a model were made, by the names of their files; `None` if that is not known of one of them.
+fn made_parts<'a>(
+    paths: &[PathBuf],
+    provenances: impl Iterator<Item = &'a Provenance>,
+) -> Option<Vec<(String, MadeBy)>> {
+    let name = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    paths
+        .iter()
+        .zip(provenances)
+        .map(|(path, provenance)| Some((name(path), provenance.made_by.clone()?)))
+        .collect()
 }
 
 /// Models by the names of their files, for learning from the judgments of a dataset.

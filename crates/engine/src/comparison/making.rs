@@ -21,7 +21,7 @@ use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
 use crate::models::stack::{Stack, StackCandidates, StackParams};
-use crate::models::{MatchingModel, Recipe, Training, bind, registry};
+use crate::models::{MadeBy, MatchingModel, Recipe, Training, bind, registry};
 use crate::tuning::{Search, Session, Space, Strategy, Trial, TunedModel, Tuner};
 use crate::validation::{Ranked, Validation};
 
@@ -103,6 +103,7 @@ impl Making<'_> {
             choice;
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
+        let made_by = self.made_by(planned, &recipe, &*model);
         if let Some(more) = self.refit {
             match recipe {
                 Some(recipe) => {
@@ -112,18 +113,18 @@ impl Making<'_> {
                     let quiet = WithoutNotes(progress);
                     let (again, its_cost) = timed(|| settled.train(&Training::new(more, seed, &quiet)))?;
                     Comparison::forget(folder, name)?;
-                    self.save_chosen(name, &*model)?;
+                    self.save_chosen(name, &*model, &made_by)?;
                     (model, cost) = (again, its_cost);
                 }
                 None => {
                     Comparison::forget(folder, name)?;
-                    self.save_chosen(name, &*model)?;
+                    self.save_chosen(name, &*model, &made_by)?;
                     model = self.with_parts_again(&*model, planned)?;
                 }
             }
         }
         Comparison::forget(folder, name)?;
-        self.save(&Comparison::model(folder, name), &*model, self.learned_from())?;
+        self.save(&Comparison::model(folder, name), &*model, self.learned_from(), &made_by)?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();
         Ok(Some(MadeModel {
@@ -139,21 +140,51 @@ impl Making<'_> {
         }))
     }
 
-    fn save(&self, path: &Path, model: &dyn MatchingModel, dataset: &Dataset) -> Result<()> {
+    fn save(
+        &self,
+        path: &Path,
+        model: &dyn MatchingModel,
+        dataset: &Dataset,
+        made_by: &Option<MadeBy>,
+    ) -> Result<()> {
         let seeded = registry::find(model.kind()).is_none_or(|kind| kind.is_seeded);
-        model_file::save(path, model, &Provenance::of_dataset(dataset, seeded.then_some(self.course.seed)))
+        let provenance = Provenance::of_dataset(dataset, seeded.then_some(self.course.seed));
+        model_file::save(path, model, &provenance.made_by(made_by.clone()))
+    }
+
+    /// How a model was made, so that it can be made again; `None` if that is not known of a part.
+    fn made_by(
+        &self,
+        planned: &Planned,
+        recipe: &Option<Recipe>,
+        model: &dyn MatchingModel,
+    ) -> Option<MadeBy> {
+        let parts = |of: &[String]| -> Option<Vec<(String, MadeBy)>> {
+            let file = |name: &String| Comparison::model(self.course.folder, name);
+            of.iter()
+                .map(|name| Some((name.clone(), model_file::load(&file(name)).ok()?.1.made_by?)))
+                .collect()
+        };
+        match &planned.what {
+            What::Single { .. } => recipe.as_ref().map(MadeBy::recipe),
+            What::Combination { of, params } => {
+                let combination: &Combination = (model as &dyn Any).downcast_ref()?;
+                Some(MadeBy::combination(params, combination, parts(of)?))
+            }
+            What::Stack { of, params } => Some(MadeBy::stack(params, parts(of)?)),
+        }
     }
 
     /// Saves a model as it was when everything was chosen; over folds, the model of each. What is made of these is made of
     /// them again where it is needed.
-    fn save_chosen(&self, name: &str, model: &dyn MatchingModel) -> Result<()> {
+    fn save_chosen(&self, name: &str, model: &dyn MatchingModel, made_by: &Option<MadeBy>) -> Result<()> {
         let folder = self.course.folder;
         let Some(folds) = self.folds else {
-            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset);
+            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset, made_by);
         };
         if let Some(folded) = (model as &dyn Any).downcast_ref::<FoldedModel>() {
             for ((fold, model), dataset) in (1..).zip(&folded.models).zip(folds.datasets()) {
-                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset)?;
+                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset, made_by)?;
             }
         }
         Ok(())

@@ -163,7 +163,7 @@ impl Dealing<'_> {
         ])?;
         tables.insert(JUDGMENTS.to_owned(), writer.close()?);
         let content_hash = content_hash(&tables, &(&former.split, &former.analyser, &former.fields));
-        let manifest = Manifest { tables, statistics, content_hash, ..former.clone() };
+        let manifest = Manifest { tables, statistics, content_hash, history: None, ..former.clone() };
         let path = unfinished.join(MANIFEST);
         files::write_atomically(&path, |file| {
             file.write_all(manifest.to_json().as_bytes()).map_err(|e| Error::io(files::name_of(&path), e))

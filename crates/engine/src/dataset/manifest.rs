@@ -10,6 +10,7 @@ use matchrank_core::message::{HAS, counted_with};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::history::History;
 use crate::text::{AnalyserParams, FieldWeights};
 
 /// Version of the folder's layout that this program writes.
@@ -46,6 +47,9 @@ pub struct Manifest {
     pub tables: BTreeMap<String, TableInfo>,
     /// BLAKE3 over the tables' hashes and the settings that decide how models see them.
     pub content_hash: String,
+    /// Rows that were read, for adding to them; absent in folders of former versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
 }
 
 /// Placeholder for the hash while the hash is computed.
@@ -328,6 +332,7 @@ mod tests {
             left_out: BTreeMap::new(),
             lost_zeros: Vec::new(),
             tables,
+            history: None,
         }
     }
 

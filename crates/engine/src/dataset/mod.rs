@@ -10,7 +10,7 @@
 //! | `negatives.parquet` | one per training pair that was judged with grade 0; only if there are any | `query`, `document` |
 //! | `judgments.parquet` | one per judged pair | `split`, `query`, `document`, `grade`, `clicks` |
 //! | `vocabulary.parquet` | one per word | `term`, `document_frequency`, `collection_frequency`, `query_frequency` |
-//!
+//! | `history/` | one per row that was read | the rows of the logs, for adding to them ([`History`]) |
 //! | `index/` | | search indexes, which may be deleted ([`index_of`](crate::retrieval::index_of)) |
 //!
 //! A query or document is known by its row number inside the folder and by its id outside.
@@ -25,6 +25,7 @@ mod clicks;
 mod deal;
 mod documents;
 mod held_out;
+mod history;
 mod manifest;
 mod names;
 mod near_duplicates;
@@ -47,6 +48,8 @@ pub use documents::Documents;
 pub(crate) use documents::IdList;
 pub(crate) use held_out::BinLabel;
 pub use held_out::{BinBy, HeldOut};
+pub(crate) use history::HISTORY;
+pub use history::{History, HistoryPart, IngestSettings, PartKind};
 pub(crate) use manifest::content_hash;
 pub use manifest::{
     EventType, FORMAT_VERSION, IgnoredColumn, LostZeros, Manifest, SourceFile, Split, Statistics, TableInfo,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use matchrank_core::{Error, Result, explained};
 
 use super::checksums::LIST;
-use super::{INDEX, MANIFEST};
+use super::{HISTORY, INDEX, MANIFEST};
 use crate::files;
 
 /// Name of the file next to the indexes that a process locks while it builds one.
@@ -39,6 +39,12 @@ pub(crate) fn foreign_file(folder: &Path) -> Result<Option<PathBuf>> {
                 } else if name != LOCK && !name.starts_with(TEMPORARY) {
                     return Ok(Some(path));
                 }
+            }
+        } else if name == HISTORY && path.is_dir() && !path.is_symlink() {
+            let parts = manifest["history"]["parts"].as_array();
+            let is_part = |name: &str| parts.into_iter().flatten().any(|part| part["file"] == name);
+            if let Some((_, path)) = entries(&path)?.into_iter().find(|(name, _)| !is_part(name)) {
+                return Ok(Some(path));
             }
         } else if !is_listed && !name.starts_with(TEMPORARY) {
             return Ok(Some(path));

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
+use arrow_select::concat::concat_batches;
 use matchrank_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
 use super::manifest::TableInfo;
 use crate::files;
@@ -44,35 +45,75 @@ pub(crate) struct TableWriter {
     writer: ArrowWriter<Hashing>,
     schema: Arc<Schema>,
     rows: u64,
+    /// Rows that wait for others, fewer than [`ALIGNED_ROWS`].
+    waiting: Option<RecordBatch>,
 }
+
+/// Rows are written in multiples of this number. The crate checks after so many rows whether a page is full, counted
+/// from the start of each call, so the bytes of a table do not depend on how its rows were cut into batches.
+const ALIGNED_ROWS: usize = 1024;
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, fields: Vec<Field>) -> Result<Self> {
+        Self::with_properties(path, fields, |properties| properties)
+    }
+
+    /// Creates a table with other encodings than the usual ones.
+    pub(crate) fn with_properties(
+        path: &Path,
+        fields: Vec<Field>,
+        change: impl FnOnce(WriterPropertiesBuilder) -> WriterPropertiesBuilder,
+    ) -> Result<Self> {
         let name = files::name_of(path);
         let file = File::create(path).map_err(|e| Error::io(&name, e))?;
         let schema = Arc::new(Schema::new(fields));
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")))
             .set_max_row_group_row_count(Some(1 << 17))
-            .build();
+            .set_write_batch_size(ALIGNED_ROWS);
+        let properties = change(properties).build();
         let sink = Hashing { file: BufWriter::new(file), hasher: blake3::Hasher::new(), bytes: 0 };
         let writer = ArrowWriter::try_new(sink, schema.clone(), Some(properties))
             .map_err(|e| Error::format(&name, e.to_string()))?;
-        Ok(Self { name, writer, schema, rows: 0 })
+        Ok(Self { name, writer, schema, rows: 0, waiting: None })
     }
 
     /// Appends rows, given as one array per column.
     pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
         let batch = RecordBatch::try_new(self.schema.clone(), columns).expect("columns follow the schema");
         self.rows += batch.num_rows() as u64;
-        self.writer.write(&batch).map_err(|e| Error::format(&self.name, e.to_string()))
+        let mut rest = batch;
+        if let Some(waiting) = self.waiting.take() {
+            let taken = (ALIGNED_ROWS - waiting.num_rows()).min(rest.num_rows());
+            let joined = concat_batches(&self.schema, [&waiting, &rest.slice(0, taken)])
+                .map_err(|e| Error::format(&self.name, e.to_string()))?;
+            rest = rest.slice(taken, rest.num_rows() - taken);
+            if joined.num_rows() < ALIGNED_ROWS {
+                self.waiting = Some(joined);
+                return Ok(());
+            }
+            self.write_through(&joined)?;
+        }
+        let aligned = rest.num_rows() - rest.num_rows() % ALIGNED_ROWS;
+        if aligned > 0 {
+            self.write_through(&rest.slice(0, aligned))?;
+        }
+        self.waiting = (aligned < rest.num_rows()).then(|| rest.slice(aligned, rest.num_rows() - aligned));
+        Ok(())
+    }
+
+    fn write_through(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.writer.write(batch).map_err(|e| Error::format(&self.name, e.to_string()))
     }
 
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    pub(crate) fn close(self) -> Result<TableInfo> {
+    pub(crate) fn close(mut self) -> Result<TableInfo> {
+        if let Some(waiting) = self.waiting.take() {
+            self.write_through(&waiting)?;
+        }
         let Self { name, mut writer, rows, .. } = self;
         writer.finish().map_err(|e| Error::format(&name, e.to_string()))?;
         let sink = writer.inner_mut();

@@ -115,15 +115,6 @@ impl ClickKeys {
         self.queries.find(hash(self.seed, &normalise_query(text)))
     }
 
-    /// Numbers of the queries that others know too: here, and there. Hashes of other seeds cannot be compared.
-    pub fn shared_queries(&self, others: &Self) -> Vec<(u32, u32)> {
-        if self.seed != others.seed {
-            return Vec::new();
-        }
-        let own = self.queries.hashes.iter().zip(&self.queries.rows);
-        own.filter_map(|(&hash, &row)| Some((row, others.queries.find(hash)?))).collect()
-    }
-
     /// Finds the documents of a dataset, and its queries that have `clicks`.
     pub fn numbers(&self, dataset: &Dataset, clicks: Option<&Clicks>) -> Result<RowNumbers> {
         let ids = dataset.id_list(None)?;

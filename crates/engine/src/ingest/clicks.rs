@@ -4,16 +4,18 @@
 //! Event formats name a search by an id and store its text elsewhere, so the searches are collected first
 //! ([`Searches`]) and kept in memory while the events are read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldhash::HashMap;
 use matchrank_core::{Error, Result};
 
 use super::columns::{Mapping, NO_ROLE, Role};
+use super::delimiters::CsvRules;
 use super::documents::source;
 use super::event_types::{LogEvents, count_types, find_types};
 use super::events::{METARANK_FIELDS, count_interactions, is_metarank, metarank_query};
+use super::history::FormerLog;
 use super::inputs::InputSettings;
 use super::table::Table;
 use super::times::TimeFormat;
@@ -25,6 +27,8 @@ use crate::files;
 pub(super) struct LogRow<'a> {
     pub(super) line: u64,
     pub(super) query: QueryName<'a>,
+    /// Search of an event, which names the query.
+    pub(super) search: Option<SearchName<'a>>,
     pub(super) document: &'a str,
     pub(super) clicks: f64,
     pub(super) shown: u64,
@@ -38,6 +42,24 @@ pub(super) struct LogRow<'a> {
 pub(super) enum QueryName<'a> {
     Text(&'a str),
     Id(&'a str),
+    /// The query of a search that is not in the log.
+    Unknown,
+}
+
+/// Search that an event belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SearchName<'a> {
+    pub(super) id: &'a str,
+    /// Text of the query in the event itself, for searches that are not in the log.
+    pub(super) text: Option<&'a str>,
+}
+
+impl<'a> SearchName<'a> {
+    /// Returns the query of the search.
+    pub(super) fn query(self, searches: &'a Searches) -> QueryName<'a> {
+        let found = searches.get(self.id).map(String::as_str);
+        found.or(self.text).map_or(QueryName::Unknown, QueryName::Text)
+    }
 }
 
 /// Reason for leaving out a row.
@@ -49,9 +71,21 @@ pub(super) enum Skip {
     UnknownDocument,
     UnknownSearch,
     OtherAction,
+    Old,
 }
 
 impl Skip {
+    /// Every reason.
+    pub(super) const ALL: [Self; 7] = [
+        Self::EmptyQuery,
+        Self::EmptyDocument,
+        Self::UnknownQuery,
+        Self::UnknownDocument,
+        Self::UnknownSearch,
+        Self::OtherAction,
+        Self::Old,
+    ];
+
     /// Returns the reason in words.
     pub(super) fn reason(self) -> &'static str {
         match self {
@@ -61,6 +95,7 @@ impl Skip {
             Skip::UnknownDocument => "rows whose document is not in the collection",
             Skip::UnknownSearch => "events whose search is not in the log",
             Skip::OtherAction => "events of types that count nothing",
+            Skip::Old => "rows before the date of option `drop-before`",
         }
     }
 }
@@ -73,13 +108,15 @@ enum Layout {
     UbiQueries,
     UbiEvents,
     Metarank,
+    /// Rows in the history of a former dataset.
+    Former(FormerLog),
 }
 
 impl Layout {
     /// Returns the name of a format of events.
     fn of_events(&self) -> Option<&'static str> {
         match self {
-            Self::Columns(_) => None,
+            Self::Columns(_) | Self::Former(_) => None,
             Self::UbiQueries => Some("the queries of User Behavior Insights"),
             Self::UbiEvents => Some("events of User Behavior Insights"),
             Self::Metarank => Some("Metarank events"),
@@ -89,7 +126,6 @@ impl Layout {
 
 /// A click log file whose layout is known.
 pub(super) struct ClickLog {
-    pub(super) path: PathBuf,
     name: String,
     pub(super) table: Table,
     layout: Layout,
@@ -100,6 +136,10 @@ pub(super) struct ClickLog {
     pub(super) times: TimeFormat,
     /// Set when a position with a fraction is met.
     pub(super) averages: AtomicBool,
+    /// Rows before this time (milliseconds since 1970) are left out.
+    from: Option<i64>,
+    /// BLAKE3 of the file.
+    pub(super) origin: String,
 }
 
 /// Roles that the columns of a log may have.
@@ -161,6 +201,7 @@ impl ClickLog {
                 let counts = count_types(&table, column)?;
                 Some(LogEvents::new(counts.ok_or_else(|| too_many(column))?, false))
             }
+            (Layout::Former(_), _) => None,
             (Layout::Columns(_), None) => find_types(&table, &mapping)?.map(|(column, counts)| {
                 mapping.guess(Role::Event, &column);
                 LogEvents::new(counts, false)
@@ -178,7 +219,57 @@ impl ClickLog {
         };
         let layout = if let Layout::Columns(_) = layout { Layout::Columns(mapping) } else { layout };
         let averages = AtomicBool::new(false);
-        Ok(Self { path: path.to_owned(), name, table, layout, unused_id, events, times, averages })
+        Ok(Self {
+            name,
+            table,
+            layout,
+            unused_id,
+            events,
+            times,
+            averages,
+            from: None,
+            origin: String::new(),
+        })
+    }
+
+    /// Opens the rows of a log in the history of a former dataset.
+    pub(super) fn former(former: FormerLog) -> Result<Self> {
+        Ok(Self {
+            name: former.part.source.file.clone(),
+            origin: former.part.origin.clone(),
+            table: Table::open(&former.path, CsvRules::default())?,
+            layout: Layout::Former(former),
+            unused_id: None,
+            events: None,
+            times: TimeFormat::Standard,
+            averages: AtomicBool::new(false),
+            from: None,
+        })
+    }
+
+    /// Returns the part of a former dataset that the rows are read from.
+    pub(super) fn as_former(&self) -> Option<&FormerLog> {
+        match &self.layout {
+            Layout::Former(former) => Some(former),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the rows go into the history; the rows of a former one are taken over as they are.
+    pub(super) fn keeps_rows(&self) -> bool {
+        self.as_former().is_none() || self.from.is_some()
+    }
+
+    /// Leaves out rows before a time. Returns an error if the times cannot be compared.
+    pub(super) fn drop_before(&mut self, time: i64) -> Result<()> {
+        if !self.has_time() {
+            let message = "rows before a date are to be dropped, and there is no time column; name it with option \
+                           `column time=NAME`";
+            return Err(Error::parse(self.name(), 1, message));
+        }
+        self.times.check_comparable(self.name())?;
+        self.from = Some(time);
+        Ok(())
     }
 
     pub(super) fn name(&self) -> &str {
@@ -189,6 +280,7 @@ impl ClickLog {
     pub(super) fn note(&self) -> Option<String> {
         match &self.layout {
             Layout::Columns(mapping) => mapping.guesses(&self.name),
+            Layout::Former(_) => None,
             events => events.of_events().map(|format| format!("{}: read as {format}", self.name)),
         }
     }
@@ -212,6 +304,9 @@ impl ClickLog {
 
     /// Describes the file as a source of the dataset.
     pub(super) fn source(&self, rows: u64) -> SourceFile {
+        if let Layout::Former(former) = &self.layout {
+            return former.part.source.clone();
+        }
         let mut remarks = self.table.remarks();
         remarks.extend(self.times.remark());
         if self.has_average_positions() {
@@ -235,6 +330,7 @@ impl ClickLog {
             Layout::UbiQueries => vec!["query_id", "user_query"],
             Layout::UbiEvents => self.ubi_columns(),
             Layout::Metarank => METARANK_FIELDS.to_vec(),
+            Layout::Former(_) => return Vec::new(),
         };
         let is_used = |column: &str| {
             fixed.iter().any(|used| {
@@ -249,18 +345,19 @@ impl ClickLog {
     pub(super) fn has_time(&self) -> bool {
         match &self.layout {
             Layout::Columns(mapping) => mapping.get(Role::Time).is_some(),
-            Layout::UbiQueries | Layout::UbiEvents | Layout::Metarank => true,
+            Layout::UbiQueries | Layout::UbiEvents | Layout::Metarank | Layout::Former(_) => true,
         }
     }
 
-    /// Collects the searches of an event log.
-    pub(super) fn collect_searches(&self, searches: &mut Searches) -> Result<()> {
+    /// Returns the searches of an event log, in the order of the file.
+    pub(super) fn searches(&self) -> Result<Vec<(String, String)>> {
+        let mut searches = Vec::new();
         let merge = |found: Vec<(String, String)>| {
             searches.extend(found);
             Ok(())
         };
         match &self.layout {
-            Layout::Columns(_) | Layout::UbiEvents => Ok(()),
+            Layout::Columns(_) | Layout::UbiEvents | Layout::Former(_) => Ok(()),
             Layout::UbiQueries => self.table.read(
                 &["query_id", "user_query"],
                 |rows| {
@@ -291,7 +388,8 @@ impl ClickLog {
                 },
                 merge,
             ),
-        }
+        }?;
+        Ok(searches)
     }
 
     /// Processes the rows chunk by chunk on all cores. For every chunk, `start` makes a result, `each` adds a row or
@@ -304,13 +402,30 @@ impl ClickLog {
         end: impl Fn(&mut Done) -> Result<()> + Sync,
         merge: impl FnMut(Done) -> Result<()>,
     ) -> Result<()> {
+        // Times whose days and months cannot be told apart are no times.
+        let has_times = !matches!(self.times, TimeFormat::Ambiguous(..));
+        let each = |done: &mut Done, line: u64, row: Result<LogRow<'_>, Skip>| match (self.from, row) {
+            (_, Ok(row)) if !has_times => each(done, line, Ok(LogRow { time: None, ..row })),
+            (Some(from), Ok(row)) => match row.time {
+                Some(time) if time < from => each(done, line, Err(Skip::Old)),
+                Some(_) => each(done, line, Ok(row)),
+                None => {
+                    let message = "the row has no time, and rows before a date are to be dropped";
+                    Err(Error::parse(self.name(), line, message))
+                }
+            },
+            (_, row) => each(done, line, row),
+        };
+        if let Layout::Former(former) = &self.layout {
+            return former.read(searches, start, each, end, merge);
+        }
         let (wanted, roles): (Vec<&str>, Vec<Role>) = match &self.layout {
             Layout::Columns(mapping) => {
                 mapping.columns.iter().map(|(role, name)| (name.as_str(), *role)).unzip()
             }
             Layout::UbiQueries => return Ok(()),
             Layout::UbiEvents => (self.ubi_columns(), Vec::new()),
-            Layout::Metarank => (Vec::new(), Vec::new()),
+            Layout::Metarank | Layout::Former(_) => (Vec::new(), Vec::new()),
         };
         let at = |role: Role| roles.iter().position(|r| *r == role);
         let columns = [

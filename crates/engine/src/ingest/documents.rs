@@ -11,6 +11,7 @@ use matchrank_core::{Error, Result};
 use super::aggregate::MOST_DOCUMENTS;
 use super::clicks::with_nested;
 use super::columns::{Mapping, Role, is_usual_id, plain};
+use super::delimiters::CsvRules;
 use super::events::is_metarank;
 use super::fields::Fields;
 use super::inputs::InputSettings;
@@ -53,12 +54,23 @@ struct DocumentRows {
     counts: TermCounts,
 }
 
+/// Text fields of documents.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WantedFields {
+    /// Fields that the user named; empty means those with usual names and short texts.
+    pub(super) named: Vec<String>,
+    /// Fields of the dataset that documents are added to.
+    pub(super) fixed: Option<Vec<String>>,
+}
+
 struct DocumentFile {
     name: String,
     table: Table,
     /// Column of the id, or `None` for Metarank events, whose `item` events are documents.
     id: Option<String>,
     columns: Vec<String>,
+    /// True for a table of documents that `ingest` wrote.
+    is_stored: bool,
     /// Note on a column of the id that was guessed.
     guess: Option<String>,
     /// Fields that are not indexed unless another file has them.
@@ -68,15 +80,17 @@ struct DocumentFile {
 /// Reads document files and writes the table of documents to `path`.
 pub(super) fn read_documents(
     inputs: &[(&PathBuf, InputSettings)],
-    wanted_fields: &[String],
+    wanted: &WantedFields,
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<Collection> {
-    let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, wanted_fields));
+    let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, &wanted.named));
     let mut files = files.collect::<Result<Vec<_>>>()?;
-    let mut fields: Vec<String> = wanted_fields.to_vec();
-    if fields.is_empty() {
+    let mut fields: Vec<String> = wanted.fixed.clone().unwrap_or_else(|| wanted.named.clone());
+    if let Some(fixed) = &wanted.fixed {
+        files.iter_mut().try_for_each(|file| file.keep_only(fixed))?;
+    } else if fields.is_empty() {
         for file in &files {
             for column in &file.columns {
                 if !fields.contains(column) {
@@ -101,6 +115,36 @@ pub(super) fn read_documents(
             "no text column beside the id; name the text columns with option `text NAME,NAME`",
         ));
     }
+    write_documents(&files, fields, analyser, path, progress)
+}
+
+/// Reads a table of documents that was written before, and writes it again with all that is counted on the way.
+pub(super) fn read_stored(
+    stored: &Path,
+    fields: &[String],
+    analyser: &Analyser,
+    path: &Path,
+    progress: &dyn Progress,
+) -> Result<Collection> {
+    let file = DocumentFile {
+        name: files::name_of(stored),
+        table: Table::open(stored, CsvRules::default())?,
+        id: Some("id".into()),
+        columns: fields.to_vec(),
+        is_stored: true,
+        guess: None,
+        ignored: Vec::new(),
+    };
+    write_documents(&[file], fields.to_vec(), analyser, path, progress)
+}
+
+fn write_documents(
+    files: &[DocumentFile],
+    fields: Vec<String>,
+    analyser: &Analyser,
+    path: &Path,
+    progress: &dyn Progress,
+) -> Result<Collection> {
     let mut schema = vec![Field::new("id", DataType::Utf8, false)];
     schema.extend(fields.iter().map(|f| Field::new(text_column(f), DataType::Utf8, false)));
     let mut writer = TableWriter::create(path, schema)?;
@@ -202,7 +246,7 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
     if is_metarank(&table)? {
         settings.refuse_own_columns(&name, "Metarank events")?;
         let (columns, ignored) = item_fields(&table, wanted)?;
-        return Ok(DocumentFile { columns, ignored, name, table, id: None, guess: None });
+        return Ok(DocumentFile { columns, ignored, name, table, id: None, is_stored: false, guess: None });
     }
     // In a collection a column called `id` is the document's id, whatever else looks like one.
     let by_name =
@@ -235,7 +279,7 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
     let others: Vec<String> = table.columns().iter().filter(|c| **c != id).cloned().collect();
     if wanted.is_empty() {
         let Fields { columns, ignored } = Fields::choose(&table, &others)?;
-        return Ok(DocumentFile { name, table, id: Some(id), guess, columns, ignored });
+        return Ok(DocumentFile { name, table, id: Some(id), guess, columns, is_stored: false, ignored });
     }
     if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
         let message = format!(
@@ -246,10 +290,26 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
     }
     let ignored = others.iter().filter(|c| !wanted.contains(c));
     let ignored = ignored.map(|c| IgnoredColumn::new(c, NOT_NAMED)).collect();
-    Ok(DocumentFile { name, table, id: Some(id), guess, columns: wanted.to_vec(), ignored })
+    Ok(DocumentFile { name, table, id: Some(id), guess, columns: wanted.to_vec(), is_stored: false, ignored })
 }
 
 impl DocumentFile {
+    /// Keeps to the fields of the dataset that the documents are added to.
+    fn keep_only(&mut self, fields: &[String]) -> Result<()> {
+        let has = |field: &&String| self.id.is_none() || self.table.columns().contains(field);
+        if let Some(absent) = fields.iter().find(|field| !has(field)) {
+            let message = format!(
+                "no column '{absent}', which is a text field of the dataset; give changed documents with all their \
+                 fields; the columns are {}",
+                self.table.columns().join(", ")
+            );
+            return Err(Error::parse(&self.name, 1, message));
+        }
+        let others = self.columns.iter().filter(|column| !fields.contains(column));
+        self.ignored.extend(others.map(|column| IgnoredColumn::new(column, "no field of the dataset")));
+        Ok(())
+    }
+
     fn read(
         &self,
         fields: &[String],
@@ -257,10 +317,12 @@ impl DocumentFile {
         merge: impl FnMut(DocumentRows) -> Result<()>,
     ) -> Result<()> {
         let present: Vec<&String> = fields.iter().filter(|f| self.columns.contains(f)).collect();
+        let column = |field: &&String| if self.is_stored { text_column(field) } else { (*field).clone() };
+        let columns: Vec<String> = present.iter().map(column).collect();
         let mut wanted: Vec<&str> = Vec::new();
         wanted.extend(self.id.as_deref());
         if self.id.is_some() {
-            wanted.extend(present.iter().map(|f| f.as_str()));
+            wanted.extend(columns.iter().map(String::as_str));
         }
         let work = |rows: &super::table::TableRows<'_>| {
             let mut part = DocumentRows::of(fields.len());

@@ -23,6 +23,21 @@ pub enum CsvEscape {
     Backslash,
 }
 
+impl CsvEscape {
+    const NAMED: [(Self, &str); 3] =
+        [(Self::Auto, "auto"), (Self::Double, "double"), (Self::Backslash, "backslash")];
+
+    /// Name in the manifest of a dataset.
+    pub(super) fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(escape, _)| *escape == self).expect("every way has a name").1
+    }
+
+    /// Returns the way of a name; that of an unknown name is recognised by the rows.
+    pub(super) fn from_name(name: &str) -> Self {
+        Self::NAMED.iter().find(|(_, known)| *known == name).map_or(Self::Auto, |(escape, _)| *escape)
+    }
+}
+
 /// Rules for quotes and escapes in a text file of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quoting {

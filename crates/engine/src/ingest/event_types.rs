@@ -116,14 +116,20 @@ pub(super) fn check_weights(weights: &BTreeMap<String, f64>) -> Result<()> {
 }
 
 /// Decides what the rows of all logs count. Returns an error if a plain table has types without weights, and if a
-/// weight is for a type that no log has.
-pub(super) fn decide_kinds(logs: &mut [ClickLog], weights: &BTreeMap<String, f64>) -> Result<()> {
+/// weight is for a type that no log has; the logs that are added to others need not have every type.
+pub(super) fn decide_kinds(
+    logs: &mut [ClickLog],
+    weights: &BTreeMap<String, f64>,
+    is_appended: bool,
+) -> Result<()> {
     let mut all: BTreeMap<String, u64> = BTreeMap::new();
     for (name, rows) in logs.iter().filter_map(|log| log.events.as_ref()).flat_map(|events| &events.counts) {
         *all.entry(name.clone()).or_default() += rows;
     }
     let with_rows = || listed(&all, |name, rows| format!("{name} ({rows})"));
-    if let Some(unknown) = weights.keys().find(|name| !all.contains_key(*name)) {
+    if let Some(unknown) = weights.keys().find(|name| !all.contains_key(*name))
+        && !is_appended
+    {
         let message = if all.is_empty() {
             "no click log has a column of event types; name it with option `column event=NAME`".to_owned()
         } else {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use matchrank_core::Result;
 use serde_json::Value;
 
-use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
+use super::clicks::{ClickLog, LogRow, QueryName, SearchName, Searches, Skip};
 use super::event_types::{EventKind, TypeCounts, merge_types};
 use super::table::{Table, TableRow};
 
@@ -47,20 +47,14 @@ impl ClickLog {
             EventKind::Shown => (0.0, 1),
             EventKind::LeftOut => return Ok(Err(Skip::OtherAction)),
         };
-        let search = field(&["query_id"]).and_then(|id| searches.get(id)).map(String::as_str);
-        let Some(query) = search.or(field(&["user_query"])) else { return Ok(Err(Skip::UnknownSearch)) };
+        let Some((query, search)) = named_query(searches, field(&["query_id"]), field(&["user_query"]))
+        else {
+            return Ok(Err(Skip::UnknownSearch));
+        };
         let Some(document) = field(&UBI_OBJECT) else { return Ok(Err(Skip::EmptyDocument)) };
         let position = field(&UBI_POSITION).map(|text| self.position(row.line, text)).transpose()?;
         let time = field(&["timestamp"]).map(|text| self.time(row.line, text)).transpose()?;
-        Ok(Ok(LogRow {
-            line: row.line,
-            query: QueryName::Text(query),
-            document,
-            clicks,
-            shown,
-            position,
-            time,
-        }))
+        Ok(Ok(LogRow { line: row.line, query, search, document, clicks, shown, position, time }))
     }
 
     fn kind(&self, name: &str) -> EventKind {
@@ -90,6 +84,7 @@ impl ClickLog {
                             each(Ok(LogRow {
                                 line,
                                 query,
+                                search: None,
                                 document,
                                 clicks: 0.0,
                                 shown: 1,
@@ -108,17 +103,31 @@ impl ClickLog {
                     EventKind::Shown => (0.0, 1),
                     EventKind::LeftOut => return each(Err(Skip::OtherAction)),
                 };
-                let Some(query) = event["ranking"].as_str().and_then(|id| searches.get(id)) else {
+                let Some((query, search)) = named_query(searches, event["ranking"].as_str(), None) else {
                     return each(Err(Skip::UnknownSearch));
                 };
                 let Some(document) = event["item"].as_str() else { return each(Err(Skip::EmptyDocument)) };
-                let query = QueryName::Text(query);
-                each(Ok(LogRow { line, query, document, clicks, shown, position: None, time }))
+                each(Ok(LogRow { line, query, search, document, clicks, shown, position: None, time }))
             }
             // Items and users are no rows of a log.
             Some(other) if METARANK_EVENTS.contains(&other) => Ok(()),
             _ => each(Err(Skip::OtherAction)),
         }
+    }
+}
+
+/// Returns the query of an event and its search: the query of the search, else the text in the event itself.
+fn named_query<'a>(
+    searches: &'a Searches,
+    id: Option<&'a str>,
+    text: Option<&'a str>,
+) -> Option<(QueryName<'a>, Option<SearchName<'a>>)> {
+    match id {
+        Some(id) => {
+            let search = SearchName { id, text };
+            Some((search.query(searches), Some(search)))
+        }
+        None => Some((QueryName::Text(text?), None)),
     }
 }
 

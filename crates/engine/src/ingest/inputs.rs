@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
 
+use super::append::Former;
 use super::clicks::LOG_ROLES;
 use super::columns::{NamedColumns, Role};
 use super::date_format::DateFormat;
@@ -60,6 +61,7 @@ impl InputSettings {
 /// Settings of all input files.
 pub(super) struct InputFiles<'a> {
     params: &'a IngestParams,
+    former: Option<&'a Former<'a>>,
     csv: CsvRules,
     date_format: Option<DateFormat>,
     own: BTreeMap<&'a Path, NamedColumns>,
@@ -67,7 +69,7 @@ pub(super) struct InputFiles<'a> {
 
 impl<'a> InputFiles<'a> {
     /// Finds the file of every column that is named for one file. Returns an error if there is no such file or column.
-    pub(super) fn resolve(params: &'a IngestParams) -> Result<Self> {
+    pub(super) fn resolve(params: &'a IngestParams, former: Option<&'a Former<'_>>) -> Result<Self> {
         let csv = params.csv_rules()?;
         let date_format = params.date_format.as_deref().map(DateFormat::parse).transpose()?;
         let mut own: BTreeMap<&Path, NamedColumns> = BTreeMap::new();
@@ -98,12 +100,16 @@ impl<'a> InputFiles<'a> {
                 return Err(Error::format(name, message));
             }
         }
-        Ok(Self { params, csv, date_format, own })
+        Ok(Self { params, former, csv, date_format, own })
     }
 
     /// Returns the settings of a file; a column named for the file precedes one named for all.
     pub(super) fn of(&self, path: &Path) -> InputSettings {
-        let mut columns = self.params.columns.clone();
+        if self.former.is_some_and(|former| former.holds(path)) {
+            return InputSettings::default();
+        }
+        let mut columns = self.former.map(Former::columns).unwrap_or_default();
+        columns.extend(self.params.columns.iter().map(|(role, name)| (*role, name.clone())));
         let own = self.own.get(path);
         columns.extend(own.into_iter().flatten().map(|(role, name)| (*role, name.clone())));
         InputSettings {

@@ -10,25 +10,40 @@ use super::clicks::with_nested;
 use super::columns::{Mapping, NamedColumns, Role, is_usual_grade};
 use super::documents::source;
 use super::file_format::has_table_ending;
+use super::history::origin_of;
 use super::inputs::InputSettings;
 use super::listed::ListedQueries;
 use super::table::Table;
-use crate::dataset::{IgnoredColumn, SourceFile, id_of_text};
+use crate::dataset::{HistoryPart, IgnoredColumn, SourceFile, id_of_text};
 use crate::files;
 use crate::text::normalise_query;
 
 /// Judgments of a file, and what was found out about the file.
 pub(super) struct JudgmentFile {
+    pub(super) name: String,
     pub(super) rows: Vec<Graded>,
     pub(super) remarks: Vec<String>,
     pub(super) ignored: Vec<IgnoredColumn>,
+    /// The file that the rows of a former history came from.
+    pub(super) former: Option<SourceFile>,
+    /// BLAKE3 of the file.
+    pub(super) origin: String,
 }
 
 impl JudgmentFile {
     /// Describes the file as a source of the dataset.
-    pub(super) fn source(&self, role: &str, path: &Path) -> SourceFile {
-        let source = source(role, &files::name_of(path), self.rows.len() as u64, self.remarks.clone());
+    pub(super) fn source(&self, role: &str) -> SourceFile {
+        if let Some(source) = &self.former {
+            return source.clone();
+        }
+        let source = source(role, &self.name, self.rows.len() as u64, self.remarks.clone());
         SourceFile { ignored: self.ignored.clone(), ..source }
+    }
+
+    /// Names the file that the rows of a former history came from.
+    pub(super) fn of_former(self, part: &HistoryPart) -> Self {
+        let HistoryPart { source, origin, .. } = part.clone();
+        Self { name: source.file.clone(), former: Some(source), origin, ..self }
     }
 }
 
@@ -49,10 +64,12 @@ pub(super) fn read_judgments(
     let InputSettings { columns: named, csv, .. } = settings;
     let name = files::name_of(path);
     let bytes = files::read_all(path)?;
+    let origin = origin_of(path)?;
     if is_table(path, &bytes, named) {
         let table = Table::open(path, *csv)?;
         let (rows, ignored) = read_table(&name, &table, named, listed)?;
-        return Ok(JudgmentFile { rows, remarks: table.remarks(), ignored: with_nested(ignored, &table) });
+        let (remarks, ignored) = (table.remarks(), with_nested(ignored, &table));
+        return Ok(JudgmentFile { name, rows, remarks, ignored, former: None, origin });
     }
     settings.refuse_own_columns(&name, "TREC judgments")?;
     let judgments = qrels::parse(&name, &bytes)?;
@@ -60,7 +77,7 @@ pub(super) fn read_judgments(
         .iter()
         .map(|j| Graded { query: j.query.to_owned(), document: j.document.to_owned(), grade: j.grade })
         .collect();
-    Ok(JudgmentFile { rows, remarks: Vec::new(), ignored: Vec::new() })
+    Ok(JudgmentFile { name, rows, remarks: Vec::new(), ignored: Vec::new(), former: None, origin })
 }
 
 /// Four columns ending in a number are TREC qrels whatever the file is called; else the content, the

@@ -1,5 +1,6 @@
 //! The queries of queries files: ids, normalised texts, and which text belongs to which id.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use matchrank_core::{Error, Result};
@@ -25,7 +26,18 @@ pub(super) struct ListedQueries {
     first: Vec<u32>,
 }
 
+/// A file of queries, and the numbers of those that it was the first to list.
+pub(super) struct ListedSource {
+    pub(super) source: SourceFile,
+    pub(super) numbers: Range<usize>,
+}
+
 impl ListedQueries {
+    /// Returns ids and texts of some queries.
+    pub(super) fn rows(&self, numbers: Range<usize>) -> impl Iterator<Item = (&str, &str)> {
+        numbers.map(|number| (self.ids.get(number as u32), self.texts[number].as_str()))
+    }
+
     /// The first listed query with a normalised text.
     pub(super) fn with_text(&self, text: &str) -> Option<u32> {
         self.distinct.find(text).map(|n| self.first[n as usize])
@@ -37,7 +49,7 @@ impl ListedQueries {
         inputs: &[PathBuf],
         settings: impl Fn(&Path) -> InputSettings,
         advice: &str,
-    ) -> Result<(Self, Vec<SourceFile>)> {
+    ) -> Result<(Self, Vec<ListedSource>)> {
         let (mut listed, mut sources) = (Self::default(), Vec::new());
         for input in inputs {
             let name = files::name_of(input);
@@ -59,7 +71,7 @@ impl ListedQueries {
                 );
                 return Err(Error::parse(name, 1, message));
             };
-            let mut rows = 0;
+            let (mut rows, first) = (0, listed.ids.len());
             let work = |rows: &table::TableRows<'_>| {
                 let mut part = Vec::new();
                 rows.for_each(|row| {
@@ -94,10 +106,11 @@ impl ListedQueries {
             })?;
             let ignored = columns.iter().filter(|column| **column != id && **column != text);
             let ignored = ignored.map(|column| IgnoredColumn::new(column, NO_ROLE)).collect();
-            sources.push(SourceFile {
+            let source = SourceFile {
                 ignored: with_nested(ignored, &table),
                 ..source("queries", &name, rows, table.remarks())
-            });
+            };
+            sources.push(ListedSource { source, numbers: first..listed.ids.len() });
         }
         Ok((listed, sources))
     }

@@ -9,7 +9,7 @@ use super::event_types::EventKind;
 use super::table::TableRow;
 
 /// Most clicks of a row.
-const MOST_CLICKS: f64 = 1e12;
+pub(super) const MOST_CLICKS: f64 = 1e12;
 
 impl ClickLog {
     pub(super) fn column_row<'a>(
@@ -53,7 +53,16 @@ impl ClickLog {
         };
         let position = field(5).map(|text| self.position_or_average(row.line, text)).transpose()?.flatten();
         let time = field(6).map(|text| self.time(row.line, text)).transpose()?;
-        Ok(Ok(LogRow { line: row.line, query, document, clicks, shown: shown as u64, position, time }))
+        Ok(Ok(LogRow {
+            line: row.line,
+            query,
+            search: None,
+            document,
+            clicks,
+            shown: shown as u64,
+            position,
+            time,
+        }))
     }
 
     fn count(&self, line: u64, what: &str, text: &str) -> Result<f64> {

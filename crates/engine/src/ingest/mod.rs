@@ -13,6 +13,10 @@
 //! The folder is written under a temporary name and renamed when it is complete.
 
 mod aggregate;
+mod append;
+#[cfg(test)]
+mod append_tests;
+mod catalogue;
 mod chunks;
 mod clicks;
 mod columns;
@@ -24,6 +28,7 @@ mod event_types;
 mod events;
 mod fields;
 mod file_format;
+mod history;
 mod inputs;
 mod items;
 mod judgments;
@@ -52,22 +57,31 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 pub use crate::lines::LONGEST_RECORD;
+pub use append::{AppendParams, append};
 pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
 pub use inputs::FileColumn;
 pub use split::SplitBy;
+pub use times::parse_date;
 
 use crate::tally::Tally;
 use aggregate::Aggregator;
-use clicks::{ClickLog, Searches};
+use append::Former;
+use clicks::ClickLog;
+use documents::WantedFields;
+use foldhash::HashSet;
+use history::{HistoryWriter, origin_of};
 use inputs::{InputFiles, InputSettings};
-use listed::ListedQueries;
+use judgments::JudgmentFile;
+use listed::{ListedQueries, ListedSource};
 use reading::Reading;
 use table::Table;
 use target::DatasetTarget;
 use zeros::ZeroFinder;
 
-use crate::dataset::{Holdout, LostZeros, MANIFEST, Manifest, Query, SourceFile, Split, content_hash};
+use crate::dataset::{
+    History, Holdout, LostZeros, MANIFEST, Manifest, PartKind, Query, SourceFile, Split, content_hash,
+};
 use crate::files;
 use crate::text::{Analyser, AnalyserParams, VocabularyParams};
 
@@ -112,6 +126,10 @@ pub struct IngestParams {
     pub analyser: AnalyserParams,
     /// Which words are kept.
     pub vocabulary: VocabularyParams,
+    /// Rows of click logs before this time (milliseconds since 1970) are left out.
+    pub drop_before: Option<i64>,
+    /// Keep the rows of all files in the dataset, so that [`append`] can add to them.
+    pub history: bool,
     /// Bytes the aggregation of clicks may hold in memory.
     pub memory: usize,
 }
@@ -138,6 +156,8 @@ impl Default for IngestParams {
             seed: 1,
             analyser: AnalyserParams::default(),
             vocabulary: VocabularyParams::default(),
+            drop_before: None,
+            history: true,
             memory: 1 << 30,
         }
     }
@@ -187,42 +207,89 @@ impl IngestParams {
 /// `replace`, and anything else there is never touched.
 pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn Progress) -> Result<Manifest> {
     params.validate()?;
-    let analyser = Analyser::new(&params.analyser)?;
-    let target = DatasetTarget::prepare(out, params, replace)?;
-    let folder = target.unfinished();
-
     check_named(params)?;
-    let inputs = InputFiles::resolve(params)?;
-    let logs = params.clicks.iter().map(|path| ClickLog::open(path, &inputs.of(path)));
-    let mut logs = logs.collect::<Result<Vec<_>>>()?;
-    event_types::decide_kinds(&mut logs, &params.event_weights)?;
-    logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
-    let mut searches = Searches::default();
-    logs.iter().try_for_each(|log| log.collect_searches(&mut searches))?;
+    let target = DatasetTarget::prepare(out, params, replace)?;
+    ingest_onto(params, None, target, progress)
+}
 
-    let documents = folder.join(crate::dataset::DOCUMENTS);
-    let log_ids: Vec<String> = logs.iter().filter_map(ClickLog::document_column).map(str::to_owned).collect();
+/// Reads everything, after the rows of a former dataset, and puts the new dataset in its place.
+fn ingest_onto(
+    params: &IngestParams,
+    former: Option<&Former<'_>>,
+    target: DatasetTarget,
+    progress: &dyn Progress,
+) -> Result<Manifest> {
+    let analyser = Analyser::new(&params.analyser)?;
+    let folder = target.unfinished();
+    let mut history = params.history.then(|| HistoryWriter::create(&folder)).transpose()?;
+    let inputs = InputFiles::resolve(params, former)?;
+
+    let opened = params.clicks.iter().map(|path| ClickLog::open(path, &inputs.of(path)));
+    let mut logs = former.map(Former::logs).transpose()?.unwrap_or_default();
+    let n_former = logs.len();
+    logs.extend(opened.collect::<Result<Vec<_>>>()?);
+    if params.history {
+        for (log, path) in logs[n_former..].iter_mut().zip(&params.clicks) {
+            log.origin = origin_of(path)?;
+        }
+    }
+    event_types::decide_kinds(&mut logs[n_former..], &params.event_weights, former.is_some())?;
+    if let Some(time) = params.drop_before {
+        logs.iter_mut().try_for_each(|log| log.drop_before(time))?;
+    }
+    logs.iter().filter_map(ClickLog::note).for_each(|note| progress.note(&note));
+    let mut searches = former.map(Former::searches).transpose()?.unwrap_or_default();
+    let mut new_searches = Vec::new();
+    for log in &logs[n_former..] {
+        let found = log.searches()?;
+        searches.extend(found.iter().cloned());
+        new_searches.push(found);
+    }
+
+    let mut log_ids: Vec<String> = former.map(|former| former.log_ids().to_vec()).unwrap_or_default();
+    log_ids.extend(logs.iter().filter_map(ClickLog::document_column).map(str::to_owned));
+    let mut seen = HashSet::default();
+    log_ids.retain(|id| seen.insert(id.clone()));
     let of_documents = |path| InputSettings { log_ids: log_ids.clone(), ..inputs.of(path) };
-    let collection = documents::read_documents(
-        &params.documents.iter().map(|path| (path, of_documents(path))).collect::<Vec<_>>(),
-        &params.text,
-        &analyser,
-        &documents,
-        progress,
-    )?;
-    if params.text.is_empty() {
+    let documents = params.documents.iter().map(|path| (path, of_documents(path))).collect::<Vec<_>>();
+    let place = folder.join(crate::dataset::DOCUMENTS);
+    let collection = match former {
+        Some(former) => {
+            former.documents(&documents, &params.text, &analyser, (&place, target.scratch()), progress)?
+        }
+        None => {
+            let wanted = WantedFields { named: params.text.clone(), fixed: None };
+            documents::read_documents(&documents, &wanted, &analyser, &place, progress)?
+        }
+    };
+    if params.text.is_empty() && former.is_none() {
         progress.note(&format!(
             "text fields of the documents: {} (option `text` overrides)",
             collection.fields.join(", ")
         ));
     }
     let advice = "name them with option `column query_id=NAME` and option `column query=NAME`";
-    let (listed, query_sources) = ListedQueries::read(&params.queries, |path| inputs.of(path), advice)?;
+    let mut query_files: Vec<PathBuf> = former.map(|f| f.files(PartKind::Queries)).unwrap_or_default();
+    let n_former_files = query_files.len();
+    query_files.extend(params.queries.iter().cloned());
+    let (listed, mut query_sources) = ListedQueries::read(&query_files, |path| inputs.of(path), advice)?;
+    let former_queries = former.into_iter().flat_map(|former| former.parts(PartKind::Queries));
+    query_sources
+        .iter_mut()
+        .zip(former_queries)
+        .for_each(|(listed, part)| listed.source = part.source.clone());
+    if let Some(history) = &mut history {
+        former.into_iter().try_for_each(|former| former.take_over(PartKind::Queries, history))?;
+        for ListedSource { source, numbers } in &query_sources[n_former_files..] {
+            history.write_texts(PartKind::Queries, (source, ""), listed.rows(numbers.clone()))?;
+        }
+    }
 
     if params.split == SplitBy::Time {
         progress.begin("times of the clicks", None, "rows");
     }
     let split = split::decide(params.split, params.holdout, params.seed, &logs, &searches)?;
+    let responses = read_judgments(params.responses.iter(), former, PartKind::Responses, &inputs, &listed)?;
     // Whether positions are averages may show late in a log; then all logs are read again. Once is enough for each log.
     let (aggregator, log_sources, mut tally, mut lost_zeros) = loop {
         let aggregator = Aggregator::new(params.memory, target.scratch());
@@ -235,38 +302,69 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
             known_queries: ZeroFinder::new(&listed.ids),
             tally: Tally::default(),
             lost_zeros: Vec::new(),
+            sources: Vec::new(),
         };
-        progress.begin("clicks", None, "rows");
-        let mut sources = Vec::new();
-        for log in &logs {
-            let Some(rows) = reading.add_clicks(log, &searches, progress)? else { break };
-            sources.push(log.source(rows));
+        if let Some(history) = &mut history {
+            history.clear_logs();
+            former.into_iter().try_for_each(|former| former.take_over(PartKind::Searches, history))?;
         }
-        if sources.len() < logs.len() {
+        progress.begin("clicks", None, "rows");
+        let mut is_read = true;
+        for log in &logs {
+            is_read = reading.add_clicks(log, &searches, history.as_mut(), progress)?;
+            if !is_read {
+                break;
+            }
+        }
+        if !is_read {
             continue;
         }
-        for path in &params.responses {
-            sources.push(reading.add_responses(path, &inputs.of(path))?);
+        if let Some(history) = &mut history {
+            for ((found, log), source) in
+                new_searches.iter().zip(&logs[n_former..]).zip(&reading.sources[n_former..])
+            {
+                if !found.is_empty() {
+                    let rows = found.iter().map(|(id, text)| (id.as_str(), text.as_str()));
+                    history.write_texts(PartKind::Searches, (source, &log.origin), rows)?;
+                }
+            }
         }
-        let Reading { tally, lost_zeros, .. } = reading;
+        for file in &responses {
+            reading.add_responses(file)?;
+        }
+        let Reading { tally, lost_zeros, sources, .. } = reading;
         break (aggregator, sources, tally, lost_zeros);
     };
+    let log_names: Vec<String> = log_sources.iter().map(|source| source.file.clone()).collect();
     let mut sources = collection.sources.clone();
-    sources.extend(query_sources);
+    sources.extend(query_sources.into_iter().map(|listed| listed.source));
     sources.extend(log_sources);
 
     let mut judged = Vec::new();
-    for (holdout, path) in &params.judgments {
-        let file = judgments::read_judgments(path, &inputs.of(path), &listed)?;
-        sources.push(file.source(&format!("{} judgments", holdout.name()), path));
-        judged.push((*holdout, file.rows));
+    for (holdout, kind) in [(Holdout::Validation, PartKind::Validation), (Holdout::Test, PartKind::Test)] {
+        let paths = params.judgments.iter().filter(|(of, _)| *of == holdout).map(|(_, path)| path);
+        let files = read_judgments(paths, former, kind, &inputs, &listed)?;
+        judged.extend(files.into_iter().map(|file| (holdout, kind, file)));
     }
-    for source in &sources {
+    if let Some(history) = &mut history {
+        for (kind, file) in responses
+            .iter()
+            .map(|file| (PartKind::Responses, file))
+            .chain(judged.iter().map(|(_, kind, file)| (*kind, file)))
+        {
+            let role = kind.role();
+            history.write_judgments(kind, (&file.source(role), &file.origin), &file.rows)?;
+        }
+    }
+    sources.extend(judged.iter().map(|(_, kind, file)| file.source(kind.role())));
+    let is_new = |source: &&SourceFile| former.is_none_or(|former| !former.has_source(source));
+    for source in sources.iter().filter(is_new) {
         let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
         sentences.for_each(|sentence| progress.note(&format!("{}: {sentence}", source.file)));
     }
 
     progress.begin("writing", Some(aggregate::PARTITIONS as u64), "partitions");
+    let repeated_documents = collection.n_repeated;
     let written = output::write(
         params,
         &folder,
@@ -274,19 +372,44 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         &listed,
         aggregator,
         &split,
-        judged,
+        judged.into_iter().map(|(holdout, _, file)| (holdout, file)).collect(),
+        &log_names,
         &analyser,
         &mut tally,
         &mut lost_zeros,
         progress,
     )?;
-    let manifest = written.into_manifest(params, split, sources, (tally.counts(), lost_zeros));
+    let mut manifest = written.into_manifest(params, split, sources, (tally.counts(), lost_zeros));
+    if let Some(history) = history {
+        let settings = params.settings(former, log_ids);
+        manifest.history = Some(History { settings, repeated_documents, parts: history.finish()? });
+    }
     let json = manifest.to_json();
     files::write_atomically(&folder.join(MANIFEST), |w| {
         w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))
     })?;
     target.put_in_place()?;
     Ok(manifest)
+}
+
+/// Reads files of judgments, those of a former dataset first.
+fn read_judgments<'a>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+    former: Option<&Former<'_>>,
+    kind: PartKind,
+    inputs: &InputFiles<'_>,
+    listed: &ListedQueries,
+) -> Result<Vec<JudgmentFile>> {
+    let mut read = Vec::new();
+    for part in former.into_iter().flat_map(|former| former.parts(kind)) {
+        let path = former.expect("the part belongs to it").file(part);
+        let file = judgments::read_judgments(&path, &InputSettings::default(), listed)?;
+        read.push(file.of_former(part));
+    }
+    for path in paths {
+        read.push(judgments::read_judgments(path, &inputs.of(path), listed)?);
+    }
+    Ok(read)
 }
 
 /// Every column the user named must be in some file.
@@ -348,6 +471,7 @@ impl output::Written {
             lost_zeros,
             tables: self.tables,
             content_hash,
+            history: None,
         }
     }
 }

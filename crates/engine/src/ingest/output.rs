@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::aggregate::{Aggregator, QuerySums, Share};
 use super::documents::Collection;
-use super::judgments::Graded;
+use super::judgments::JudgmentFile;
 use super::listed::ListedQueries;
 use super::pairs::PairTables;
 use super::zeros::{ZeroFinder, ZeroTally};
@@ -23,7 +23,6 @@ use crate::dataset::tables::TableWriter;
 use crate::dataset::{
     DOCUMENTS, Holdout, LostZeros, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY, id_of_text,
 };
-use crate::files::name_of;
 use crate::tally::Tally;
 use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
 
@@ -43,7 +42,8 @@ pub(super) fn write(
     listed: &ListedQueries,
     aggregator: Aggregator,
     split: &Split,
-    judged: Vec<(Holdout, Vec<Graded>)>,
+    judged: Vec<(Holdout, JudgmentFile)>,
+    log_names: &[String],
     analyser: &Analyser,
     tally: &mut Tally,
     lost_zeros: &mut Vec<LostZeros>,
@@ -52,7 +52,7 @@ pub(super) fn write(
     let mut queries = Queries::create(&folder.join(QUERIES), analyser)?;
     queries.write_listed(listed)?;
     let mut wanted = Names::default();
-    for judgment in judged.iter().flat_map(|(_, rows)| rows) {
+    for judgment in judged.iter().flat_map(|(_, file)| &file.rows) {
         if listed.ids.find(&judgment.query).is_none() {
             let _ = wanted.insert(&judgment.query);
         }
@@ -102,7 +102,10 @@ pub(super) fn write(
 
     let mut judged_pairs = HashSet::default();
     let (known_documents, known_queries) = (ZeroFinder::new(&collection.ids), ZeroFinder::new(&listed.ids));
-    for ((holdout, rows), (_, path)) in judged.into_iter().zip(&params.judgments) {
+    let judged_files: Vec<(Holdout, String)> =
+        judged.iter().map(|(holdout, file)| (*holdout, file.name.clone())).collect();
+    for (holdout, JudgmentFile { name, rows, .. }) in judged {
+        let path = Path::new(&name);
         let (mut documents, mut query_ids) = (ZeroTally::default(), ZeroTally::default());
         for row in rows {
             let query = listed.ids.find(&row.query).or_else(|| unlisted.found.get(&row.query).copied());
@@ -143,21 +146,19 @@ pub(super) fn write(
         [] => String::new(),
         lost => format!("; {}; {}", lost.join("; "), LostZeros::FIX),
     };
-    if (!params.clicks.is_empty() || !params.responses.is_empty()) && pairs.is_empty() {
-        let names: Vec<String> =
-            params.clicks.iter().chain(&params.responses).map(|path| name_of(path)).collect();
+    if !log_names.is_empty() && pairs.is_empty() {
         let cause = match pairs.n_negatives() {
             0 => tally.summary(),
             n if tally.counts().is_empty() => format!("{} grade 0", counted_with(n, "pair", HAS)),
             n => format!("{} grade 0; {}", counted_with(n, "pair", HAS), tally.summary()),
         };
         let message = format!("no pair of a query and a document is left: {cause}{zeros}");
-        return Err(Error::format(names.join(", "), message));
+        return Err(Error::format(log_names.join(", "), message));
     }
-    for (holdout, path) in &params.judgments {
-        if !pairs.has_judgments(*holdout) {
+    for (holdout, name) in judged_files {
+        if !pairs.has_judgments(holdout) {
             let message = format!("no {} judgment is left: {}{zeros}", holdout.name(), tally.summary());
-            return Err(Error::format(name_of(path), message));
+            return Err(Error::format(name, message));
         }
     }
     if collection.n_empty > 0 {

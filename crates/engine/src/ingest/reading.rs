@@ -1,5 +1,6 @@
 //! Rows of logs and responses, resolved to query and document, on their way to the aggregation.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use matchrank_core::progress::Progress;
@@ -8,10 +9,11 @@ use matchrank_core::{Error, Result};
 use super::aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
 use super::documents::Collection;
-use super::inputs::InputSettings;
+use super::history::{FormerLog, HistoryWriter, KeptRows};
+use super::judgments::JudgmentFile;
 use super::listed::ListedQueries;
+use super::split;
 use super::zeros::{ZeroFinder, ZeroTally};
-use super::{judgments, split};
 use crate::dataset::{LostZeros, SourceFile, Split};
 use crate::files;
 use crate::tally::Tally;
@@ -27,11 +29,15 @@ pub(super) struct Reading<'a> {
     pub(super) known_queries: ZeroFinder<'a>,
     pub(super) tally: Tally,
     pub(super) lost_zeros: Vec<LostZeros>,
+    /// The logs and responses that were added.
+    pub(super) sources: Vec<SourceFile>,
 }
 
 #[derive(Default)]
 struct CountedPart {
     batch: Batch,
+    kept: KeptRows,
+    skips: BTreeMap<Skip, u64>,
     tally: Tally,
     unknown: UnknownIds,
     rows: u64,
@@ -57,14 +63,22 @@ impl UnknownIds {
 }
 
 impl Reading<'_> {
-    /// Adds the rows of a log and returns their number, or `None` if the positions turned out to be averages: then all
-    /// logs are to be read again.
+    /// Adds the rows of a log, and keeps them in a history. Returns `false` if the positions turned out to be averages:
+    /// then all logs are to be read again.
     pub(super) fn add_clicks(
         &mut self,
         log: &ClickLog,
         searches: &Searches,
+        history: Option<&mut HistoryWriter>,
         progress: &dyn Progress,
-    ) -> Result<Option<u64>> {
+    ) -> Result<bool> {
+        // A part of a former history is taken over unless rows of it are to be dropped.
+        let keeps = history.is_some() && log.keeps_rows();
+        let mut part_file = match &history {
+            Some(history) if keeps => Some(history.begin_log()?),
+            _ => None,
+        };
+        let mut skips = log.as_former().map(FormerLog::skips).unwrap_or_default();
         let (mut rows, mut unknown, mut tally) = (0, UnknownIds::default(), Tally::default());
         let had_averages = log.has_average_positions();
         let read = log.read(
@@ -72,6 +86,11 @@ impl Reading<'_> {
             CountedPart::default,
             |part, line, row| {
                 part.rows += 1;
+                match &row {
+                    Ok(row) if keeps => part.kept.push(row),
+                    Ok(_) => {}
+                    Err(skip) => *part.skips.entry(*skip).or_default() += 1,
+                }
                 if let Err(skip) = row.and_then(|row| self.add_row(part, &row)) {
                     part.tally.add(skip.reason(), 1, || format!("{}:{line}", log.name()));
                 }
@@ -86,20 +105,36 @@ impl Reading<'_> {
                 progress.advance(part.rows);
                 unknown.merge(part.unknown);
                 tally.merge(part.tally);
-                Ok(())
+                part.skips.into_iter().for_each(|(skip, n)| *skips.entry(skip).or_default() += n);
+                part_file.as_mut().map_or(Ok(()), |file| file.write(part.kept))
             },
         );
         if log.has_average_positions() != had_averages {
-            return Ok(None);
+            return Ok(false);
         }
         read?;
+        for (skip, n) in log.as_former().map(FormerLog::skips).unwrap_or_default() {
+            tally.add(skip.reason(), n, || format!("in {}", log.name()));
+        }
         self.tally.merge(tally);
-        self.lost_zeros.extend(unknown.of_file(&log.path));
-        Ok(Some(rows))
+        self.lost_zeros.extend(unknown.of_file(Path::new(log.name())));
+        let source = log.source(rows);
+        if let Some(history) = history {
+            match (part_file, log.as_former()) {
+                (Some(file), _) => history.end_log(file, (&source, &log.origin), &skips)?,
+                (None, Some(former)) => history.take_over(&former.path, &former.part)?,
+                (None, None) => {}
+            }
+        }
+        self.sources.push(source);
+        Ok(true)
     }
 
     fn add_row(&self, part: &mut CountedPart, row: &LogRow<'_>) -> Result<(), Skip> {
         let CountedPart { batch, unknown, .. } = part;
+        if row.query == QueryName::Unknown {
+            return Err(Skip::UnknownSearch);
+        }
         let Some(document) = self.collection.ids.find(row.document) else {
             unknown.documents.add(row.document, &self.known_documents);
             return Err(Skip::UnknownDocument);
@@ -122,13 +157,14 @@ impl Reading<'_> {
                 let key = self.listed.with_text(&text).map_or(QueryKey::Text(&text), QueryKey::Listed);
                 batch.push(key, share, document, sums);
             }
+            QueryName::Unknown => unreachable!("refused above"),
         }
         Ok(())
     }
 
     /// Adds the judgments of a file that are learned from.
-    pub(super) fn add_responses(&mut self, path: &Path, settings: &InputSettings) -> Result<SourceFile> {
-        let file = judgments::read_judgments(path, settings, self.listed)?;
+    pub(super) fn add_responses(&mut self, file: &JudgmentFile) -> Result<()> {
+        let path = Path::new(&file.name);
         let (mut batch, mut unknown) = (Batch::default(), UnknownIds::default());
         for row in &file.rows {
             let example = || format!("{} {} in {}", row.query, row.document, files::name_of(path));
@@ -148,6 +184,7 @@ impl Reading<'_> {
         }
         self.aggregator.add(&batch)?;
         self.lost_zeros.extend(unknown.of_file(path));
-        Ok(file.source("responses", path))
+        self.sources.push(file.source("responses"));
+        Ok(())
     }
 }

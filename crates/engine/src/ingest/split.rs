@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use matchrank_core::{Error, Result};
 
 use super::aggregate::Share;
-use super::clicks::{ClickLog, Searches};
+use super::clicks::{ClickLog, QueryName, Searches};
 use crate::dataset::Split;
 
 /// Way of holding out clicks.
@@ -95,7 +95,9 @@ fn clicks_per_second(logs: &[ClickLog], searches: &Searches) -> Result<BTreeMap<
             searches,
             foldhash::HashMap::<i64, f64>::default,
             |part, line, row| {
-                if let Ok(row) = row {
+                if let Ok(row) = row
+                    && row.query != QueryName::Unknown
+                {
                     let time = row.time.ok_or_else(|| {
                         Error::parse(log.name(), line, "the row has no time, which a split by time needs")
                     })?;

@@ -262,6 +262,12 @@ pub(super) fn is_time(text: &str) -> bool {
     standard(text).is_some() || NumericDate::parse(text).is_some_and(is_numeric)
 }
 
+/// Parses a date or a time as those of logs without a format of their own, for example `2011-09-14`: milliseconds since
+/// 1970.
+pub fn parse_date(text: &str) -> Option<i64> {
+    standard(text)
+}
+
 /// Returns the milliseconds since 1970 of a date or of a number of seconds, milliseconds, microseconds or nanoseconds.
 /// The size of the number decides its unit; eight and fourteen digits that are a day are one.
 fn standard(text: &str) -> Option<i64> {

@@ -70,7 +70,7 @@ use crate::dataset::Dataset;
 use crate::description::Description;
 use crate::files;
 use crate::json::Json;
-use crate::models::{self, MatchingModel};
+use crate::models::{self, MadeBy, MatchingModel};
 use crate::rankers::{self, RankingModel};
 
 /// Origin of a model.
@@ -82,12 +82,15 @@ pub struct Provenance {
     pub seed: Option<u64>,
     /// Statistics of the data it was trained on, by name.
     pub data: BTreeMap<String, Json>,
+    /// How it was made, if it can be made again from other data; absent in files of former versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
 }
 
 impl Default for Provenance {
     /// This version, no seed, no statistics.
     fn default() -> Self {
-        Self { version: env!("CARGO_PKG_VERSION").into(), seed: None, data: BTreeMap::new() }
+        Self { version: env!("CARGO_PKG_VERSION").into(), seed: None, data: BTreeMap::new(), made_by: None }
     }
 }
 
@@ -98,6 +101,11 @@ impl Provenance {
         let (hash, statistics) = (Json::of(&manifest.content_hash), Json::of(&manifest.statistics));
         let data = [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into();
         Self { seed, data, ..Self::default() }
+    }
+
+    /// The same, with how the model was made.
+    pub fn made_by(self, made_by: Option<MadeBy>) -> Self {
+        Self { made_by, ..self }
     }
 }
 

@@ -34,8 +34,6 @@ pub struct MatchingKind {
     pub is_seeded: bool,
     /// True for the model that richer ones have to beat.
     pub is_baseline: bool,
-    /// True if training can start from a former model.
-    pub takes_start: bool,
     /// Parameters that are tuned by default, each with its values.
     pub space: &'static [(&'static str, &'static str)],
     /// The parameter by which the effort of training grows, and its least sensible value.
@@ -71,7 +69,6 @@ impl MatchingKind {
             feature_parameters: &[],
             is_seeded: true,
             is_baseline: false,
-            takes_start: false,
             space: &[],
             effort: None,
             search_start: Settings::new,

@@ -28,8 +28,6 @@ pub struct Recipe {
 pub struct Training<'a> {
     /// The data.
     pub dataset: &'a Dataset,
-    /// A former model to start from, for kinds that take one.
-    pub start: Option<&'a dyn MatchingModel>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Receives notes and progress.
@@ -39,9 +37,9 @@ pub struct Training<'a> {
 }
 
 impl<'a> Training<'a> {
-    /// A training that starts from nothing.
+    /// A training with a seed.
     pub fn new(dataset: &'a Dataset, seed: u64, progress: &'a dyn Progress) -> Self {
-        Self { dataset, start: None, seed, progress, given: &[] }
+        Self { dataset, seed, progress, given: &[] }
     }
 
     /// Returns true if a setting was given.
@@ -135,6 +133,11 @@ impl Recipe {
     /// The kind of the model.
     pub fn kind(&self) -> &'static MatchingKind {
         self.kind
+    }
+
+    /// Settings that were given; the other parameters have their defaults.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// All parameters by their names, those of the features too.

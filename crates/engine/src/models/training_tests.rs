@@ -1,11 +1,10 @@
 //! Every model learns two groups of queries and documents apart, and does so the same way every time.
 
-use matchrank_core::matching::rmls::Threshold;
 use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams};
 use matchrank_core::progress::Silent;
 
 use super::bltm::BltmModel;
-use super::latent::{AnchoredFeatures, Inputs, LatentModel, LatentReport};
+use super::latent::{AnchoredFeatures, LatentModel, LatentReport};
 use super::lsi_dt::LsiDtParams;
 use super::ssi::SsiSettings;
 use super::svdfeature::SvdFeatureSettings;
@@ -68,7 +67,7 @@ pub(super) fn all(dataset: &Dataset, seed: u64) -> Vec<LatentModel> {
     let pls = PlsParams { d: 1, ..Default::default() };
     let lsi = LsiParams { d: 4, ..Default::default() };
     vec![
-        rmls::train(&rmls_params(), &features.into(), None, &Training::new(dataset, seed, &Silent)).unwrap(),
+        rmls::train(&rmls_params(), &features.into(), &Training::new(dataset, seed, &Silent)).unwrap(),
         pls::train(&pls, &features.into(), &Training::new(dataset, seed, &Silent)).unwrap(),
         lsi_dt::train(
             &LsiDtParams { d: 4, ..Default::default() },
@@ -186,7 +185,7 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
 fn the_best_iteration_is_kept_and_without_judgments_the_last() {
     let (_folder, dataset) = checkerboard(true);
     let model =
-        rmls::train(&rmls_params(), &AnchoredFeatures::default(), None, &Training::new(&dataset, 1, &Silent))
+        rmls::train(&rmls_params(), &AnchoredFeatures::default(), &Training::new(&dataset, 1, &Silent))
             .unwrap();
     let figures: Vec<f64> = model.report.iterations.iter().map(|row| row.validation.unwrap()).collect();
     let best = model.report.kept().expect("an iteration is kept");
@@ -209,7 +208,7 @@ fn the_best_iteration_is_kept_and_without_judgments_the_last() {
         assert_eq!(model.report.best, Some(model.report.epochs.len()), "{:?}", model.kind);
     }
     let model =
-        rmls::train(&rmls_params(), &AnchoredFeatures::default(), None, &Training::new(&dataset, 1, &Silent))
+        rmls::train(&rmls_params(), &AnchoredFeatures::default(), &Training::new(&dataset, 1, &Silent))
             .unwrap();
     assert_eq!((model.report.best, model.report.iterations.len()), (Some(4), 4));
     assert_eq!(model.report.validation, None);
@@ -234,45 +233,6 @@ fn a_pass_of_svd_feature_is_measured_part_by_part() {
     assert!(report.epochs.len() == 3 && report.epochs.iter().all(|epoch| epoch.validation.is_some()));
     let wrong = SvdFeatureSettings { pairs: 0, ..svd_settings() };
     assert!(wrong.validate().unwrap_err().to_string().contains("pairs must be at least 1"));
-}
-
-#[test]
-fn a_former_model_is_started_from_by_its_words() {
-    let (_folder, dataset) = checkerboard(false);
-    let features = FeatureParams::default();
-    let params =
-        RmlsParams { threshold: Threshold::Absolute, beta: 0.0, gamma: 0.0, iterations: 1, ..rmls_params() };
-    let train = |start: Option<&LatentModel>, iterations: usize| {
-        let params = RmlsParams { iterations, ..params };
-        rmls::train(&params, &features.into(), start, &Training::new(&dataset, 1, &Silent)).unwrap()
-    };
-    // Two iterations are one, and one more from there.
-    let (one, two) = (train(None, 1), train(None, 2));
-    let again = train(Some(&one), 1);
-    let (a, b) = (two.model.ly(), again.model.ly());
-    for word in 0..a.n_features() as u32 {
-        let row = |factor: &matchrank_core::matching::Factor| {
-            let mut row = vec![0.0; 16];
-            factor.add(word, 1.0, &mut row);
-            row
-        };
-        for (x, y) in row(a).iter().zip(row(b)) {
-            assert!((x - y).abs() < 1e-5, "feature {word}");
-        }
-    }
-    let wider = RmlsParams { d: 17, ..params };
-    let error = rmls::train(&wider, &features.into(), Some(&one), &Training::new(&dataset, 1, &Silent))
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("d = 16") && error.contains("d = 17"), "{error}");
-    let clicks = all(&dataset, 1).remove(3);
-    assert!(matches!(clicks.inputs, Inputs::Rows { .. }));
-    assert!(
-        rmls::train(&params, &features.into(), Some(&clicks), &Training::new(&dataset, 1, &Silent)).is_err()
-    );
-    // Another dataset: words are found by name, clicks start anew.
-    let (_other, other) = checkerboard(true);
-    rmls::train(&params, &features.into(), Some(&one), &Training::new(&other, 1, &Silent)).unwrap();
 }
 
 #[test]

@@ -100,7 +100,27 @@ impl Validation {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Option<Self>> {
-        let judgments = dataset.judgments(Holdout::Validation)?;
+        let on = Self::on(Holdout::Validation, ranked, dataset, seed)?;
+        Ok(on.map(|(validation, n_lists)| {
+            let n_taken = validation.n_queries();
+            let of = if n_taken < n_lists { format!(" of {n_lists}") } else { String::new() };
+            progress.note(&format!(
+                "validation: NDCG@10 over {}{of}, {}",
+                counted(n_taken, "judged query"),
+                validation.ranked().describe()
+            ));
+            validation
+        }))
+    }
+
+    /// Reads the judgments of a holdout, if there are any; the number of judged queries comes with them.
+    pub(crate) fn on(
+        holdout: Holdout,
+        ranked: Option<Ranked>,
+        dataset: &Dataset,
+        seed: u64,
+    ) -> Result<Option<(Self, usize)>> {
+        let judgments = dataset.judgments(holdout)?;
         let lists: Vec<_> = judgments.chunk_by(|a, b| a.query == b.query).collect();
         if lists.is_empty() {
             return Ok(None);
@@ -141,13 +161,7 @@ impl Validation {
         let documents = dataset.id_list(wanted.as_deref())?;
         let mut ids = dataset.query_ids_of(&rows)?;
         let ids = rows.iter().map(|row| ids.remove(row).expect("judged queries exist")).collect();
-        let of = if taken.len() < lists.len() { format!(" of {}", lists.len()) } else { String::new() };
-        progress.note(&format!(
-            "validation: NDCG@10 over {}{of}, {}",
-            counted(taken.len(), "judged query"),
-            ranked.describe()
-        ));
-        Ok(Some(Self { ids, texts, judged, wanted, documents, measure: NDCG_10 }))
+        Ok(Some((Self { ids, texts, judged, wanted, documents, measure: NDCG_10 }, lists.len())))
     }
 
     /// Replaces the measure.
@@ -228,6 +242,12 @@ impl Validation {
         let places: foldhash::HashMap<&str, usize> = evaluation.queries().zip(0..).collect();
         let value = |id: &String| evaluation.value(*places.get(id.as_str())?, 0);
         Ok(self.ids.iter().map(value).collect())
+    }
+
+    /// Returns the best score of every query that has one.
+    pub(crate) fn best_scores(&self, scorer: &mut dyn Scorer) -> Vec<f64> {
+        let best = |list: &Vec<(u32, f32)>| list.iter().map(|(_, score)| f64::from(*score)).reduce(f64::max);
+        self.rankings(scorer).iter().filter_map(best).collect()
     }
 
     /// Documents with their scores for every query of a scorer, as far as the measure looks.

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, Subcommand, ValueEnum, value_parser};
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand, ValueEnum};
 use matchrank_engine::json::Json;
 use matchrank_engine::models::MatchingKind;
 use matchrank_engine::models::registry::{self, MATCHING};
@@ -22,8 +22,6 @@ pub(crate) enum DatasetModel {
         kind: &'static MatchingKind,
         /// Its arguments.
         common: Common,
-        /// A former model to start from.
-        start: Option<PathBuf>,
     },
     /// A model with arguments of its own.
     Special(Special),
@@ -73,17 +71,7 @@ impl Subcommand for DatasetModel {
             if Special::has_subcommand(kind.name) {
                 return command.mut_subcommand(kind.name, described);
             }
-            let mut subcommand = Common::augment_args(described(Command::new(kind.name)));
-            if kind.takes_start {
-                subcommand = subcommand.arg(
-                    Arg::new("start")
-                        .long("start")
-                        .value_name("MODEL")
-                        .value_parser(value_parser!(PathBuf))
-                        .help("Start from a former model: its words are found by name, d is taken over"),
-                );
-            }
-            command.subcommand(subcommand)
+            command.subcommand(Common::augment_args(described(Command::new(kind.name))))
         })
     }
 
@@ -102,8 +90,7 @@ impl FromArgMatches for DatasetModel {
             Some((name, own)) if !Special::has_subcommand(name) => {
                 let kind = registry::find(name).ok_or(clap::error::ErrorKind::InvalidSubcommand);
                 let kind = kind.map_err(|error| clap::Error::raw(error, "there is no such model"))?;
-                let start = if kind.takes_start { own.get_one::<PathBuf>("start").cloned() } else { None };
-                Ok(Self::Usual { kind, common: Common::from_arg_matches(own)?, start })
+                Ok(Self::Usual { kind, common: Common::from_arg_matches(own)? })
             }
             _ => Special::from_arg_matches(matches).map(Self::Special),
         }
@@ -128,7 +115,7 @@ impl DatasetModel {
     pub(crate) fn inputs(&self) -> Vec<&PathBuf> {
         let mut inputs = vec![&self.place().data];
         match self {
-            Self::Usual { start, .. } => inputs.extend(start),
+            Self::Usual { .. } => {}
             Self::Special(Special::SparsePreference(args)) => inputs.extend(&args.tuples),
             Self::Special(Special::Combination { of, .. }) => inputs.extend(of),
             Self::Special(Special::Stack { of, ranker_of, .. }) => inputs.extend(of.iter().chain(ranker_of)),

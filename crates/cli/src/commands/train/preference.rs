@@ -12,6 +12,7 @@ use matchrank_engine::model_file::{self, ModelRef, Provenance};
 use matchrank_engine::models::sparse_preference::{
     self, Checkpoint, PreferenceModel, PreferenceSettings, TRIAL_TUPLES, TrainedPreference, TupleCourse,
 };
+use matchrank_engine::models::{MadeBy, Recipe};
 use matchrank_engine::preferences::TupleFile;
 use matchrank_engine::{Error, files};
 
@@ -61,6 +62,13 @@ pub(super) struct Finished {
 }
 
 impl Args {
+    /// How the model is made, if the dataset alone decides it.
+    pub(super) fn recipe(&self) -> Option<MadeBy> {
+        let of_dataset = self.tuples.is_none() && self.density.is_none() && self.trial_tuples == TRIAL_TUPLES;
+        let recipe = Recipe::new(sparse_preference::KIND.name, &self.common.settings).ok();
+        recipe.filter(|_| of_dataset).as_ref().map(MadeBy::recipe)
+    }
+
     /// File of checkpoints, where a finished model is there already.
     pub(super) fn checkpoint_file(&self) -> Option<PathBuf> {
         let out = &self.common.place.out;

@@ -157,13 +157,12 @@ impl AnchoredFeatures {
             if is_hidden { features.clone().hiding(self.hide, seed) } else { features.clone() };
         let (graph, statistics) = click_graph(&learned_from, dataset, clicks, progress)?;
         let identity = if self.base().is_some() { features.n_words() } else { 0 };
-        Ok(AnchoredLessons { features, inputs, judge, graph, statistics, shown, identity, params: *self })
+        Ok(AnchoredLessons { inputs, judge, graph, statistics, shown, identity, params: *self })
     }
 }
 
 /// Data that a model with an optional base learns from.
 pub(in crate::models) struct AnchoredLessons {
-    pub(in crate::models) features: Features,
     pub(in crate::models) inputs: Inputs,
     pub(in crate::models) judge: Judge,
     pub(in crate::models) graph: ClickGraph,

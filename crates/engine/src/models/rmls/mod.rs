@@ -3,23 +3,19 @@
 //! Every feature of queries and documents gets a sparse row of d numbers, so that queries and the documents that answer
 //! them come close. Training is stopped by the validation judgments; see [`train`].
 
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
+use matchrank_core::Result;
 use matchrank_core::bounds::rmls_bound;
+use matchrank_core::matching::Bilinear;
 use matchrank_core::matching::rmls::{IterationReport, RmlsParams, RmlsRun, Verdict, fit};
-use matchrank_core::matching::{Bilinear, Factor};
-use matchrank_core::progress::Progress;
-use matchrank_core::{Error, Result};
 
 use super::latent::{
-    self, AnchoredFeatures, AnchoredLessons, Inputs, IterationRow, LatentKind, LatentModel, LatentReport,
-    plain,
+    self, AnchoredFeatures, AnchoredLessons, IterationRow, LatentKind, LatentModel, LatentReport, plain,
 };
 use super::recipe::trainer;
 use super::{MatchingKind, MatchingModel, Training, UnseenDocuments};
-use crate::features::Features;
 use crate::settings::Parameter;
 
 /// RMLS in the table of models.
@@ -53,7 +49,6 @@ pub const KIND: MatchingKind = MatchingKind {
         ),
     ],
     feature_parameters: AnchoredFeatures::PARAMETERS,
-    takes_start: true,
     space: &[
         ("beta", "0,0.3,0.5,0.7"),
         ("gamma", "0,0.3,0.5"),
@@ -85,8 +80,7 @@ pub const LATENT: LatentKind = LatentKind {
     ..LatentKind::new("rmls")
 };
 
-/// Trains with defaults that depend on the data: d of the model that training starts from, and one iteration where there
-/// are no validation judgments to stop by.
+/// Trains with one iteration where there are no validation judgments to stop by.
 fn train_by_data(
     params: &RmlsParams,
     features: &AnchoredFeatures,
@@ -95,12 +89,6 @@ fn train_by_data(
     let Training { dataset, progress, .. } = *training;
     features.check_given(|name| training.is_given(name))?;
     let mut params = *params;
-    let start = training.start.map(former).transpose()?;
-    if let Some(former) = start
-        && !training.is_given("d")
-    {
-        params.d = former.model.d();
-    }
     if dataset.manifest.statistics.n_judged_queries[0] == 0 && !training.is_given("iterations") {
         params.iterations = 1;
         progress.note(
@@ -108,16 +96,7 @@ fn train_by_data(
              iterations for more)",
         );
     }
-    Ok(Arc::new(train(&params, features, start, training)?))
-}
-
-fn former(model: &dyn MatchingModel) -> Result<&LatentModel> {
-    (model as &dyn Any).downcast_ref::<LatentModel>().ok_or_else(|| {
-        Error::Params(format!(
-            "a {} model has no latent rows to start from; give a model of rmls, pls or lsi-dt",
-            model.kind()
-        ))
-    })
+    Ok(Arc::new(train(&params, features, training)?))
 }
 
 /// Iterations without a better validation figure after which training stops.
@@ -126,24 +105,22 @@ const PATIENCE: usize = 2;
 /// Trains RMLS.
 ///
 /// With validation judgments the iteration with the best NDCG@10 is kept, and training stops after two
-/// iterations that are not better; without them the last one is kept. `start` is a former model whose
-/// L_y is started from: its words are found by name, and its clicks where it was trained on this dataset.
+/// iterations that are not better; without them the last one is kept. Training always starts from a random L_y: the
+/// first iterations have the highest rank and the best figures, and a start from a trained L_y would be a later one.
 pub fn train(
     params: &RmlsParams,
     features: &AnchoredFeatures,
-    start: Option<&LatentModel>,
     training: &Training<'_>,
 ) -> Result<LatentModel> {
     let Training { seed, progress, .. } = *training;
     params.validate()?;
     let lessons = features.lessons(training)?;
-    let start = start.map(|former| warm_start(params, former, &lessons.features, progress)).transpose()?;
     let AnchoredLessons { judge, graph, .. } = &lessons;
 
     let mut clock = Instant::now();
     let mut rows: Vec<IterationRow> = Vec::new();
     let mut kept: Option<(usize, Option<f64>, Option<Bilinear>)> = None;
-    let run = RmlsRun { start: start.as_ref(), seed, progress };
+    let run = RmlsRun { start: None, seed, progress };
     let last = fit(params, graph, run, &mut |iteration| {
         let seconds = clock.elapsed().as_secs_f64();
         let number = iteration.report.number;
@@ -196,52 +173,4 @@ fn line(report: &IterationReport, seconds: f64, validation: Option<f64>) -> Stri
         collapse_y.effective_rank,
         100.0 * collapse_y.aligned
     )
-}
-
-/// L_y of a former model for the features of this dataset.
-fn warm_start(
-    params: &RmlsParams,
-    former: &LatentModel,
-    features: &Features,
-    progress: &dyn Progress,
-) -> Result<Factor> {
-    let ly = former.model.ly();
-    let Inputs::Features(old) = &former.inputs else {
-        return Err(Error::Params(format!(
-            "a {} model knows no words and cannot be started from; give a model of rmls, pls or lsi-dt",
-            former.kind.name
-        )));
-    };
-    if ly.d() != params.d {
-        return Err(Error::Params(format!(
-            "the model to start from has d = {}, and d = {} is asked for; they must be the same",
-            ly.d(),
-            params.d
-        )));
-    }
-    let vocabulary = &features.words().vocabulary;
-    let of_word =
-        |word| old.words().vocabulary.id(vocabulary.term(word)).map(|old| ly.row_of()[old as usize]);
-    let mut row_of: Vec<u32> =
-        (0..vocabulary.len() as u32).map(|word| of_word(word).unwrap_or(Factor::NONE)).collect();
-    row_of.resize(features.d_y(), Factor::NONE);
-    let of_clicks = &ly.row_of()[old.n_words()..];
-    if old.source() == features.source() && old.use_clicks() && features.use_clicks() {
-        row_of[features.n_words()..].copy_from_slice(of_clicks);
-    } else if let (Some(old_keys), Some(keys)) = (old.keys(), features.keys()) {
-        for (old, new) in old_keys.shared_queries(keys) {
-            row_of[features.n_words() + new as usize] = of_clicks[old as usize];
-        }
-    }
-    let known = row_of.iter().filter(|&&row| row != Factor::NONE).count();
-    if known == 0 {
-        return Err(Error::Params(
-            "the model to start from shares no word with this dataset; train without a start".into(),
-        ));
-    }
-    progress.note(&format!(
-        "{known} of {} document features start from the former model, the others at random",
-        row_of.len()
-    ));
-    Factor::new(ly.d(), row_of, ly.rows().clone())
 }

@@ -63,7 +63,7 @@ fn the_identity_scores_exactly_as_bm25() {
             (PlsParams { d: 4, ..Default::default() }, RmlsParams { d: 4, ..Default::default() });
         let models: [Model; 4] = [
             Arc::new(pls::train(&of_pls, &anchored, &training).unwrap()),
-            Arc::new(rmls::train(&of_rmls, &anchored, None, &training).unwrap()),
+            Arc::new(rmls::train(&of_rmls, &anchored, &training).unwrap()),
             Arc::new(preference(&settings, &dataset)),
             Arc::new(ssi::train(&ssi, &FeatureParams::default(), &training).unwrap()),
         ];

@@ -1,7 +1,5 @@
 //! A model meets the next day's dataset: documents have come and gone, and rows have other numbers.
 
-use matchrank_core::progress::Notes;
-
 use super::*;
 use crate::model_file::{Provenance, load, save};
 use crate::models::training_tests::{all, checkerboard};
@@ -125,20 +123,4 @@ fn a_model_of_a_former_version_says_that_it_knows_words_alone() {
     );
     let error = bind(&former, &tomorrow, None, &Silent).err().unwrap().to_string();
     assert!(error.contains("former version") && error.contains("train it"), "{error}");
-}
-
-#[test]
-fn a_start_from_a_former_model_knows_its_clicks() {
-    let (folder, today) = checkerboard(true);
-    let tomorrow = next_day(folder.path());
-    let params = RmlsParams { d: 16, iterations: 1, ..Default::default() };
-    let features = FeatureParams::default();
-    let first = &all(&today, 1)[0];
-    let notes = Notes::default();
-    rmls::train(&params, &features.into(), Some(first), &Training::new(&tomorrow, 1, &notes)).unwrap();
-    let notes = notes.take();
-    let start = notes.iter().find(|note| note.contains("start from the former model")).unwrap();
-    // Eight words of documents and 30 queries had clicks.
-    let known: usize = start.split(' ').next().unwrap().parse().unwrap();
-    assert!(known >= 30, "{start}");
 }
