@@ -148,7 +148,8 @@ impl LiveComparison {
         let Self { difference, p_worse, queries, .. } = self;
         let figures = format!("{difference:+.4} {} on {queries} queries", self.measure);
         if *p_worse < LEVEL {
-            let reason = format!("the new model is significantly worse: {figures}, p = {p_worse:.3}");
+            let p = if *p_worse < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_worse:.3}") };
+            let reason = format!("the new model is significantly worse: {figures}, {p}");
             (RefreshOutcome::Kept, reason)
         } else if *difference < -margin {
             (RefreshOutcome::Kept, format!("the new model is worse by more than {margin}: {figures}"))
