@@ -77,8 +77,11 @@ fn the_page_works_in_a_browser() {
     let seen = browser.read(&page);
     assert_eq!(seen.errors, Vec::<String>::new());
     for text in [
+        "Advice",
+        "Before and after",
         "The models",
-        "Confidence intervals",
+        "Differences from bm25",
+        "Quality against latency",
         "Query by query",
         "Won by most",
         "Lost by most",
@@ -122,6 +125,9 @@ fn the_page_fits_phones_and_desks() {
         assert!(picture.variety > 0.02, "{width} x {height}, dark: {dark}: blank ({})", picture.variety);
         assert_eq!(picture.brightness < 100.0, dark, "brightness {}", picture.brightness);
         assert_eq!(picture.overflow, Some(0), "{width} pixels: the page is wider than the screen");
+        assert_eq!(picture.clipped, Some(0), "{width} pixels: a table is wider than its place");
+        let columns = if width > 1000 { 2 } else { 1 };
+        assert_eq!(picture.columns, Some(columns), "{width} pixels: opening queries moves the lists");
     }
 }
 
@@ -149,6 +155,9 @@ const models = document.getElementById('model').options.length;
   Object.assign(root.dataset, count);
   root.dataset.images = document.images.length;
   root.dataset.scripts = document.scripts.length;
+  const lists = [...document.querySelectorAll('#lists > .list')];
+  console.info('columns ' + new Set(lists.map(list => list.getBoundingClientRect().left)).size);
+  console.info('clipped ' + [...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length);
   root.dataset.hostile = Number(document.body.innerText.includes('<img src=x'));
   console.info('overflow ' + (root.scrollWidth - root.clientWidth));
 })();

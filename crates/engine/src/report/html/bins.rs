@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::bars::nice;
+use super::axis::nice;
 use super::numbers::{IS, counted, counted_with, figure, measure, others};
 use crate::comparison::BinFigures;
 use crate::report::Page;
@@ -85,8 +85,8 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
         .map(|bin| (0..models.len()).filter_map(|model| value(model, bin)).fold(f64::MIN, f64::max))
         .collect();
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
-            table.bins {
+        div.scroll.fits tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
+            table.bins.cards {
                 thead { tr {
                     th scope="col" { "Model" }
                     @for bin in bins { th.number scope="col" { (bin.bin) span.count { (counted(bin.queries, "query")) } } }
@@ -97,10 +97,10 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
                         @for (bin, best) in bins.iter().zip(&best) {
                             @match value(i, bin) {
                                 Some(value) => {
-                                    td.number.best[value == *best].few[bin.queries < FEW]
+                                    td.number.best[value == *best].few[bin.queries < FEW] data-label=(bin.bin)
                                         style={ "--share:" (format!("{:.1}%", 100.0 * (value / most).clamp(0.0, 1.0))) } { (figure(value)) }
                                 }
-                                None => { td.number { "–" } }
+                                None => { td.number data-label=(bin.bin) { "–" } }
                             }
                         }
                     }
