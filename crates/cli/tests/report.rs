@@ -124,6 +124,9 @@ fn the_page_fits_phones_and_desks() {
         assert_eq!((wide, high), (width, height));
         assert!(picture.variety > 0.02, "{width} x {height}, dark: {dark}: blank ({})", picture.variety);
         assert_eq!(picture.brightness < 100.0, dark, "brightness {}", picture.brightness);
+        // Scripts see windows of at least 500 pixels; a frame is as narrow as it should be.
+        let framed = framed(&page, &folder.path().join("frame.html"), width);
+        let picture = browser.picture(&framed, 1300, height, dark);
         assert_eq!(picture.overflow, Some(0), "{width} pixels: the page is wider than the screen");
         assert_eq!(picture.clipped, Some(0), "{width} pixels: a table is wider than its place");
         let columns = if width > 1000 { 2 } else { 1 };
@@ -162,6 +165,15 @@ const models = document.getElementById('model').options.length;
   console.info('overflow ' + (root.scrollWidth - root.clientWidth));
 })();
 ";
+
+/// Writes a page with a frame of this width that shows another page.
+fn framed(page: &Path, out: &Path, width: u32) -> std::path::PathBuf {
+    let style = format!("width: {width}px; height: 800px; border: 0");
+    let source = page.file_name().unwrap().to_string_lossy();
+    std::fs::write(out, format!("<!DOCTYPE html><iframe src=\"{source}\" style=\"{style}\"></iframe>"))
+        .unwrap();
+    out.to_owned()
+}
 
 /// Writes the page with one more script, which has the nonce of the page.
 fn with_script(page: &Path, out: &Path, script: &str) -> std::path::PathBuf {

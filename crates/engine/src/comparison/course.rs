@@ -68,7 +68,8 @@ impl<'a> Overall<'a> {
         let (schedule, started) = (Arc::clone(&self.schedule), self.started);
         self.progress.whole(Some(Arc::new(move || {
             let schedule = schedule.lock().expect("no panic while a schedule changes");
-            schedule.remaining(started.elapsed().as_secs_f64()).map(Duration::from_secs_f64)
+            let seconds = schedule.remaining(started.elapsed().as_secs_f64())?;
+            Duration::try_from_secs_f64(seconds).ok()
         })));
     }
 

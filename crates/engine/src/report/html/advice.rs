@@ -15,7 +15,7 @@ pub(super) fn section(page: &Page) -> Markup {
             h2 #advice-title { "Advice" }
             @if !lines.is_empty() { ul.advice { @for line in lines { li { (line) } } } }
             p { (chosen(page)) }
-            @if let Some(warnings) = warnings(page) { p { (warnings) " The " a href="#data" { "appendix" } " lists them." } }
+            @if let Some(warnings) = warnings(page) { p { (warnings) " Details are in the " a href="#data" { "appendix" } "." } }
         }
     }
 }

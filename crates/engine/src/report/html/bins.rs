@@ -11,6 +11,11 @@ use crate::report::Page;
 /// Below this many queries a column says little.
 const FEW: usize = 30;
 
+/// Kinds that are shown unfolded.
+const OPEN: usize = 2;
+/// Tables with more columns become cards on a narrow screen.
+const NARROW: usize = 3;
+
 /// Returns true if there are kinds of queries to show.
 pub(super) fn any(page: &Page) -> bool {
     page.comparison.models.iter().any(|model| model.bins.values().any(|bins| !bins.is_empty()))
@@ -26,7 +31,11 @@ pub(super) fn section(page: &Page) -> Markup {
             h2 #kinds-title { "Results by kind of query" }
             p { (measure(first)) " by kind of query; the best of each column is bold. Columns with fewer than " (FEW)
                 " queries are pale: their differences are mostly chance." }
-            @for kind in kinds(page) { (group(page, kind)) }
+            @let kinds = kinds(page);
+            @for kind in kinds.iter().take(OPEN) { (group(page, kind)) }
+            @if kinds.len() > OPEN {
+                details.block { summary { "More kinds of queries" } @for kind in &kinds[OPEN..] { (group(page, kind)) } }
+            }
         }
     }
 }
@@ -86,7 +95,7 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
         .collect();
     html! {
         div.scroll.fits tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
-            table.bins.cards {
+            table.bins.cards[bins.len() > NARROW] {
                 thead { tr {
                     th scope="col" { "Model" }
                     @for bin in bins { th.number scope="col" { (bin.bin) span.count { (counted(bin.queries, "query")) } } }

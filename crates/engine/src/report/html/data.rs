@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, short, thousands};
+use super::numbers::{counted, short, thousands, unbroken};
 use crate::dataset::Statistics;
 use crate::doctor::{Finding, Severity};
 use crate::report::Page;
@@ -57,7 +57,7 @@ fn findings(page: &Page) -> Markup {
         @if findings.is_empty() { p { "None: no damage, no empty texts, no test data in training." } }
         ul.findings { @for finding in findings {
             li class=(class(finding.severity)) {
-                p { span.severity { (name(finding.severity)) } " " (finding.message) }
+                p { span.severity { (name(finding.severity)) } " " (unbroken(&finding.message)) }
                 @if !finding.fix.is_empty() { p.fix { (finding.fix) } }
             }
         } }
