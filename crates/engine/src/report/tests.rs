@@ -396,7 +396,10 @@ fn few_queries_are_no_evidence() {
     assert!(one.contains("<p>Nothing can be concluded from 1 test query.</p>"));
     let (before, _) = one.split_once(r#"<script type="application/json""#).unwrap();
     assert!(!before.contains("95 % interval ") && !before.contains(r#"class="whisker""#));
-    assert!(before.contains(r#"<td class="number">–</td>"#), "no interval of one difference");
+    assert!(
+        before.contains(r#"<td class="number" data-label="95 % interval">–</td>"#),
+        "no interval of one difference"
+    );
     assert!(few(9).contains("<p>Nothing can be concluded from 9 test queries.</p>"));
     let mut enough = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &[], "shop");
     enough.comparison.smallest_difference = SmallestDifference::of(40, 1, 0.2, 0.05);

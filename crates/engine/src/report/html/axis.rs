@@ -71,7 +71,9 @@ mod tests {
         for (low, high) in [(0.0021, 0.0022), (3.0, 3.0), (-7.0, 11.0), (0.4999, 0.5001)] {
             let ticks = ticks([low, high]);
             assert!(
-                ticks[0] <= low && *ticks.last().unwrap() >= high && (2..8).contains(&ticks.len()),
+                ticks[0] <= low + 1e-12
+                    && *ticks.last().unwrap() >= high - 1e-12
+                    && (2..8).contains(&ticks.len()),
                 "{ticks:?}"
             );
         }
