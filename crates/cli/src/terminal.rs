@@ -5,6 +5,7 @@
 mod description;
 mod escape;
 mod lines;
+mod remaining;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 pub(crate) use matchrank_core::message::thousands as human;
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, Remaining};
 use matchrank_core::{Error, explained};
 use matchrank_engine::files::ExpandsTooFar;
 pub(crate) use matchrank_engine::memory::peak as peak_memory;
@@ -24,6 +25,7 @@ use serde_json::Value;
 pub(crate) use self::description::{long_help, remark_text, shown};
 pub(crate) use self::escape::escaped;
 use self::lines::Lines;
+use self::remaining::in_words;
 
 /// Work that takes less shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -33,6 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct Terminal {
     bar: Arc<Mutex<Option<ProgressBar>>>,
     lines: Arc<Mutex<Lines>>,
+    /// Remaining time of the computation that all stages are parts of, and when that began.
+    whole: Mutex<Option<(Remaining, Instant)>>,
     started: Instant,
     draw: bool,
     quiet: bool,
@@ -47,7 +51,7 @@ impl Terminal {
         } else if !quiet {
             say_in_time(Arc::downgrade(&lines), started);
         }
-        Self { bar, lines, started, draw, quiet }
+        Self { bar, lines, whole: Mutex::default(), started, draw, quiet }
     }
 
     /// Says on standard error what was done, in which time and with how much memory.
@@ -90,15 +94,22 @@ impl Progress for Terminal {
             let mut lines = self.lines.lock().expect("no panic while a line is made");
             return lines.begin(self.started.elapsed(), stage, total, unit);
         }
-        let (bar, template) = match total {
-            Some(n) => (
+        let whole = self.whole.lock().expect("no panic while a time is set").clone();
+        let (bar, template) = match (total, &whole) {
+            (Some(n), None) => (
                 ProgressBar::new(n),
                 format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit} {{rate}}{{left}}"),
             ),
-            None => (
+            (None, None) => (
                 ProgressBar::new_spinner(),
                 format!("{{spinner}} {{msg}} {{human_pos}} {unit} {{rate}} {{elapsed}}"),
             ),
+            // One line for all stages: the time is that of all of them.
+            (Some(n), Some(_)) => (
+                ProgressBar::new(n),
+                format!("{{msg}} {{wide_bar}} {{human_pos}}/{{human_len}} {unit}; overall: {{left}}"),
+            ),
+            (None, Some(_)) => (ProgressBar::new_spinner(), "{spinner} {msg}; overall: {left}".to_owned()),
         };
         let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             // Before the first unit is done nobody knows the rate.
@@ -113,14 +124,19 @@ impl Progress for Terminal {
             };
         };
         let style = ProgressStyle::with_template(&template).expect("the template is well formed");
-        let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            if state.pos() > 0 {
+        let is_shown = whole.as_ref().is_some_and(|(_, begun)| begun.elapsed() > PATIENCE);
+        let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            if let Some((remaining, _)) = &whole {
+                let _ = out.write_str(&in_words(remaining()));
+            } else if state.pos() > 0 && state.eta() >= Duration::from_secs(1) {
                 let _ = write!(out, " {:#} left", HumanDuration(state.eta()));
             }
         };
         bar.set_style(style.with_key("rate", rate).with_key("left", left));
         // Shown once it is worth showing.
-        bar.set_draw_target(ProgressDrawTarget::hidden());
+        if !is_shown {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
         bar.set_message(escaped(stage).into_owned());
         bar.enable_steady_tick(Duration::from_millis(200));
         *self.bar.lock().expect("no panic while a bar is drawn") = Some(bar);
@@ -142,6 +158,13 @@ impl Progress for Terminal {
             Some(bar) => bar.suspend(|| say(&format!("note: {message}"))),
             None => say(&format!("note: {message}")),
         }
+    }
+
+    fn whole(&self, remaining: Option<Remaining>) {
+        self.lines.lock().expect("no panic while a line is made").set_whole(remaining.clone());
+        let begun = Instant::now();
+        *self.whole.lock().expect("no panic while a time is set") =
+            remaining.map(|remaining| (remaining, begun));
     }
 }
 

@@ -77,8 +77,11 @@ fn the_page_works_in_a_browser() {
     let seen = browser.read(&page);
     assert_eq!(seen.errors, Vec::<String>::new());
     for text in [
+        "Advice",
+        "Before and after",
         "The models",
-        "Confidence intervals",
+        "Differences from bm25",
+        "Quality against latency",
         "Query by query",
         "Won by most",
         "Lost by most",
@@ -121,7 +124,13 @@ fn the_page_fits_phones_and_desks() {
         assert_eq!((wide, high), (width, height));
         assert!(picture.variety > 0.02, "{width} x {height}, dark: {dark}: blank ({})", picture.variety);
         assert_eq!(picture.brightness < 100.0, dark, "brightness {}", picture.brightness);
+        // Scripts see windows of at least 500 pixels; a frame is as narrow as it should be.
+        let framed = framed(&page, &folder.path().join("frame.html"), width);
+        let picture = browser.picture(&framed, 1300, height, dark);
         assert_eq!(picture.overflow, Some(0), "{width} pixels: the page is wider than the screen");
+        assert_eq!(picture.clipped, Some(0), "{width} pixels: a table is wider than its place");
+        let columns = if width > 1000 { 2 } else { 1 };
+        assert_eq!(picture.columns, Some(columns), "{width} pixels: opening queries moves the lists");
     }
 }
 
@@ -149,10 +158,22 @@ const models = document.getElementById('model').options.length;
   Object.assign(root.dataset, count);
   root.dataset.images = document.images.length;
   root.dataset.scripts = document.scripts.length;
+  const lists = [...document.querySelectorAll('#lists > .list')];
+  console.info('columns ' + new Set(lists.map(list => list.getBoundingClientRect().left)).size);
+  console.info('clipped ' + [...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length);
   root.dataset.hostile = Number(document.body.innerText.includes('<img src=x'));
   console.info('overflow ' + (root.scrollWidth - root.clientWidth));
 })();
 ";
+
+/// Writes a page with a frame of this width that shows another page.
+fn framed(page: &Path, out: &Path, width: u32) -> std::path::PathBuf {
+    let style = format!("width: {width}px; height: 800px; border: 0");
+    let source = page.file_name().unwrap().to_string_lossy();
+    std::fs::write(out, format!("<!DOCTYPE html><iframe src=\"{source}\" style=\"{style}\"></iframe>"))
+        .unwrap();
+    out.to_owned()
+}
 
 /// Writes the page with one more script, which has the nonce of the page.
 fn with_script(page: &Path, out: &Path, script: &str) -> std::path::PathBuf {

@@ -53,6 +53,22 @@ pub fn shortest(value: f64) -> String {
     if scientific.len() < plain.len() { scientific } else { plain }
 }
 
+/// Returns year, month and day of a number of days since 1970-01-01 (Howard Hinnant's `civil_from_days`).
+///
+/// ```
+/// assert_eq!(matchrank_core::message::date(20_513), (2026, 3, 1));
+/// ```
+pub fn date(days: u32) -> (u32, u32, u32) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year_of_era + u32::from(month <= 2), month, day)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

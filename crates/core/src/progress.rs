@@ -1,5 +1,11 @@
 //! Progress of long computations, reported to the caller without printing.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Returns the estimated time until a computation of many stages is done, or `None` as long as too little is known.
+pub type Remaining = Arc<dyn Fn() -> Option<Duration> + Send + Sync>;
+
 /// Receives the stages of a long computation. The command line draws progress bars; [`Silent`] ignores everything.
 ///
 /// Calls come from one thread at a time except [`Progress::advance`], which any worker may call.
@@ -10,6 +16,9 @@ pub trait Progress: Sync {
     fn advance(&self, n: u64);
     /// Reports something the user should read: an assumption that was made, a counted warning.
     fn note(&self, message: &str);
+    /// Announces that the stages from now on belong to one computation, whose remaining time matters more than theirs; `None`
+    /// ends that. Whoever draws progress asks for the time whenever it is drawn.
+    fn whole(&self, _remaining: Option<Remaining>) {}
 }
 
 /// Ignores everything.

@@ -12,10 +12,11 @@ use crate::{Global, Outcome};
 
 /// Write a comparison as one HTML page
 ///
-/// The page shows which model is best on the data, by how much, whether the difference is significant, and why. It
-/// contains the table, bars with confidence intervals, kinds of queries, wins and losses per query with the results of
-/// two models side by side, explanations, training and tuning curves, statistics of the data with the findings of
-/// `doctor`, and how everything was made. The page is one self-contained file: send it, open it on a phone, print it.
+/// The page opens with what changes for searchers with the model that validation chose, and whether that is significant.
+/// It contains advice, three queries before and after, the table of models, differences with confidence intervals, quality
+/// against latency, kinds of queries, wins and losses per query with the results of two models side by side, and
+/// explanations. An appendix has the protocol, statistics of the data with the findings of `doctor`, costs, parameters and
+/// curves. The page is one self-contained file: send it, open it on a phone, print it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

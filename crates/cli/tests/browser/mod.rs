@@ -29,6 +29,10 @@ pub struct Picture {
     pub brightness: f64,
     /// Pixels by which the page is wider than the window, if the console reports them.
     pub overflow: Option<i64>,
+    /// Number of tables that are wider than their place, if the console reports it.
+    pub clipped: Option<i64>,
+    /// Number of columns of the lists of queries, if the console reports it.
+    pub columns: Option<i64>,
 }
 
 impl Browser {
@@ -94,11 +98,15 @@ impl Browser {
         }
         let output = self.run(page, &args);
         let console = String::from_utf8_lossy(&output.stderr);
-        let overflow =
-            console.split("overflow ").nth(1).and_then(|rest| rest.split('"').next()?.parse().ok());
-        let mut picture = decode(&std::fs::read(&file).unwrap());
-        picture.overflow = overflow;
-        picture
+        let figure =
+            |name: &str| console.split(name).nth(1).and_then(|rest| rest.split('"').next()?.parse().ok());
+        let picture = decode(&std::fs::read(&file).unwrap());
+        Picture {
+            overflow: figure("overflow "),
+            clipped: figure("clipped "),
+            columns: figure("columns "),
+            ..picture
+        }
     }
 }
 
@@ -151,6 +159,8 @@ fn decode(bytes: &[u8]) -> Picture {
         variety: changes as f64 / (pixels * channels as f64),
         brightness: sum as f64 / (3.0 * pixels),
         overflow: None,
+        clipped: None,
+        columns: None,
     }
 }
 

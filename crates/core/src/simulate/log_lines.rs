@@ -6,6 +6,7 @@ use rand::RngExt;
 
 use super::clicks::Session;
 use super::random::Stream;
+use crate::message::date;
 
 /// First line of such a log.
 pub(super) const SESSIONS_HEADER: &str = "session,user,time,query,document,position,shown,clicks\n";
@@ -64,16 +65,9 @@ pub(super) fn some_time(days: u32, rng: &mut Stream) -> u32 {
     }
 }
 
-/// Formats ISO 8601 in UTC; the date follows Howard Hinnant's `civil_from_days`, for years after 1970.
+/// Formats ISO 8601 in UTC.
 pub(super) fn put_time(seconds: u32, out: &mut Vec<u8>) {
-    let days = FIRST_DAY + seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era * 400 + year_of_era + u32::from(month <= 2);
+    let (year, month, day) = date(FIRST_DAY + seconds / 86_400);
     let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
     put(out, format_args!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"));
 }

@@ -20,8 +20,8 @@ use foldhash::{HashMap, HashSet};
 use matchrank_core::message::counted;
 use serde::{Deserialize, Serialize};
 
+use super::bootstrap::interval;
 use super::course::Entries;
-use super::measuring::interval;
 use super::plan::{Plan, What};
 use super::results::Entry;
 use crate::models::registry;

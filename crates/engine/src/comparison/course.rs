@@ -2,18 +2,23 @@
 //! table is written at the end.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime};
 
 use foldhash::HashSet;
+use matchrank_core::message::date;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
+use super::remaining::{Expected, Schedule};
 use super::results::{Comparison, DataSummary, Entry, MeanOver, Protocol, TestQuery, write};
 use super::{Plan, choice, significance};
 use crate::by_name::ByName;
 use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
+use crate::tuning::TRIALS;
 use crate::validation::Ranked;
 
 /// Results so far, by the names of the models.
@@ -34,32 +39,80 @@ pub struct Course<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// Names the model, and its place among all, before the stages of its making.
+/// Names the model, and its place among all, before the stages of its making; estimates the time that is left for all.
 pub(super) struct Overall<'a> {
     progress: &'a dyn Progress,
     plan: &'a Plan,
     model: Mutex<String>,
+    /// True while trials are counted.
+    in_trials: AtomicBool,
+    schedule: Arc<Mutex<Schedule>>,
+    started: Instant,
 }
 
 impl<'a> Overall<'a> {
     pub(super) fn of(course: Course<'a>) -> Self {
-        Self { progress: course.progress, plan: course.plan, model: Mutex::default() }
+        Self {
+            progress: course.progress,
+            plan: course.plan,
+            model: Mutex::default(),
+            in_trials: AtomicBool::new(false),
+            schedule: Arc::default(),
+            started: Instant::now(),
+        }
+    }
+
+    /// Announces the work of all models of the plan.
+    pub(super) fn expect(&self, models: Vec<Expected>) {
+        *self.schedule() = Schedule::new(models);
+        let (schedule, started) = (Arc::clone(&self.schedule), self.started);
+        self.progress.whole(Some(Arc::new(move || {
+            let schedule = schedule.lock().expect("no panic while a schedule changes");
+            let seconds = schedule.remaining(started.elapsed().as_secs_f64())?;
+            Duration::try_from_secs_f64(seconds).ok()
+        })));
     }
 
     pub(super) fn begin_model(&self, name: &str) {
         let models = &self.plan.models;
-        let place = models.iter().position(|planned| planned.name == name).map_or(0, |at| at + 1);
+        let at = models.iter().position(|planned| planned.name == name);
         *self.model.lock().expect("no panic while a name is written") =
-            format!("[{place}/{} {name}] ", models.len());
+            format!("[{}/{} {name}] ", at.map_or(0, |at| at + 1), models.len());
+        if let Some(at) = at {
+            self.schedule().begin(at, self.started.elapsed().as_secs_f64());
+        }
+    }
+
+    /// The model that began was made before.
+    pub(super) fn keep_model(&self) {
+        self.schedule().keep();
+    }
+
+    fn schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().expect("no panic while a schedule changes")
+    }
+}
+
+impl Drop for Overall<'_> {
+    fn drop(&mut self) {
+        self.progress.whole(None);
     }
 }
 
 impl Progress for Overall<'_> {
     fn begin(&self, stage: &str, total: Option<u64>, unit: &str) {
         let model = self.model.lock().expect("no panic while a name is written").clone();
+        let trials = total.filter(|_| unit == TRIALS);
+        self.in_trials.store(trials.is_some(), Ordering::Relaxed);
+        if let Some(trials) = trials {
+            self.schedule().begin_round(trials);
+        }
         self.progress.begin(&format!("{model}{stage}"), total, unit);
     }
     fn advance(&self, n: u64) {
+        if self.in_trials.load(Ordering::Relaxed) {
+            self.schedule().advance(n, self.started.elapsed().as_secs_f64());
+        }
         self.progress.advance(n);
     }
     fn note(&self, message: &str) {
@@ -179,6 +232,7 @@ impl Course<'_> {
             .collect();
         let mut comparison = Comparison {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            made_on: Some(today()),
             data: ground.data,
             smallest_difference: SmallestDifference::measured(&values, plan.level),
             split,
@@ -191,6 +245,13 @@ impl Course<'_> {
         write(&folder.join("comparison.json"), &comparison)?;
         Ok(comparison)
     }
+}
+
+/// Returns today's date in UTC, as 2026-11-18.
+fn today() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (year, month, day) = date((since.as_secs() / 86_400) as u32);
+    format!("{year}-{month:02}-{day:02}")
 }
 
 /// Returns the hash of everything that a result depends on.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::course::Course;
 use super::curves::{of_model, of_trials};
 use super::plan::{Planned, What};
+use super::remaining::{Expected, work_of_trial};
 use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
 use crate::description::Curve;
@@ -21,8 +22,8 @@ use crate::model_file::{self, Provenance};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
 use crate::models::stack::{Stack, StackCandidates, StackParams};
-use crate::models::{MadeBy, MatchingModel, Recipe, Training, bind, registry};
-use crate::tuning::{Search, Session, Space, Strategy, Trial, TunedModel, Tuner};
+use crate::models::{MadeBy, MatchingModel, Recipe, Training, bind, combination, registry, stack};
+use crate::tuning::{Search, Session, Space, Trial, TunedModel, Tuner};
 use crate::validation::{Ranked, Validation};
 
 /// Data on which models are chosen and trained.
@@ -78,6 +79,33 @@ impl Making<'_> {
             seconds: plan.seconds,
             higher_is_better: plan.tuned_by.higher_is_better(),
         }
+    }
+
+    /// Returns the work that a model is expected to take.
+    pub(super) fn expected(&self, planned: &Planned) -> Expected {
+        let plan = self.course.plan;
+        let kind = match &planned.what {
+            What::Single { kind, .. } => kind,
+            What::Combination { .. } => combination::KIND.name,
+            What::Stack { .. } => stack::KIND.name,
+        };
+        let known = registry::find(kind);
+        let (rounds, limit) = match &planned.what {
+            What::Single { kind, .. } => {
+                let how = self.search(planned, kind);
+                let work = |share: f64| {
+                    if known.is_some_and(|kind| kind.effort.is_some()) { work_of_trial(share) } else { 1.0 }
+                };
+                let rounds = if how.tunes() { how.rounds() } else { vec![(1, 1.0)] };
+                let rounds = rounds.into_iter().map(|(trials, share)| (trials, work(share))).collect();
+                let is_tuned = |other: &&Planned| matches!(other.what, What::Single { .. });
+                let n_tuned = plan.models.iter().filter(is_tuned).count().max(1);
+                (rounds, plan.shared_seconds.map(|shared| shared / n_tuned as f64).or(how.seconds))
+            }
+            // Scores of every part.
+            _ => (vec![(1, planned.parts().len() as f64 / 2.0)], None),
+        };
+        Expected { kind: kind.to_owned(), cost: known.map_or(1.0, |kind| kind.cost), rounds, limit }
     }
 
     /// Seconds for the tuning of a model, where all share a time: an equal part of what is left, for it and those after it.
@@ -234,8 +262,7 @@ impl Making<'_> {
             What::Single { kind, settings } => {
                 let how = self.search(planned, kind);
                 let how = Search { seconds: self.shared_seconds(planned).or(how.seconds), ..how };
-                let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
-                let (recipe, trials, trained) = if tunes {
+                let (recipe, trials, trained) = if how.tunes() {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
                     let trace = self.trace(name);
                     let session =

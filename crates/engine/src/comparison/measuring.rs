@@ -5,10 +5,8 @@ use std::time::Instant;
 use matchrank_core::Result;
 use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, evaluate};
 use matchrank_core::progress::Silent;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
+use super::bootstrap::interval;
 use super::plan::Plan;
 use super::results::{BinFigures, Figures, Latency, TestQuery};
 use crate::by_name::ByName;
@@ -19,8 +17,6 @@ use crate::validation::Ranked;
 
 /// Documents of a ranking of the whole collection.
 const DEPTH: usize = 1000;
-/// Samples of the bootstrap.
-const SAMPLES: usize = 2000;
 /// Queries whose ranking is timed at most, and the seconds after which no more are.
 const TIMED: (usize, f64) = (100, 3.0);
 
@@ -151,42 +147,4 @@ impl TestSet {
 /// Returns the interval of every measure that has one.
 pub(super) fn intervals(per_query: &ByName<Vec<Option<f64>>>, seed: u64) -> ByName<[f64; 2]> {
     per_query.iter().filter_map(|(name, values)| Some((name.clone(), interval(values, seed)?))).collect()
-}
-
-/// The 95 % interval of a mean: the middle of the means of samples of the queries, drawn with repetition. `None` for
-/// fewer than two queries, which say nothing about how far the mean may be off.
-pub(super) fn interval(values: &[Option<f64>], seed: u64) -> Option<[f64; 2]> {
-    let values: Vec<f64> = values.iter().flatten().copied().collect();
-    if values.len() < 2 {
-        return None;
-    }
-    let mut means: Vec<f64> = (0..SAMPLES)
-        .into_par_iter()
-        .map(|sample| {
-            let mut rng =
-                Xoshiro256PlusPlus::seed_from_u64(seed ^ (sample as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let sum: f64 = (0..values.len()).map(|_| values[rng.random_range(0..values.len())]).sum();
-            sum / values.len() as f64
-        })
-        .collect();
-    means.sort_by(f64::total_cmp);
-    let at = |share: f64| means[((SAMPLES - 1) as f64 * share).round() as usize];
-    Some([at(0.025), at(0.975)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_of_the_bootstrap_are_those_of_the_normal_law_for_many_values() {
-        let values: Vec<Option<f64>> = (0..1000).map(|i| Some(f64::from(i % 10) / 10.0)).collect();
-        let [low, high] = interval(&values, 1).unwrap();
-        // Mean .45, standard deviation sqrt(.0825), 1.96 standard errors.
-        let half = 1.96 * (0.0825_f64 / 1000.0).sqrt();
-        assert!((low - (0.45 - half)).abs() < 0.002 && (high - (0.45 + half)).abs() < 0.002, "{low} {high}");
-        assert_eq!(interval(&values, 1), Some([low, high]));
-        assert_eq!(interval(&[Some(0.5), None], 1), None);
-        assert_eq!(interval(&[], 1), None);
-    }
 }

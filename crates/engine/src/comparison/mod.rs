@@ -19,6 +19,7 @@
 //! to tune, the seed, the version of the program), so that a model is trained again only when one of these changes.
 
 mod advice;
+pub(crate) mod bootstrap;
 mod choice;
 mod course;
 mod curves;
@@ -29,6 +30,7 @@ mod models;
 mod plan;
 mod plan_file;
 mod refit;
+mod remaining;
 mod results;
 mod significance;
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub struct Data<'a> {
 struct ComparisonRun<'a> {
     making: Making<'a>,
     test: TestSet,
+    overall: &'a Overall<'a>,
 }
 
 /// Trains, tunes and measures the models of a plan on data, into a folder. Results that the folder has, and that
@@ -85,7 +86,8 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         folds: folds.as_ref(),
         started: Instant::now(),
     };
-    let run = ComparisonRun { making, test };
+    overall.expect(plan.models.iter().map(|planned| making.expected(planned)).collect());
+    let run = ComparisonRun { making, test, overall: &overall };
     let ground = Ground {
         data: DataSummary::of(making.learned_from()),
         chosen_on: data.refit.map(|_| DataSummary::of(dataset).name),
@@ -252,11 +254,13 @@ impl ComparisonRun<'_> {
             model_path.is_file() && self.making.chosen_files(planned).iter().all(|path| path.is_file());
         match Comparison::entry(folder, name).ok().filter(|_| is_there) {
             Some(entry) if entry.key == key && entry.has(&plan.measure_names(), self.test.n_queries()) => {
+                self.overall.keep_model();
                 progress.note(&format!("{name}: kept from before"));
                 Ok(Some(entry))
             }
             _ if stopped => Ok(None),
             Some(entry) if entry.trained_key == trained_key => {
+                self.overall.keep_model();
                 progress.note(&format!("{name}: trained before, measured anew"));
                 let (model, _) = model_file::load(&model_path)?;
                 self.measure(&*model, (entry.row, entry.validation), [key, trained_key]).map(Some)

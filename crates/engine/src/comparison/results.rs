@@ -26,6 +26,9 @@ pub type Figures = ByName<f64>;
 pub struct Comparison {
     /// Version of the program.
     pub version: String,
+    /// Day on which the table was made, in UTC, as 2026-11-18; none in comparisons of former versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_on: Option<String>,
     /// Training data.
     pub data: DataSummary,
     /// Measures and protocol.

@@ -38,6 +38,9 @@ pub struct MatchingKind {
     pub space: &'static [(&'static str, &'static str)],
     /// The parameter by which the effort of training grows, and its least sensible value.
     pub effort: Option<(&'static str, u64)>,
+    /// Time of a training with default parameters, relative to the other kinds: rough, measured on Best Buy and SciFact.
+    /// `compare` estimates its remaining time by it until it has measured a model of the kind.
+    pub cost: f64,
     /// Values that a search starts from in place of `auto`.
     pub search_start: fn() -> Settings,
     /// Chooses settings on the validation judgments that need no training, given all parameters.
@@ -71,6 +74,7 @@ impl MatchingKind {
             is_baseline: false,
             space: &[],
             effort: None,
+            cost: 1.0,
             search_start: Settings::new,
             choose_untrained: None,
             unseen_documents: UnseenDocuments::Scored,

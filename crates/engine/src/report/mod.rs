@@ -1,5 +1,5 @@
-//! Renders a comparison as one HTML page: which model is best on this data, by how much, whether the lead is
-//! significant, and why.
+//! Renders a comparison as one HTML page: what changes for searchers with the model that validation chose, whether the
+//! change is significant, which model to deploy, and why.
 //!
 //! ```text
 //! comparison folder + dataset -> prepare -> Page -> html -> one file
@@ -17,12 +17,16 @@
 //! | file | content |
 //! |---|---|
 //! | `prepare` | reading the folder; [`Page`] |
+//! | `change` | the change that searchers see: first results with the chosen model and with the baseline |
+//! | `examples` | three queries before and after, and the rule that picks them |
 //! | `paired` | differences between models query by query, with intervals and p-values |
 //! | `openable` | the choice of queries that can be opened |
 //! | `shown` | the documents that are shown, shortened |
 //! | `explained` | explanations of results |
 //! | `html/` | one file per section of the page; `page.css`, `page.js` |
 
+mod change;
+mod examples;
 mod explained;
 mod html;
 mod openable;
@@ -37,6 +41,8 @@ use std::path::Path;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
+pub use change::SearchChange;
+pub use examples::{Example, ExampleKind};
 pub use explained::Explained;
 pub use html::html;
 pub use openable::OpenQuery;

@@ -1,21 +1,17 @@
 //! Differences between models, query by query.
 //!
-//! Means of all models are taken over the same resampled queries, 1,000 times; the middle 95 % of the difference of
-//! two means is its confidence interval (the paired bootstrap). The p-value is that of the comparison's own test, after
-//! Holm's correction over all pairs.
+//! Means of all models are taken over the same resampled queries; the middle 95 % of the difference of two means is its
+//! confidence interval (the paired bootstrap). These are the draws of the comparison itself, so that a difference has one
+//! interval in the table and the report. The p-value is that of the comparison's own test, after Holm's correction over
+//! all pairs.
 
 use matchrank_core::measure::Measure;
 use matchrank_core::measure::significance::{Test, holm};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rayon::prelude::*;
 
+use crate::comparison::bootstrap::{middle, resampled_means};
 use crate::comparison::{Entry, Protocol};
-
-const BLOCKS: usize = 20;
-const BLOCK: usize = 50;
 
 /// One model against another, by one measure. A difference above 0 is in favour of the first, also for errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,13 +118,11 @@ fn by_measure(rows: &[f64], models: usize, test: Test, seed: u64) -> Vec<Paired>
     for a in 0..models {
         for b in a + 1..models {
             let differences: Vec<f64> = rows.chunks_exact(models).map(|row| row[a] - row[b]).collect();
-            let mut means: Vec<f64> = resampled.chunks_exact(models).map(|row| row[a] - row[b]).collect();
-            means.sort_unstable_by(f64::total_cmp);
-            let at = |share: f64| means.get((share * means.len() as f64) as usize).copied().unwrap_or(0.0);
+            let means = resampled.chunks_exact(models).map(|row| row[a] - row[b]).collect();
             pairs.push(Paired {
                 queries: n,
                 difference: differences.iter().sum::<f64>() / n.max(1) as f64,
-                interval: [at(0.025), at(0.975)],
+                interval: middle(means).unwrap_or_default(),
                 p: test.p_value(&differences, seed),
                 won: differences.iter().filter(|d| **d > 0.0).count(),
                 tied: differences.iter().filter(|d| **d == 0.0).count(),
@@ -139,32 +133,6 @@ fn by_measure(rows: &[f64], models: usize, test: Test, seed: u64) -> Vec<Paired>
     let corrected = holm(&pairs.iter().map(|pair| pair.p).collect::<Vec<_>>());
     pairs.iter_mut().zip(corrected).for_each(|(pair, p)| pair.p = p);
     pairs
-}
-
-/// Computes the means of all models over queries drawn with replacement: a row of models for each draw.
-fn resampled_means(rows: &[f64], models: usize, seed: u64) -> Vec<f64> {
-    let n = rows.len().checked_div(models).unwrap_or(0);
-    if n == 0 {
-        return Vec::new();
-    }
-    let block = |block: usize| {
-        // each block draws from its own stretch of the sequence
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        (0..block).for_each(|_| random.jump());
-        let mut means = Vec::with_capacity(BLOCK * models);
-        let mut sums = vec![0.0; models];
-        for _ in 0..BLOCK {
-            sums.fill(0.0);
-            for _ in 0..n {
-                let drawn = ((u128::from(random.next_u64()) * n as u128) >> 64) as usize;
-                let row = &rows[drawn * models..(drawn + 1) * models];
-                sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-            }
-            means.extend(sums.iter().map(|sum| sum / n as f64));
-        }
-        means
-    };
-    (0..BLOCKS).into_par_iter().flat_map_iter(block).collect()
 }
 
 #[cfg(test)]

@@ -3,16 +3,18 @@
 use std::path::Path;
 
 use foldhash::HashMap;
+use matchrank_core::measure::Measure;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
+use super::examples::examples;
 use super::explained::explain;
 use super::openable::{grades, order};
 use super::shown::Numbers;
-use super::{Explained, ModelPairs, OpenQuery, ReportParams, ShownDocument};
+use super::{Example, Explained, ModelPairs, OpenQuery, ReportParams, SearchChange, ShownDocument};
 use crate::by_name::ByName;
-use crate::comparison::{Comparison, Entry, TestQuery};
-use crate::dataset::{Dataset, Split};
+use crate::comparison::{Compared, Comparison, Entry, TestQuery};
+use crate::dataset::{Dataset, SourceFile, Split};
 use crate::doctor;
 use crate::files;
 
@@ -29,6 +31,14 @@ pub struct Page {
     pub values: Vec<ByName<Vec<Option<f64>>>>,
     /// Number of the model that the page starts with as the baseline.
     pub baseline: usize,
+    /// Number of the model that the validation queries choose.
+    pub chosen: usize,
+    /// First results with the chosen model and with the baseline; none if they are one model, or nothing is known of them.
+    pub change: Option<SearchChange>,
+    /// Queries with the results of the baseline and of the chosen model.
+    pub examples: Vec<Example>,
+    /// True if relevant test documents are those that were clicked, not judged.
+    pub is_clicked: bool,
     /// Every model against every other.
     pub pairs: ModelPairs,
     /// The test queries.
@@ -64,10 +74,18 @@ pub fn prepare(
         entries.push(entry);
     }
     let baseline = baseline(&comparison, params.baseline.as_deref())?;
+    let chosen = chosen(&comparison)?;
     let pairs = ModelPairs::of(&entries, &comparison.split, progress)?;
+    let change = (chosen != baseline)
+        .then(|| SearchChange::of(&entries[chosen], &entries[baseline], &queries, &comparison.split))
+        .flatten();
     let mut page = Page {
         values: Vec::new(),
         baseline,
+        chosen,
+        change,
+        examples: Vec::new(),
+        is_clicked: false,
         pairs,
         queries,
         opened: Vec::new(),
@@ -78,10 +96,11 @@ pub fn prepare(
         comparison,
     };
     if let Some(dataset) = dataset {
-        (page.opened, page.documents) = open(&entries, &page, params.open, dataset)?;
+        show(&mut page, &entries, params.open, dataset)?;
         page.explained = explain(folder, dataset, &page, params.explain, progress)?;
         page.findings = doctor::examine(&[dataset.folder()], None, progress)?;
         page.split = Some(dataset.manifest.split.clone());
+        page.is_clicked = has_clicked_test(dataset);
     }
     page.values = entries.into_iter().map(|entry| entry.per_query).collect();
     Ok(page)
@@ -165,28 +184,50 @@ fn baseline(comparison: &Comparison, named: Option<&str>) -> Result<usize> {
     })
 }
 
-/// Chooses the queries that can be opened: the most telling, as long as their documents fit into the page.
-fn open(
-    entries: &[Entry],
-    page: &Page,
-    most: usize,
-    dataset: &Dataset,
-) -> Result<(Vec<OpenQuery>, Vec<ShownDocument>)> {
-    let queries = &page.queries;
+/// Returns the number of the model that the validation queries choose. Comparisons of former versions and over folds name
+/// none: there it is the model with the best validation figure, the higher one of the table among equals.
+fn chosen(comparison: &Comparison) -> Result<usize> {
+    let models = &comparison.models;
+    let named = comparison.chosen.as_ref().map(|choice| &choice.name);
+    if let Some(at) = named.and_then(|name| models.iter().position(|model| model.name == *name)) {
+        return Ok(at);
+    }
+    let tuned_by = &comparison.split.tuned_by;
+    let sign = if tuned_by.parse::<Measure>()?.higher_is_better() { 1.0 } else { -1.0 };
+    let figure = |model: &Compared| model.validation.get(tuned_by).copied().filter(|value| value.is_finite());
+    let known = models.iter().enumerate().filter_map(|(at, model)| Some((at, sign * figure(model)?)));
+    let best = known.reduce(|best, other| if other.1 > best.1 { other } else { best });
+    Ok(best.map_or(0, |(at, _)| at))
+}
+
+/// Returns true if the test judgments are clicks that were held out.
+fn has_clicked_test(dataset: &Dataset) -> bool {
+    let is_log = |source: &SourceFile| source.role == "clicks";
+    dataset.manifest.split != Split::None && dataset.manifest.sources.iter().any(is_log)
+}
+
+/// Fills in the examples, and the queries that can be opened: the most telling, as long as their documents fit into the page.
+fn show(page: &mut Page, entries: &[Entry], most: usize, dataset: &Dataset) -> Result<()> {
+    let measure = &page.comparison.split.measures[0];
+    let sign = if measure.parse::<Measure>()?.higher_is_better() { 1.0 } else { -1.0 };
     let mut numbers = Numbers::default();
+    let pair = [&entries[page.baseline], &entries[page.chosen]];
+    let examples = examples(pair, &page.queries, (measure, sign), &mut numbers);
     let mut opened = Vec::new();
-    for query in order(entries, &page.comparison.split.measures[0]) {
+    for query in order(entries, measure) {
         if opened.len() >= most || numbers.len() >= DOCUMENTS {
             break;
         }
-        let known: HashMap<&str, f32> =
-            queries[query].judged.iter().map(|(id, grade)| (id.as_str(), *grade)).collect();
+        let judged = &page.queries[query].judged;
+        let known: HashMap<&str, f32> = judged.iter().map(|(id, grade)| (id.as_str(), *grade)).collect();
         let mut top = Vec::with_capacity(entries.len());
         for entry in entries {
             let list = entry.top[query].iter();
             top.push(list.map(|(id, _)| (numbers.number(id), known.get(id.as_str()).copied())).collect());
         }
-        opened.push(OpenQuery { query, top, judged: grades(&queries[query]) });
+        opened.push(OpenQuery { query, top, judged: grades(&page.queries[query]) });
     }
-    Ok((opened, numbers.read(dataset)?))
+    let documents = numbers.read(dataset)?;
+    (page.examples, page.opened, page.documents) = (examples, opened, documents);
+    Ok(())
 }

@@ -3,7 +3,9 @@
 use matchrank_core::progress::Silent;
 use serde_json::Value;
 
-use super::{Explained, ModelPairs, OpenQuery, Page, ShownDocument, html};
+use super::{
+    Example, ExampleKind, Explained, ModelPairs, OpenQuery, Page, SearchChange, ShownDocument, html,
+};
 use crate::by_name::ByName;
 use crate::comparison::{
     BinFigures, Compared, Comparison, DataSummary, Entry, Latency, MeanOver, Protocol, TestQuery,
@@ -56,7 +58,8 @@ fn bins(figures: ByName<f64>) -> Vec<BinFigures> {
     ["seen", "unseen"].map(|bin| BinFigures { bin: bin.into(), queries: 40, figures: figures.clone() }).into()
 }
 
-fn protocol() -> Protocol {
+/// A protocol of one measure.
+pub(super) fn protocol() -> Protocol {
     Protocol {
         validation_queries: 7,
         test_queries: 40,
@@ -74,6 +77,17 @@ fn protocol() -> Protocol {
     }
 }
 
+/// A query with one relevant document, d.
+pub(super) fn test_query(i: usize, text: &str) -> TestQuery {
+    TestQuery {
+        id: format!("q{i}"),
+        text: text.to_owned(),
+        clicks: 0.0,
+        n_words: 2,
+        judged: vec![("d".into(), 2.0)],
+    }
+}
+
 /// A page about models with a value for every query; the first beats those named.
 fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
     let row = &mut entries[0].row;
@@ -81,13 +95,11 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
     row.beats_by.insert("ndcg@10".into(), row.beats.clone());
     let n = entries[0].per_query["ndcg@10"].len();
     let pairs = ModelPairs::of(&entries, &protocol(), &Silent).unwrap();
-    let query = |i: usize| TestQuery {
-        id: format!("q{i}"),
-        text: text.to_owned(),
-        clicks: 0.0,
-        n_words: 2,
-        judged: vec![("d".into(), 2.0)],
-    };
+    let (baseline, protocol) = (entries.len() - 1, protocol());
+    let queries: Vec<TestQuery> = (0..n).map(|i| test_query(i, text)).collect();
+    let change = (baseline > 0)
+        .then(|| SearchChange::of(&entries[0], &entries[baseline], &queries, &protocol))
+        .flatten();
     let pair = Pair {
         query_feature: text.to_owned(),
         document_feature: format!("query:{text}"),
@@ -113,9 +125,13 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
     };
     Page {
         values: entries.iter().map(|entry| entry.per_query.clone()).collect(),
-        baseline: entries.len() - 1,
+        baseline,
+        chosen: 0,
+        change,
+        examples: Vec::new(),
+        is_clicked: true,
         pairs,
-        queries: (0..n).map(query).collect(),
+        queries,
         opened: vec![OpenQuery {
             query: 0,
             top: vec![vec![(0, Some(2.0))]; entries.len()],
@@ -137,9 +153,10 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
         }],
         comparison: Comparison {
             version: "0.1.0".into(),
+            made_on: Some("2026-11-18".into()),
             smallest_difference: None,
             data,
-            split: protocol(),
+            split: protocol,
             chosen: None,
             models: entries.into_iter().map(|entry| entry.row).collect(),
             left_out: ByName::from([("ssi".to_owned(), text.to_owned())]),
@@ -159,26 +176,113 @@ fn data(page: &str) -> Value {
     serde_json::from_str(&page[start..end]).unwrap()
 }
 
+/// A model whose first result is the relevant one for the first `n` of 40 queries.
+fn with_first(name: &str, mean: f64, n: usize) -> Entry {
+    let mut made = entry(name, values(mean));
+    let first = |i: usize| vec![(if i < n { "d" } else { "e" }.to_owned(), 1.0)];
+    made.top = (0..40).map(first).collect();
+    made
+}
+
 #[test]
-fn the_headline_says_what_is_known() {
-    let models =
-        |a: f64, b: f64, c: f64| vec![entry("a", values(a)), entry("b", values(b)), entry("c", values(c))];
-    let clear = html(&page(models(0.5, 0.4, 0.3), &["b", "c"], "shop"));
-    assert!(clear.contains("<h1>a is the best model</h1>"));
-    assert!(clear.contains("a is significantly better than every other model."));
-    assert!(clear.contains("The validation queries alone would choose a as well"));
-    let near = html(&page(models(0.5, 0.499, 0.3), &["c"], "shop"));
-    assert!(near.contains("<h1>a is ahead, though its lead over b may be chance</h1>"));
-    assert!(near.contains(
-        "These test queries cannot distinguish a from b; a is significantly better than the other."
-    ));
-    let none = html(&page(models(0.5, 0.499, 0.498), &[], "shop"));
-    assert!(none.contains("<h1>No clear winner: the lead of a may be chance</h1>"));
-    let mut baseline = page(models(0.5, 0.4, 0.3), &["b"], "shop");
-    baseline.baseline = 0;
-    assert!(html(&baseline).contains("<h1>No model beats the baseline a</h1>"));
+fn the_headline_says_what_changes_for_searchers() {
+    let compared = |a: (f64, usize), b: (f64, usize)| {
+        page(vec![with_first("a", a.0, a.1), with_first("b", b.0, b.1)], &["b"], "shop")
+    };
+    let clear = compared((0.5, 30), (0.4, 10));
+    let made = html(&clear);
+    assert!(made.contains("<h1>50 more of 100 searches show a clicked result first</h1>"));
+    assert!(made.contains("<b>25 → 75</b>"));
+    assert!(made.contains("Each of the 40 test queries counts as one search"));
+    assert!(
+        made.contains("a puts a clicked result first for 20 queries where b does not, and b for 0 queries")
+    );
+    let judged = html(&Page { is_clicked: false, ..clear });
+    assert!(judged.contains("<h1>50 more of 100 searches show a relevant result first</h1>"));
+    let fewer = html(&compared((0.5, 10), (0.4, 30)));
+    assert!(fewer.contains("<h1>50 fewer of 100 searches show a clicked result first</h1>"));
+}
+
+#[test]
+fn what_may_be_chance_is_said_to_be() {
+    // Better lists, and one more first result of 40.
+    let near = html(&page(vec![with_first("a", 0.5, 11), with_first("b", 0.4, 10)], &["b"], "shop"));
+    assert!(near.contains("<h1>a ranks better than b, but a change of the first results is not proven</h1>"));
+    assert!(near.contains("The interval of this difference includes 0") && near.contains("; may be chance"));
+    let noise = |shift: usize| (0..40).map(|i| Some(0.3 + 0.1 * ((i + shift) % 5) as f64)).collect();
+    let mut entries = vec![with_first("a", 0.5, 11), with_first("b", 0.5, 10)];
+    for (shift, entry) in entries.iter_mut().enumerate() {
+        entry.per_query.insert("ndcg@10".into(), noise(shift));
+    }
+    let none = html(&page(entries, &[], "shop"));
+    assert!(none.contains("<h1>No proven gain: a may be no better than b</h1>"));
+    assert!(none.contains("By NDCG@10 a is not significantly better than b on the test queries."));
+    let mut baseline = page(vec![with_first("a", 0.5, 20), with_first("b", 0.4, 10)], &["b"], "shop");
+    (baseline.chosen, baseline.change) = (1, None);
+    let baseline = html(&baseline);
+    assert!(baseline.contains("<h1>Keep b: no other model is reliably better</h1>"));
+    assert!(baseline.contains("nothing changes for searchers"));
     let one = html(&page(vec![entry("a", values(0.5))], &[], "shop"));
     assert!(one.contains("<h1>a is the only model</h1>"));
+}
+
+#[test]
+fn the_title_has_the_data_and_the_day() {
+    let mut dated = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &["b"], "shop");
+    let made = html(&dated);
+    assert!(made.contains("<title>Models compared on shop, 18\u{a0}November\u{a0}2026</title>"));
+    assert!(made.contains("<time datetime=\"2026-11-18\">18\u{a0}November\u{a0}2026</time>"));
+    dated.comparison.made_on = None;
+    let former = html(&dated);
+    assert!(former.contains("<title>Models compared on shop</title>") && !former.contains("<time"));
+}
+
+#[test]
+fn one_difference_has_one_interval() {
+    let mut entries = vec![with_first("a", 0.5, 30), with_first("b", 0.4, 10)];
+    let noisy = (0..40).map(|i| Some(f64::from((i * 7) % 11) / 11.0)).collect();
+    entries[0].per_query.insert("ndcg@10".into(), noisy);
+    let made = page(entries, &["b"], "shop");
+    let [low, high] = made.pairs.get(0, 0, 1).interval;
+    let page = html(&made);
+    let (text, _) = page.split_once(r#"<script type="application/json""#).unwrap();
+    let interval = format!("{low:+.3} to {high:+.3}").replace('-', "−");
+    // The tile, the advice, the dot plot, and the table of wins and losses.
+    assert_eq!(text.matches(&interval).count(), 3 + 1, "{interval}");
+}
+
+#[test]
+fn examples_show_both_lists_and_the_rule() {
+    let mut shown = page(vec![with_first("a", 0.5, 30), with_first("b", 0.4, 10)], &["b"], "shop");
+    let list = |grades: &[Option<f32>]| grades.iter().map(|grade| (0, *grade)).collect::<Vec<_>>();
+    let example = |kind, top| Example { kind, query: 0, values: [0.25, 1.0], top };
+    shown.examples = vec![
+        example(ExampleKind::LargestWin, [list(&[None, Some(0.0)]), list(&[Some(2.0)])]),
+        example(ExampleKind::LargestLoss, [list(&[Some(1.0)]), Vec::new()]),
+    ];
+    let made = html(&shown);
+    assert!(made.contains("Before and after: 2 queries"));
+    assert!(made.contains("the largest win and the largest loss are shown; of equal differences"));
+    assert!(made.contains("a is better than b on 40 queries, worse on 0 queries and equal on 0 queries"));
+    assert!(made.contains("NDCG@10 0.250 before, 1.000 after"));
+    assert_eq!(made.matches("<span class=\"mark\">✓ clicked</span>").count(), 2);
+    assert!(made.contains("No clicked result among the first 2.") && made.contains("Nothing found."));
+    let judged = html(&Page { is_clicked: false, ..shown });
+    assert!(judged.contains("<span class=\"mark\">✓ relevant, grade 2</span>"));
+}
+
+#[test]
+fn models_are_explained_and_placed_by_their_latency() {
+    let mut entries =
+        vec![entry("stack", values(0.5)), entry("pls", values(0.4)), entry("bm25", values(0.3))];
+    for (entry, ms) in entries.iter_mut().zip([20.0, 30.0, 0.1]) {
+        entry.row.latency = Latency { p50_ms: ms, p95_ms: ms, queries: 40 };
+    }
+    let made = html(&page(entries, &["pls", "bm25"], "shop"));
+    assert!(made.contains("<dt>bm25</dt><dd>BM25: matches words with words"));
+    assert!(made.contains("Stack: a ranker whose features are the scores of several models."));
+    assert!(made.contains("no other is both faster and better (stack and bm25)"));
+    assert!(made.contains("stack (chosen)</span>") && made.contains("milliseconds a query, logarithmic"));
 }
 
 #[test]
@@ -191,6 +295,12 @@ fn marks_bins_and_curves_are_in_the_page_without_a_script() {
     assert!(made.contains("<strong>ssi</strong> could not be compared: shop"));
     let (before, _) = made.split_once(r#"<script type="application/json""#).unwrap();
     assert!(before.contains("unseen") && before.contains("text.stemmer"));
+    let (_, appendix) = before.split_once(r#"<section id="appendix""#).unwrap();
+    assert!(
+        appendix.contains("<details class=\"folded\" id=\"training\"><summary>")
+            && appendix.contains("kept at 2")
+    );
+    assert!(appendix.contains("Statistics") && !appendix.contains(" open"));
 }
 
 #[test]
@@ -286,7 +396,10 @@ fn few_queries_are_no_evidence() {
     assert!(one.contains("<p>Nothing can be concluded from 1 test query.</p>"));
     let (before, _) = one.split_once(r#"<script type="application/json""#).unwrap();
     assert!(!before.contains("95 % interval ") && !before.contains(r#"class="whisker""#));
-    assert!(before.contains(r#"<td class="number">–</td>"#), "no interval of one difference");
+    assert!(
+        before.contains(r#"<td class="number" data-label="95 % interval">–</td>"#),
+        "no interval of one difference"
+    );
     assert!(few(9).contains("<p>Nothing can be concluded from 9 test queries.</p>"));
     let mut enough = page(vec![entry("a", values(0.5)), entry("b", values(0.4))], &[], "shop");
     enough.comparison.smallest_difference = SmallestDifference::of(40, 1, 0.2, 0.05);

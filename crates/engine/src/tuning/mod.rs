@@ -45,6 +45,9 @@ const ETA: usize = 3;
 /// The smallest share of the full effort is 1 / ETA^2.
 const MOST_ROUNDS: usize = 3;
 
+/// Unit of progress of a search.
+pub(crate) const TRIALS: &str = "trials";
+
 /// Search strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -144,6 +147,44 @@ fn over(base: &[(String, Json)], varied: &Varied) -> Settings {
     kept.chain(varied.iter().map(|(name, value)| (name.clone(), value.clone()))).collect()
 }
 
+/// Share of the full effort in a round.
+fn share_of_round(round: usize, rounds: usize) -> f64 {
+    (ETA as f64).powi(round as i32 + 1 - rounds as i32)
+}
+
+impl Strategy {
+    /// Number of rounds of a search over so many candidates.
+    fn rounds(self, candidates: usize) -> usize {
+        match self {
+            Self::Halving => (candidates.max(1).ilog(ETA) as usize + 1).clamp(1, MOST_ROUNDS),
+            Self::Grid | Self::Random => 1,
+        }
+    }
+}
+
+impl Search {
+    /// Returns true if there is more than one setting to try.
+    pub(crate) fn tunes(&self) -> bool {
+        self.trials > 1 && !self.space.0.is_empty() || self.strategy == Strategy::Grid
+    }
+
+    /// Returns the rounds of the search, each with its number of trials and its share of the full effort. A round has one
+    /// trial fewer where the settings that the search started from are among the best.
+    pub(crate) fn rounds(&self) -> Vec<(u64, f64)> {
+        let mut left = match self.strategy {
+            Strategy::Grid => self.space.grid(self.trials).len(),
+            Strategy::Random | Strategy::Halving => self.trials,
+        };
+        let rounds = self.strategy.rounds(left);
+        let mut planned = Vec::with_capacity(rounds);
+        for round in 0..rounds {
+            planned.push((left as u64, share_of_round(round, rounds)));
+            left = (left.div_ceil(ETA) + 1).min(left);
+        }
+        planned
+    }
+}
+
 /// Searches; `evaluate` says what settings are worth with a share of the full effort. Settings that a model cannot be
 /// trained with are trials without a value; that all fail is an error.
 fn search(
@@ -163,11 +204,7 @@ fn search(
     .into_iter()
     .map(|settings| settings.into_iter().collect())
     .collect();
-    let rounds = match search.strategy {
-        Strategy::Halving => candidates.len().max(1).ilog(ETA) as usize + 1,
-        _ => 1,
-    }
-    .clamp(1, MOST_ROUNDS);
+    let rounds = search.strategy.rounds(candidates.len());
 
     let value = |trial: &Trial| match trial.validation {
         Some(value) if search.higher_is_better => value,
@@ -177,8 +214,8 @@ fn search(
     let mut tuned = Tuned { trials: Vec::new(), best: 0, out_of_time: false, stopped: false };
     let mut left: Vec<usize> = (0..candidates.len()).collect();
     'rounds: for round in 0..rounds {
-        let share = (ETA as f64).powi(round as i32 + 1 - rounds as i32);
-        progress.begin("tuning", Some(left.len() as u64), "trials");
+        let share = share_of_round(round, rounds);
+        progress.begin("tuning", Some(left.len() as u64), TRIALS);
         let first = tuned.trials.len();
         for &candidate in &left {
             let settings = &candidates[candidate];

@@ -59,6 +59,26 @@ fn halving_keeps_the_best_third_and_what_it_started_from() {
     assert_eq!(tuned.best().share, 1.0);
 }
 
+/// The rounds that are announced are those that are made.
+#[test]
+fn rounds_are_known_beforehand() {
+    for (strategy, trials) in [
+        (Strategy::Halving, 9),
+        (Strategy::Halving, 2),
+        (Strategy::Random, 5),
+        (Strategy::Grid, 1000),
+        (Strategy::Grid, 4),
+    ] {
+        let how = how(strategy, trials);
+        let tuned = run(&how, Trace::in_memory(), &RefCell::new(0));
+        let made = tuned.trials.chunk_by(|a, b| a.share == b.share);
+        let made: Vec<(u64, f64)> = made.map(|round| (round.len() as u64, round[0].share)).collect();
+        assert_eq!(how.rounds(), made, "{strategy:?}, {trials} trials");
+        assert!(how.tunes());
+    }
+    assert!(!how(Strategy::Random, 1).tunes());
+}
+
 #[test]
 fn a_trace_is_gone_on_with_and_never_mixed_with_another() {
     let folder = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ use crate::memory::{Cost, timed};
 use crate::model_file::Provenance;
 use crate::rankers::{RankerRecipe, RankerTraining, RankingModel};
 use crate::ranking::Ranking;
-use crate::tuning::{RankerTuner, Session, Strategy, Trial};
+use crate::tuning::{RankerTuner, Session, Trial};
 
 /// A ranker of one fold, tested.
 pub(super) struct Tested {
@@ -61,8 +61,7 @@ impl FoldRun<'_> {
         let training = RankerTraining { query: rankers.query, seed };
         let (train, validation) = train_and_validation(&folds.lists, fold);
         let how = self.search(planned);
-        let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
-        let (recipe, trials, chosen) = if tunes {
+        let (recipe, trials, chosen) = if how.tunes() {
             let trace = folder.join("traces").join(format!("{}.fold{}.jsonl", file_name(name), fold + 1));
             let tuner = RankerTuner {
                 train: &train,

@@ -71,6 +71,7 @@ pub const KIND: MatchingKind = MatchingKind {
         let topics = BltmParams::default().topics as f64;
         sizes.learning() + 4.0 * topics * (sizes.pairs + 3.0 * sizes.words)
     }),
+    cost: 10.0,
     ..MatchingKind::new(
         "bltm",
         "BLTM: topics that queries and the documents they led to share, each in words of its own",

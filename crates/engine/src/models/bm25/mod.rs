@@ -48,6 +48,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| PROGRAM + WORD * (sizes.words + sizes.documents)),
+    cost: 0.2,
     ..MatchingKind::new(
         "bm25",
         "BM25: matches words with words, weighing rare ones more and long documents less",

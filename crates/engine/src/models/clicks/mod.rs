@@ -72,6 +72,7 @@ pub const KIND: MatchingKind = MatchingKind {
     }),
     // Training reads no counts; a matcher holds about 60 features of every query.
     memory: Some(|_| PROGRAM),
+    cost: 0.2,
     ..MatchingKind::new(
         "clicks",
         "Click counts: a query's own clicks, smoothed by those of similar queries",

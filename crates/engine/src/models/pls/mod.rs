@@ -46,6 +46,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.singular(sizes.features, PlsParams::default().d)),
+    cost: 2.0,
     ..MatchingKind::new(
         LATENT.name,
         "PLS: the directions in which queries and the documents that answer them vary together",

@@ -38,6 +38,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| PROGRAM + 2.0 * ENTRY * sizes.pairs),
+    cost: 0.1,
     ..MatchingKind::new(
         "random-walk",
         "Random walk on the clicks: documents that queries with the same clicks lead to",

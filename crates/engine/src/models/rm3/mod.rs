@@ -58,6 +58,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| PROGRAM + WORD * (sizes.words + sizes.documents)),
+    cost: 0.2,
     ..MatchingKind::new("rm3", "RM3: BM25 with words of its best documents added to the query", open)
 };
 

@@ -115,6 +115,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| sizes.learning() + COPIES * sizes.preferences(MOST_TUPLES as f64)),
+    cost: 100.0,
     ..MatchingKind::new(
         "sparse-preference",
         "Sparse preferences: learns a weight for every pair of a query word and a document word",

@@ -91,6 +91,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.descent(SsiParams::default().d)),
+    cost: 20.0,
     ..MatchingKind::new(
         LATENT.name,
         "SSI: BM25, and which other words go together, learned from preferences",

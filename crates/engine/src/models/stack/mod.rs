@@ -49,6 +49,7 @@ pub const KIND: MatchingKind = MatchingKind {
            candidates, are the features. The ranker learns from the validation judgments. Which ranker, and how large, is \
            chosen by folds of the validation queries, each ranked by what was learned from the others.",
     parameters: params::PARAMETERS,
+    cost: 100.0,
     ..MatchingKind::new("stack", "Stack: a ranker whose features are the scores of several models", |file| {
         Ok(Arc::new(codec::get(file)?))
     })

@@ -66,6 +66,7 @@ pub const KIND: MatchingKind = MatchingKind {
         )
     }),
     memory: Some(|sizes| sizes.learning() + sizes.descent(SvdFeatureParams::default().d)),
+    cost: 3.0,
     ..MatchingKind::new(
         LATENT.name,
         "SVDFeature: predicts clicks from the features of query and document",

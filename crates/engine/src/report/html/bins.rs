@@ -3,13 +3,18 @@
 
 use maud::{Markup, html};
 
-use super::bars::nice;
+use super::axis::nice;
 use super::numbers::{IS, counted, counted_with, figure, measure, others};
 use crate::comparison::BinFigures;
 use crate::report::Page;
 
 /// Below this many queries a column says little.
 const FEW: usize = 30;
+
+/// Kinds that are shown unfolded.
+const OPEN: usize = 2;
+/// Tables with more columns become cards on a narrow screen.
+const NARROW: usize = 3;
 
 /// Returns true if there are kinds of queries to show.
 pub(super) fn any(page: &Page) -> bool {
@@ -26,7 +31,11 @@ pub(super) fn section(page: &Page) -> Markup {
             h2 #kinds-title { "Results by kind of query" }
             p { (measure(first)) " by kind of query; the best of each column is bold. Columns with fewer than " (FEW)
                 " queries are pale: their differences are mostly chance." }
-            @for kind in kinds(page) { (group(page, kind)) }
+            @let kinds = kinds(page);
+            @for kind in kinds.iter().take(OPEN) { (group(page, kind)) }
+            @if kinds.len() > OPEN {
+                details.block { summary { "More kinds of queries" } @for kind in &kinds[OPEN..] { (group(page, kind)) } }
+            }
         }
     }
 }
@@ -85,8 +94,8 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
         .map(|bin| (0..models.len()).filter_map(|model| value(model, bin)).fold(f64::MIN, f64::max))
         .collect();
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
-            table.bins {
+        div.scroll.fits tabindex="0" role="region" aria-label={ (title(kind)) ", " (measure(name)) } {
+            table.bins.cards[bins.len() > NARROW] {
                 thead { tr {
                     th scope="col" { "Model" }
                     @for bin in bins { th.number scope="col" { (bin.bin) span.count { (counted(bin.queries, "query")) } } }
@@ -97,10 +106,10 @@ fn table(page: &Page, kind: &str, bins: &[BinFigures], name: &str) -> Markup {
                         @for (bin, best) in bins.iter().zip(&best) {
                             @match value(i, bin) {
                                 Some(value) => {
-                                    td.number.best[value == *best].few[bin.queries < FEW]
+                                    td.number.best[value == *best].few[bin.queries < FEW] data-label=(bin.bin)
                                         style={ "--share:" (format!("{:.1}%", 100.0 * (value / most).clamp(0.0, 1.0))) } { (figure(value)) }
                                 }
-                                None => { td.number { "–" } }
+                                None => { td.number data-label=(bin.bin) { "–" } }
                             }
                         }
                     }

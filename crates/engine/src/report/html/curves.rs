@@ -17,19 +17,14 @@ pub(super) fn any(page: &Page) -> bool {
     page.comparison.models.iter().any(|model| model.curves.iter().any(|curve| !curve.points.is_empty()))
 }
 
-pub(super) fn section(page: &Page) -> Markup {
-    if !any(page) {
-        return html! {};
-    }
+/// Curves of all models, for the appendix.
+pub(super) fn curves(page: &Page) -> Markup {
     html! {
-        section #training aria-labelledby="training-title" {
-            h2 #training-title { "How training and tuning went" }
-            p { "The ring marks what was kept: the iteration, weight or trial that is best on the validation queries. "
-                "Of trials each dot is one, and the line is the best so far." }
-            div.curves {
-                @for model in &page.comparison.models {
-                    @for curve in model.curves.iter().filter(|curve| !curve.points.is_empty()) { (chart(&model.name, curve)) }
-                }
+        p { "The ring marks what was kept: the iteration, weight or trial that is best on the validation queries. "
+            "Of trials each dot is one, and the line is the best so far." }
+        div.curves {
+            @for model in &page.comparison.models {
+                @for curve in model.curves.iter().filter(|curve| !curve.points.is_empty()) { (chart(&model.name, curve)) }
             }
         }
     }

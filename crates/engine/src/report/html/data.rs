@@ -2,23 +2,19 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, short, thousands};
+use super::numbers::{counted, short, thousands, unbroken};
 use crate::dataset::Statistics;
 use crate::doctor::{Finding, Severity};
 use crate::report::Page;
 
-pub(super) fn section(page: &Page) -> Markup {
-    html! {
-        section #data aria-labelledby="data-title" {
-            h2 #data-title { "The data" }
-            @match &page.comparison.data.statistics {
-                Some(known) => { (statistics(known)) (findings(page)) }
-                None => p {
-                    "Lists of feature vectors with grades, in folds: " (page.comparison.data.name) ", "
-                    (counted(page.queries.len(), "query")) " in total."
-                }
-            }
-        }
+/// Statistics and findings, for the appendix.
+pub(super) fn data(page: &Page) -> Markup {
+    match &page.comparison.data.statistics {
+        Some(known) => html! { (statistics(known)) (findings(page)) },
+        None => html! { p {
+            "Lists of feature vectors with grades, in folds: " (page.comparison.data.name) ", "
+            (counted(page.queries.len(), "query")) " in total."
+        } },
     }
 }
 
@@ -43,7 +39,7 @@ fn statistics(s: &Statistics) -> Markup {
     ];
     let judged = ["validation", "test"].into_iter().zip(s.n_judgments.iter().zip(&s.n_judged_queries));
     html! {
-        h3 { "Statistics" }
+        h4 { "Statistics" }
         dl.statistics {
             @for (name, what, value) in rows { div { dt { (symbol(name)) span { (what) } } dd { (value) } } }
             @for (split, (pairs, queries)) in judged {
@@ -57,11 +53,11 @@ fn statistics(s: &Statistics) -> Markup {
 fn findings(page: &Page) -> Markup {
     let findings: Vec<&Finding> = page.findings.iter().flat_map(|report| &report.findings).collect();
     html! {
-        h3 { "Findings of the doctor" }
+        h4 { "Findings of the doctor" }
         @if findings.is_empty() { p { "None: no damage, no empty texts, no test data in training." } }
         ul.findings { @for finding in findings {
             li class=(class(finding.severity)) {
-                p { span.severity { (name(finding.severity)) } " " (finding.message) }
+                p { span.severity { (name(finding.severity)) } " " (unbroken(&finding.message)) }
                 @if !finding.fix.is_empty() { p.fix { (finding.fix) } }
             }
         } }

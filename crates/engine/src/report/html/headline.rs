@@ -1,33 +1,41 @@
-//! Headline of the page: the best model, its lead, and whether the lead is significant.
+//! Headline of the page: what changes for searchers with the model that validation chose, and whether that is significant.
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, listed, measure, p, rounded, sentence, signed, thousands};
-use crate::comparison::{Choice, Compared};
+use super::numbers::{
+    CONFIDENCE, counted, day, measure, milliseconds, of_searches, p, signed, signed_whole, thousands,
+};
 use crate::evidence::too_few;
-use crate::report::Page;
 use crate::report::shown::shortened;
+use crate::report::{Page, SearchChange};
 
 /// Largest number of characters of the name of the data.
 const NAME: usize = 60;
 
+/// Returns the title of the document: the name of the data, and the day.
+pub(super) fn document_title(page: &Page) -> String {
+    let name = shortened(&page.comparison.data.name, NAME);
+    match &page.comparison.made_on {
+        Some(date) => format!("Models compared on {name}, {}", day(date)),
+        None => format!("Models compared on {name}"),
+    }
+}
+
 pub(super) fn section(page: &Page) -> Markup {
     let models = &page.comparison.models;
-    let first = measure(&page.comparison.split.measures[0]);
-    let best = &models[0];
     html! {
-        p.kicker { "Models compared on " strong { (shortened(&page.comparison.data.name, NAME)) } }
+        p.kicker { "Models compared on " strong { (shortened(&page.comparison.data.name, NAME)) }
+            @if let Some(date) = &page.comparison.made_on { ", " time datetime=(date) { (day(date)) } } }
         h1 { (title(page)) }
         div.tiles {
+            @if let Some(change) = &page.change { (first_results(page, change)) }
+            @if page.chosen != page.baseline { (lead(page)) }
             div.tile {
-                b { (rounded(figure(page, best))) }
-                span { (first) " of " strong { (best.name) } @if let Some([low, high]) = interval(page, best) {
-                    ", 95 % interval " (rounded(low)) " to " (rounded(high))
-                } }
-            }
-            @if models.len() > 1 {
-                (lead(page, 1, "the next best"))
-                @if page.baseline > 1 { (lead(page, page.baseline, "the baseline")) }
+                b { (milliseconds(models[page.chosen].latency.p50_ms)) }
+                span { "median time of a query with " strong { (models[page.chosen].name) }
+                    @if page.chosen != page.baseline {
+                        "; " (milliseconds(models[page.baseline].latency.p50_ms)) " with " strong { (models[page.baseline].name) }
+                    } }
             }
             div.tile {
                 b { (thousands(page.n_measured() as u64)) }
@@ -38,157 +46,119 @@ pub(super) fn section(page: &Page) -> Markup {
     }
 }
 
-fn figure(page: &Page, model: &Compared) -> f64 {
-    model.test.get(&page.comparison.split.measures[0]).copied().unwrap_or(f64::NAN)
+/// Returns true if the chosen model is significantly better than the baseline by the first measure.
+fn is_better(page: &Page) -> bool {
+    let pair = page.pairs.get(0, page.chosen, page.baseline);
+    pair.p < page.comparison.split.level && pair.difference > 0.0
 }
 
-fn interval(page: &Page, model: &Compared) -> Option<[f64; 2]> {
-    model.intervals.get(&page.comparison.split.measures[0]).copied()
-}
-
-/// Returns true if the first model of the table is significantly better than another, as the comparison found.
-fn beats(page: &Page, other: usize) -> bool {
-    page.comparison.models[0].beats.contains(&page.comparison.models[other].name)
+/// A relevant document, in the words of the data.
+fn relevant(page: &Page) -> &'static str {
+    if page.is_clicked { "a clicked result" } else { "a relevant result" }
 }
 
 fn title(page: &Page) -> String {
     let models = &page.comparison.models;
-    let best = &models[0].name;
-    match models.len() {
-        1 => format!("{best} is the only model"),
+    let (chosen, baseline) = (&models[page.chosen].name, &models[page.baseline].name);
+    match &page.change {
+        _ if models.len() == 1 => format!("{chosen} is the only model"),
         _ if too_few(page.n_measured()).is_some() => {
             "Too few test queries to tell the models apart".to_owned()
         }
-        _ if page.baseline == 0 && models.iter().enumerate().skip(1).all(|(i, _)| beats(page, i)) => {
-            format!("No model comes near the baseline {best}")
+        _ if page.chosen == page.baseline => format!("Keep {chosen}: no other model is reliably better"),
+        Some(change) if change.is_clear() => {
+            let (n, of) = of_searches(change.difference());
+            let more = if change.difference() > 0.0 { "more" } else { "fewer" };
+            format!("{n} {more} of {of} searches show {} first", relevant(page))
         }
-        _ if page.baseline == 0 => format!("No model beats the baseline {best}"),
-        _ if beats(page, 1) => format!("{best} is the best model"),
-        _ if beats(page, page.baseline) => {
-            format!("{best} is ahead, though its lead over {} may be chance", models[1].name)
+        _ if is_better(page) && page.change.is_some() => {
+            format!("{chosen} ranks better than {baseline}, but a change of the first results is not proven")
         }
-        _ => format!("No clear winner: the lead of {best} may be chance"),
+        _ if is_better(page) => {
+            format!("{chosen} is better than {baseline} by {}", measure(&page.comparison.split.measures[0]))
+        }
+        _ => format!("No proven gain: {chosen} may be no better than {baseline}"),
     }
 }
 
-/// Shows the lead of the best model over another.
-fn lead(page: &Page, other: usize, role: &str) -> Markup {
-    let pair = page.pairs.get(0, 0, other);
-    let real = beats(page, other);
+/// Shows the share of queries with a relevant first result, before and after.
+fn first_results(page: &Page, change: &SearchChange) -> Markup {
+    let models = &page.comparison.models;
+    let of_100 = |share: f64| (100.0 * share).round() as u64;
     html! {
-        div class={ "tile " @if real { "real" } @else { "chance" } } {
-            b { (signed(pair.difference)) }
+        div class={ "tile " (class(change.is_clear())) } {
+            b { (of_100(change.before)) " → " (of_100(change.after)) }
             span {
-                "over " strong { (page.comparison.models[other].name) } ", " (role)
-                ": " @if real { "significant" } @else { "not significant" }
-                " (" (p(pair.p)) ")"
-                @if pair.queries > 1 { ", 95 % interval " (signed(pair.interval[0])) " to " (signed(pair.interval[1])) }
+                "of 100 searches show " (relevant(page)) " first, with " strong { (models[page.baseline].name) } " and with "
+                strong { (models[page.chosen].name) }
+                @if let Some([low, high]) = change.interval {
+                    "; " (CONFIDENCE) " of the difference " span.whole { (signed_whole(100.0 * low)) " to " (signed_whole(100.0 * high)) }
+                }
+                @if !change.is_clear() { "; may be chance" }
             }
         }
     }
 }
 
-fn paragraphs(page: &Page) -> Vec<String> {
-    let split = &page.comparison.split;
-    let models = &page.comparison.models;
-    let mut paragraphs = Vec::new();
-    let near: Vec<&str> = models
-        .iter()
-        .enumerate()
-        .skip(1)
-        .filter(|(i, _)| !beats(page, *i))
-        .map(|(_, model)| model.name.as_str())
-        .collect();
-    if models.len() > 1 {
-        let best = &models[0].name;
-        paragraphs.push(match near.len() {
-            0 => format!("{best} is significantly better than every other model."),
-            _ => format!(
-                "These test queries cannot distinguish {best} from {}; {best} is significantly better than {}.",
-                listed(&near),
-                match models.len() - 1 - near.len() {
-                    0 => "no other model".to_owned(),
-                    1 => "the other".to_owned(),
-                    n => format!("the other {n}"),
+/// Shows the lead of the chosen model over the baseline by the first measure.
+fn lead(page: &Page) -> Markup {
+    let pair = page.pairs.get(0, page.chosen, page.baseline);
+    let real = pair.p < page.comparison.split.level;
+    html! {
+        div class={ "tile " (class(real)) } {
+            b { (signed(pair.difference)) }
+            span {
+                (measure(&page.comparison.split.measures[0])) " over " strong { (page.comparison.models[page.baseline].name) }
+                ": " @if real { "significant" } @else { "not significant" }
+                " (" span.whole { (p(pair.p)) } ")"
+                @if pair.queries > 1 {
+                    ", " (CONFIDENCE) " " span.whole { (signed(pair.interval[0])) " to " (signed(pair.interval[1])) }
                 }
-            ),
-        });
-    }
-    let tuned_by = measure(&split.tuned_by);
-    paragraphs.push(match page.split {
-        Some(_) => format!(
-            "All choices were made on {} by {tuned_by}; the test queries were ranked once. {}",
-            counted(split.validation_queries, "validation query"),
-            by_validation(page)
-        ),
-        None => format!(
-            "Each fold was tested once, by rankers trained on other folds; their parameters were chosen on the fold \
-             before it by {tuned_by}. {}",
-            by_validation(page)
-        ),
-    });
-    paragraphs
-}
-
-/// Describes the model that the validation queries choose.
-fn by_validation(page: &Page) -> String {
-    match &page.comparison.chosen {
-        Some(choice) => chosen(page, choice),
-        None => best_by_validation(page),
-    }
-}
-
-/// Describes the choice of a comparison, with its lead over the baseline.
-fn chosen(page: &Page, choice: &Choice) -> String {
-    let label = measure(&page.comparison.split.tuned_by);
-    let model = page.comparison.models.iter().find(|model| model.name == choice.name);
-    let reaches = model.map_or(f64::NAN, |model| figure(page, model));
-    let mut text = format!(
-        "The validation queries choose {} ({label} {}), which reaches {} on the test queries",
-        choice.name,
-        rounded(choice.validation),
-        rounded(reaches)
-    );
-    if let Some(lead) = &choice.lead {
-        let [low, high] = lead.interval;
-        text += &format!(
-            ", {} over {} (95 % interval {} to {})",
-            signed(lead.difference),
-            lead.over,
-            signed(low),
-            signed(high)
-        );
-    }
-    text +=
-        ". A richer model is chosen only if it is better than a simpler one by more than one standard error.";
-    for note in choice.notes() {
-        text += &format!(" {}", sentence(&note));
-    }
-    text
-}
-
-/// Describes the model with the best validation figure, where the comparison names no choice.
-fn best_by_validation(page: &Page) -> String {
-    let models = &page.comparison.models;
-    let known = models.iter().enumerate().filter_map(|(i, model)| {
-        Some((i, *model.validation.get(&page.comparison.split.tuned_by)?))
-            .filter(|(_, value)| value.is_finite())
-    });
-    // Among equally good models, the one that is higher in the table.
-    let Some((chosen, value)) = known.reduce(|best, other| if other.1 > best.1 { other } else { best })
-    else {
-        return String::new();
-    };
-    let (name, label) = (&models[chosen].name, measure(&page.comparison.split.tuned_by));
-    match chosen {
-        0 if models.len() == 1 => format!("On the validation queries its {label} is {}.", rounded(value)),
-        0 => {
-            format!("The validation queries alone would choose {name} as well ({label} {}).", rounded(value))
+            }
         }
-        _ => format!(
-            "The validation queries alone would choose {name} ({label} {}), which reaches {} on the test queries.",
-            rounded(value),
-            rounded(figure(page, &models[chosen]))
-        ),
     }
+}
+
+fn class(is_real: bool) -> &'static str {
+    if is_real { "real" } else { "chance" }
+}
+
+/// Says in plain words what the figures mean, and what they do not.
+fn paragraphs(page: &Page) -> Vec<String> {
+    let models = &page.comparison.models;
+    let (chosen, baseline) = (&models[page.chosen].name, &models[page.baseline].name);
+    if models.len() == 1 {
+        return Vec::new();
+    }
+    if page.chosen == page.baseline {
+        return vec![format!(
+            "On the validation queries none of the {} is better than {baseline} by more than chance, so nothing changes for \
+             searchers.",
+            counted(models.len() - 1, "other model")
+        )];
+    }
+    let mut paragraphs = Vec::new();
+    if let Some(change) = &page.change {
+        paragraphs.push(format!(
+            "Each of the {} counts as one search, however often it is asked. {chosen} puts {} first for {} where {baseline} \
+             does not, and {baseline} for {} where {chosen} does not.",
+            counted(change.queries, "test query"),
+            relevant(page),
+            counted(change.gained, "query"),
+            counted(change.lost, "query"),
+        ));
+        if !change.is_clear() {
+            paragraphs.push(format!(
+                "The interval of this difference includes 0: these test queries do not show that {} comes first more often.",
+                relevant(page)
+            ));
+        }
+    }
+    if !is_better(page) {
+        let by = measure(&page.comparison.split.measures[0]);
+        paragraphs.push(format!(
+            "By {by} {chosen} is not significantly better than {baseline} on the test queries."
+        ));
+    }
+    paragraphs
 }

@@ -2,13 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::numbers::{counted, measure};
+use super::numbers::{counted, day, measure};
 use super::table::test;
 use crate::dataset::Split;
 use crate::report::Page;
 use crate::validation::Ranked;
 
-pub(super) fn section(page: &Page) -> Markup {
+/// Protocol, for the appendix.
+pub(super) fn protocol(page: &Page) -> Markup {
     let split = &page.comparison.split;
     let ranked = match split.ranked {
         Ranked::Judged => "For each query its judged documents are ranked, the papers' protocol.",
@@ -17,8 +18,6 @@ pub(super) fn section(page: &Page) -> Markup {
         }
     };
     html! {
-        section #made aria-labelledby="made-title" {
-            h2 #made-title { "How it was made" }
             ol.steps {
                 @match &page.split {
                     Some(divided) => {
@@ -53,6 +52,7 @@ pub(super) fn section(page: &Page) -> Markup {
             }
             dl.facts {
                 dt { "matchrank" } dd { (page.comparison.version) }
+                @if let Some(date) = &page.comparison.made_on { dt { "compared on" } dd { time datetime=(date) { (day(date)) } } }
                 dt { "dataset" } dd { (page.comparison.data.name) }
                 dt { "content hash (BLAKE3)" } dd.hash { (page.comparison.data.content_hash) }
                 dt { "seed" } dd { (split.seed) }
@@ -60,7 +60,6 @@ pub(super) fn section(page: &Page) -> Markup {
                 dt { "measures" } dd { (split.measures.iter().map(|name| measure(name)).collect::<Vec<_>>().join(", ")) }
             }
             p.note { "The same data, version and seed give the same figures for any number of threads." }
-        }
     }
 }
 

@@ -1,15 +1,19 @@
 //! The page, with one file per section.
 
-mod bars;
+mod advice;
+mod axis;
 mod bins;
 mod curves;
 mod data;
+mod differences;
+mod examples;
 mod headline;
 mod letters;
 mod made;
 mod numbers;
 mod queries;
 mod script;
+mod speed;
 mod table;
 mod why;
 
@@ -21,7 +25,6 @@ const STYLE: [&str; 3] = [include_str!("page.css"), include_str!("charts.css"), 
 
 /// Renders the whole page.
 pub fn html(page: &Page) -> String {
-    let data = &page.comparison.data.name;
     let json = script::data(page);
     // Only the script with this nonce may run; no text inside the page can know it.
     let mark = blake3::hash(json.as_bytes()).to_hex();
@@ -38,21 +41,22 @@ pub fn html(page: &Page) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "matchrank " (page.comparison.version) };
-                title { "Models compared on " (data) }
+                title { (headline::document_title(page)) }
                 style { @for style in STYLE { (PreEscaped(style)) } }
             }
             body {
                 a.skip href="#models" { "Skip to the table" }
                 header.top { (headline::section(page)) (contents(page)) }
                 main {
+                    (advice::section(page))
+                    (examples::section(page))
                     (table::section(page))
-                    (bars::section(page))
+                    (differences::section(page))
+                    (speed::section(page))
                     (bins::section(page))
                     (queries::section(page))
                     (why::section(page))
-                    (curves::section(page))
-                    (data::section(page))
-                    (made::section(page))
+                    (appendix(page))
                 }
                 footer { p { "Made by matchrank " (page.comparison.version) ". Everything is in this file; it loads nothing." } }
                 script type="application/json" id="page-data" { (PreEscaped(&json)) }
@@ -64,19 +68,39 @@ pub fn html(page: &Page) -> String {
 }
 
 fn contents(page: &Page) -> Markup {
-    let mut links = vec![("models", "Models"), ("intervals", "Intervals")];
-    if bins::any(page) {
-        links.push(("kinds", "Kinds of queries"));
-    }
-    links.push(("queries", "Query by query"));
-    if !page.explained.is_empty() {
-        links.push(("why", "Why"));
-    }
-    if curves::any(page) {
-        links.push(("training", "Training"));
-    }
-    links.extend([("data", "Data"), ("made", "How it was made")]);
+    let several = page.comparison.models.len() > 1;
+    let links = [
+        (true, "advice", "Advice"),
+        (!page.examples.is_empty(), "examples", "Before and after"),
+        (true, "models", "Models"),
+        (several, "differences", "Differences"),
+        (several, "speed", "Latency"),
+        (bins::any(page), "kinds", "Kinds of queries"),
+        (true, "queries", "Query by query"),
+        (!page.explained.is_empty(), "why", "Why"),
+        (true, "appendix", "Appendix"),
+    ];
     markup! {
-        nav aria-label="Sections" { ul { @for (id, name) in links { li { a href={ "#" (id) } { (name) } } } } }
+        nav aria-label="Sections" { ul {
+            @for (_, id, name) in links.into_iter().filter(|(is_there, ..)| *is_there) { li { a href={ "#" (id) } { (name) } } }
+        } }
     }
+}
+
+/// Details that few readers need, folded.
+fn appendix(page: &Page) -> Markup {
+    markup! {
+        section #appendix aria-labelledby="appendix-title" {
+            h2 #appendix-title { "Appendix" }
+            (folded("made", "How it was made", &made::protocol(page)))
+            (folded("data", "The data", &data::data(page)))
+            (folded("costs", "Costs of training", &table::costs(page)))
+            (folded("parameters", "Parameters of every model", &table::parameters(page)))
+            @if curves::any(page) { (folded("training", "Training and tuning curves", &curves::curves(page))) }
+        }
+    }
+}
+
+fn folded(id: &str, title: &str, content: &Markup) -> Markup {
+    markup! { details.folded id=(id) { summary { h3 { (title) } } div { (content) } } }
 }

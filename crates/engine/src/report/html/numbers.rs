@@ -22,7 +22,66 @@ pub(super) fn others(measures: &[String]) -> String {
 pub(super) fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    unbroken(&format!("{first}{}.", letters.as_str()))
+}
+
+/// Name of a confidence interval, kept on one line.
+pub(super) const CONFIDENCE: &str = "95\u{a0}%\u{a0}interval";
+
+/// Formats a share of searches as a count of 100, or of 1,000 if it is below one of 100; at least 1.
+pub(super) fn of_searches(share: f64) -> (String, &'static str) {
+    let share = share.abs();
+    let (base, name) = if share >= 0.0095 { (100.0, "100") } else { (1000.0, "1,000") };
+    (format!("{:.0}", (base * share).round().max(1.0)), name)
+}
+
+/// Formats a day such as 2026-11-18 in words. Another text stays as it is.
+pub(super) fn day(date: &str) -> String {
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let parts: Vec<&str> = date.split('-').collect();
+    let words = || {
+        let [year, month, day] = parts[..] else { return None };
+        let (month, day) = (month.parse::<usize>().ok()?, day.parse::<u32>().ok()?);
+        Some(format!("{day}\u{a0}{}\u{a0}{}", MONTHS.get(month.checked_sub(1)?)?, year.parse::<u32>().ok()?))
+    };
+    words().unwrap_or_else(|| date.to_owned())
+}
+
+/// Formats a time of a query.
+pub(super) fn milliseconds(ms: f64) -> String {
+    match ms {
+        ms if !ms.is_finite() => "–".to_owned(),
+        ms if ms < 0.01 => "< 0.01\u{a0}ms".to_owned(),
+        ms => format!("{}\u{a0}ms", short(if ms < 10.0 { (100.0 * ms).round() / 100.0 } else { ms.round() })),
+    }
+}
+
+/// Keeps numbers and their units on one line: the space between them does not break.
+pub(super) fn unbroken(text: &str) -> String {
+    const UNITS: [&str; 8] = ["%", "ms", "s", "min", "h", "MiB", "MB", "times"];
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
+        if !out.is_empty() {
+            let after_number = out.ends_with(|c: char| c.is_ascii_digit());
+            out.push(if after_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// Formats a figure of a measure for a table.
@@ -43,6 +102,12 @@ pub(super) fn signed(value: f64) -> String {
     } else {
         format!("+{text}")
     }
+}
+
+/// Formats a whole number, always with its sign.
+pub(super) fn signed_whole(value: f64) -> String {
+    let text = fixed(value, 0);
+    if value >= 0.5 { format!("+{text}") } else { text }
 }
 
 /// Formats a value with `decimals` decimals, with a minus sign rather than a hyphen, and never as -0.
@@ -88,11 +153,11 @@ pub(super) fn short(value: f64) -> String {
 /// Formats a number of seconds.
 pub(super) fn seconds(value: f64) -> String {
     match value {
-        s if s < 0.001 => "< 1 ms".to_owned(),
-        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
-        s if s < 59.95 => format!("{s:.1} s"),
-        s if s < 3600.0 => format!("{} min {} s", (s / 60.0) as u64, (s % 60.0) as u64),
-        s => format!("{} h {} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
+        s if s < 0.001 => "<\u{a0}1\u{a0}ms".to_owned(),
+        s if s < 1.0 => format!("{:.0}\u{a0}ms", s * 1e3),
+        s if s < 59.95 => format!("{s:.1}\u{a0}s"),
+        s if s < 3600.0 => format!("{}\u{a0}min\u{a0}{}\u{a0}s", (s / 60.0) as u64, (s % 60.0) as u64),
+        s => format!("{}\u{a0}h\u{a0}{}\u{a0}min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
     }
 }
 
@@ -132,11 +197,43 @@ mod tests {
         assert_eq!((short(1.5e-5), short(0.0)), ("1.50e−5".into(), "0".into()));
         assert_eq!(
             (seconds(0.042), seconds(3.21), seconds(200.0)),
-            ("42 ms".into(), "3.2 s".into(), "3 min 20 s".into())
+            ("42\u{a0}ms".into(), "3.2\u{a0}s".into(), "3\u{a0}min\u{a0}20\u{a0}s".into())
         );
         assert_eq!((grade(2.0), grade(0.5)), ("2".into(), "0.5".into()));
         assert_eq!((counted(1, "query"), counted(1200, "query")), ("1 query".into(), "1,200 queries".into()));
         assert_eq!((listed(&["a"]), listed(&["a", "b", "c"])), ("a".into(), "a, b and c".into()));
         assert_eq!(fixed(f64::NAN, 3), "–");
+        assert_eq!(
+            (signed_whole(12.6), signed_whole(-3.0), signed_whole(0.2)),
+            ("+13".into(), "−3".into(), "0".into())
+        );
+        assert_eq!(
+            (milliseconds(0.063), milliseconds(3.876), milliseconds(23.55), milliseconds(0.004)),
+            ("0.06\u{a0}ms".into(), "3.88\u{a0}ms".into(), "24\u{a0}ms".into(), "< 0.01\u{a0}ms".into())
+        );
+    }
+
+    #[test]
+    fn shares_are_counts_of_searches() {
+        assert_eq!(of_searches(0.1234), ("12".into(), "100"));
+        assert_eq!(of_searches(-0.05), ("5".into(), "100"));
+        assert_eq!(of_searches(0.0044), ("4".into(), "1,000"));
+        assert_eq!(of_searches(0.0001), ("1".into(), "1,000"));
+    }
+
+    #[test]
+    fn days_are_words() {
+        assert_eq!(day("2026-11-18"), "18\u{a0}November\u{a0}2026");
+        assert_eq!(day("2026-01-05"), "5\u{a0}January\u{a0}2026");
+        for odd in ["", "2026-13-01", "2026-00-01", "today", "a-b-c"] {
+            assert_eq!(day(odd), odd);
+        }
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        assert_eq!(unbroken("74 ms a query, 12 MiB"), "74\u{a0}ms a query, 12\u{a0}MiB");
+        assert_eq!(unbroken("95 % of 3 models (7.40 ms)"), "95\u{a0}% of 3 models (7.40\u{a0}ms)");
+        assert_eq!(sentence("is 10 times as fast"), "Is 10\u{a0}times as fast.");
     }
 }

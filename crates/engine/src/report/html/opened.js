@@ -67,7 +67,7 @@ const queryItem = (found, most) => {
   return element('li', {}, item);
 };
 
-const queryList = (title, found, most) => element('div', { class: 'list' }, element('h4', {}, title),
+const queryList = (title, found, most, kind = 'list') => element('div', { class: kind }, element('h4', {}, title),
   found.length ? element('ul', {}, found.map(one => queryItem(one, most))) : element('p', { class: 'note' }, 'None.'));
 
 const modelSelect = byId('model');
@@ -81,7 +81,7 @@ if (modelSelect) {
     byId('verdict').replaceChildren(...verdict(by, a, b));
     byId('share').replaceChildren(...shares(by, a, b));
     const openFound = found => {
-      byId('lists').replaceChildren(queryList('Opened', [found], most), ...lists());
+      byId('lists').replaceChildren(queryList('Opened', [found], most, 'list opened'), ...lists());
       const item = byId('lists').querySelector('details.query');
       item.open = true;
       item.scrollIntoView({ block: 'nearest' });
@@ -95,7 +95,7 @@ if (modelSelect) {
       return [queryList('Won by most', sorted.filter(({ d }) => d > 0).slice(0, SHOWN), most),
         queryList('Lost by most', sorted.filter(({ d }) => d < 0).slice(-SHOWN).reverse(), most)];
     };
-    draw(byId('differences'), sorted, openFound);
+    draw(byId('wins'), sorted, openFound);
     byId('lists').replaceChildren(...lists());
   };
   for (const select of [modelSelect, againstSelect, bySelect]) select.addEventListener('change', () => { find.value = ''; render(); });

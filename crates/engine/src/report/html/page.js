@@ -79,3 +79,6 @@ if (whyModel) {
   whyModel.addEventListener('change', show);
   whyQuery.addEventListener('change', show);
 }
+
+// Paper shows what is folded.
+addEventListener('beforeprint', () => document.querySelectorAll('details.folded').forEach(folded => { folded.open = true; }));

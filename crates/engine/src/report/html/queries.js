@@ -33,7 +33,7 @@ const verdict = (by, a, b) => {
   return [
     element('strong', {}, data.models[a]), ' is ', element('strong', {}, word), ' than '.replace('than', real ? 'than' : 'from'),
     element('strong', {}, data.models[b]), ` by ${data.measures[by]}: ${signed(pair.difference)}, `
-    + (pair.won + pair.tied + pair.lost > 1 ? `95 % interval ${signed(pair.low)} to ${signed(pair.high)}, ` : '') + `${pText(pair.p)}. `
+    + (pair.won + pair.tied + pair.lost > 1 ? `95\u00a0% interval ${signed(pair.low)} to ${signed(pair.high)}, ` : '') + `${pText(pair.p)}. `
     + `It wins ${counted(pair.won, 'query', 'queries')}, loses ${pair.lost.toLocaleString('en')}, and ties on ${pair.tied.toLocaleString('en')}.`,
   ];
 };

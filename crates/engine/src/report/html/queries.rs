@@ -11,13 +11,18 @@ pub(super) fn section(page: &Page) -> Markup {
     if page.comparison.models.len() < 2 {
         return html! { section #queries { h2 { "Query by query" } p { "There is only one model, and nothing to compare it with." } } };
     }
+    // The chosen model first; if it is the baseline, the best of the others.
+    let first = match page.chosen {
+        chosen if chosen != page.baseline => chosen,
+        _ => usize::from(page.baseline == 0),
+    };
     html! {
         section #queries aria-labelledby="queries-title" {
             h2 #queries-title { "Query by query" }
             p { "Where does a model win, and where does it lose? Pick two, and open the queries on which they differ most." }
             div.controls.scripted {
-                (select(page, "model", "Model ", 0))
-                (select(page, "against", "against ", if page.baseline == 0 { 1 } else { page.baseline }))
+                (select(page, "model", "Model ", first))
+                (select(page, "against", "against ", page.baseline))
                 label { "by " select #by { @for (i, name) in page.comparison.split.measures.iter().enumerate() {
                     option value=(i) { (measure(name)) }
                 } } }
@@ -25,7 +30,7 @@ pub(super) fn section(page: &Page) -> Markup {
             div.scripted {
                 p #verdict aria-live="polite" {}
                 div #share aria-hidden="true" {}
-                figure #differences { div.plot {} figcaption.note {} }
+                figure #wins { div.plot {} figcaption.note {} }
                 label.search { "Find a query " input #find type="search" autocomplete="off"; }
                 div #lists {}
             }
@@ -75,8 +80,8 @@ fn left_out(page: &Page) -> String {
 fn counts(page: &Page) -> Markup {
     let models = page.comparison.models.iter().enumerate().filter(|(i, _)| *i != page.baseline);
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Wins and losses" {
-            table {
+        div.scroll.fits tabindex="0" role="region" aria-label="Wins and losses" {
+            table.cards {
                 thead { tr {
                     th scope="col" { "Model" }
                     th.number scope="col" { "won" } th.number scope="col" { "tied" } th.number scope="col" { "lost" }
@@ -86,12 +91,12 @@ fn counts(page: &Page) -> Markup {
                     @let pair = page.pairs.get(0, i, page.baseline);
                     tr {
                         th scope="row" { (model.name) }
-                        td.number { (pair.won) } td.number { (pair.tied) } td.number { (pair.lost) }
-                        td.number { (signed(pair.difference)) }
-                        td.number {
+                        td.number data-label="won" { (pair.won) } td.number data-label="tied" { (pair.tied) } td.number data-label="lost" { (pair.lost) }
+                        td.number data-label="difference" { (signed(pair.difference)) }
+                        td.number data-label="95 % interval" {
                             @if pair.queries > 1 { (signed(pair.interval[0])) " to " (signed(pair.interval[1])) } @else { "–" }
                         }
-                        td.number { (p(pair.p).trim_start_matches("p = ").trim_start_matches("p ")) }
+                        td.number data-label="p (Holm)" { (p(pair.p).trim_start_matches("p = ").trim_start_matches("p ")) }
                     }
                 } }
             }

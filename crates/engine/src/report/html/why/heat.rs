@@ -36,7 +36,7 @@ pub(super) fn heat_map(pairs: &[Pair], others: f64, score: f64) -> Markup {
         return html! { p.note { "No word of the query and none of the document that the model knows." } };
     }
     html! {
-        div.scroll tabindex="0" {
+        div.scroll tabindex="0" role="region" aria-label="What pairs of words add" {
             table.heat {
                 thead { tr { td {} @for q in &across { th scope="col" { (feature(q)) } } } }
                 tbody { @for d in &down {
