@@ -27,6 +27,7 @@ mod file_format;
 mod inputs;
 mod items;
 mod judgments;
+pub(crate) mod languages;
 mod listed;
 mod log_rows;
 mod nested;
@@ -48,13 +49,14 @@ mod zeros;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::{Error, Result};
 
 pub use crate::lines::LONGEST_RECORD;
 pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
 pub use inputs::FileColumn;
+pub use languages::LanguageOptions;
 pub use split::SplitBy;
 
 use crate::tally::Tally;
@@ -108,8 +110,10 @@ pub struct IngestParams {
     pub holdout: [f64; 2],
     /// Seed of the split by query.
     pub seed: u64,
-    /// Analyser of texts.
+    /// Analyser of texts, unless languages are given.
     pub analyser: AnalyserParams,
+    /// Languages of texts, in place of an analyser.
+    pub language: Option<LanguageOptions>,
     /// Which words are kept.
     pub vocabulary: VocabularyParams,
     /// Bytes the aggregation of clicks may hold in memory.
@@ -137,6 +141,7 @@ impl Default for IngestParams {
             holdout: [0.1, 0.1],
             seed: 1,
             analyser: AnalyserParams::default(),
+            language: None,
             vocabulary: VocabularyParams::default(),
             memory: 1 << 30,
         }
@@ -179,6 +184,10 @@ impl IngestParams {
                 "option `event-weights` weights events of click logs, and there are none; give option `clicks`",
             );
         }
+        if let Some(language) = &self.language {
+            language.validate()?;
+        }
+        self.analyser.validate()?;
         self.vocabulary.validate()
     }
 }
@@ -187,7 +196,6 @@ impl IngestParams {
 /// `replace`, and anything else there is never touched.
 pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn Progress) -> Result<Manifest> {
     params.validate()?;
-    let analyser = Analyser::new(&params.analyser)?;
     let target = DatasetTarget::prepare(out, params, replace)?;
     let folder = target.unfinished();
 
@@ -203,13 +211,13 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
     let documents = folder.join(crate::dataset::DOCUMENTS);
     let log_ids: Vec<String> = logs.iter().filter_map(ClickLog::document_column).map(str::to_owned).collect();
     let of_documents = |path| InputSettings { log_ids: log_ids.clone(), ..inputs.of(path) };
-    let collection = documents::read_documents(
-        &params.documents.iter().map(|path| (path, of_documents(path))).collect::<Vec<_>>(),
-        &params.text,
-        &analyser,
-        &documents,
-        progress,
-    )?;
+    let document_files: Vec<_> = params.documents.iter().map(|path| (path, of_documents(path))).collect();
+    let read = |analyser: &Analyser, is_first: bool| {
+        // The files say the same things each time.
+        let progress: &dyn Progress = if is_first { progress } else { &Silent };
+        documents::read_documents(&document_files, &params.text, analyser, &documents, progress)
+    };
+    let (analyser, collection) = languages::read(&params.analyser, params.language.as_ref(), progress, read)?;
     if params.text.is_empty() {
         progress.note(&format!(
             "text fields of the documents: {} (option `text` overrides)",
@@ -280,7 +288,8 @@ pub fn ingest(params: &IngestParams, out: &Path, replace: bool, progress: &dyn P
         &mut lost_zeros,
         progress,
     )?;
-    let manifest = written.into_manifest(params, split, sources, (tally.counts(), lost_zeros));
+    let analyser = analyser.params().clone();
+    let manifest = written.into_manifest((params, analyser), split, sources, (tally.counts(), lost_zeros));
     let json = manifest.to_json();
     files::write_atomically(&folder.join(MANIFEST), |w| {
         w.write_all(json.as_bytes()).map_err(|e| Error::io(MANIFEST, e))
@@ -328,19 +337,19 @@ pub fn read_queries(files: &[PathBuf], columns: &NamedColumns) -> Result<Vec<Que
 impl output::Written {
     fn into_manifest(
         self,
-        params: &IngestParams,
+        (params, analyser): (&IngestParams, AnalyserParams),
         split: Split,
         sources: Vec<SourceFile>,
         (left_out, lost_zeros): (BTreeMap<String, u64>, Vec<LostZeros>),
     ) -> Manifest {
-        let content_hash = content_hash(&self.tables, &(&split, &params.analyser, &self.fields));
+        let content_hash = content_hash(&self.tables, &(&split, &analyser, &self.fields));
         Manifest {
             format_version: crate::dataset::FORMAT_VERSION,
             matchrank: env!("CARGO_PKG_VERSION").to_owned(),
             sources,
             split,
             min_clicks: params.min_clicks,
-            analyser: params.analyser.clone(),
+            analyser,
             fields: self.fields,
             field_lengths: self.field_lengths,
             statistics: self.statistics,

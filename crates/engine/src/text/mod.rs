@@ -25,8 +25,13 @@
 mod accents;
 mod analyser;
 mod bag_of_words;
+mod cjk;
+mod compounds;
+mod detect;
 mod fields;
+mod fit;
 mod params;
+mod pipeline;
 mod stop_words;
 mod term_counts;
 mod vocabulary;
@@ -34,8 +39,11 @@ mod words;
 
 pub use analyser::Analyser;
 pub use bag_of_words::{Bag, BagOfWords};
+pub use compounds::CompoundParts;
+pub use detect::{LanguageSample, LanguageShares};
 pub use fields::FieldWeights;
-pub use params::AnalyserParams;
+pub(crate) use fit::{MISMATCH_FIX, mismatch};
+pub use params::{AnalyserParams, LanguageParams};
 pub(crate) use stop_words::of as stop_words;
 pub use term_counts::{TermCounts, VocabularyParams};
 pub use vocabulary::Vocabulary;
