@@ -176,6 +176,90 @@ mod tests {
         assert_eq!(analyser("turkish").collect("şu su").len(), 1, "`su` is water, `şu` a stop word");
     }
 
+    fn language(name: &str) -> Analyser {
+        Analyser::new(&AnalyserParams::for_language(name).unwrap()).unwrap()
+    }
+
+    /// People type without accents what documents write with them.
+    #[test]
+    fn a_word_with_accents_has_the_stem_without_them_too() {
+        let spanish = language("spanish");
+        assert_eq!(spanish.collect("batería"), ["bat", "bateri"]);
+        assert_eq!(spanish.collect("bateria"), ["bateri"]);
+        assert_eq!(
+            spanish.collect("camión camion camiones niños ninos"),
+            ["camion", "camion", "camion", "nin", "nin"]
+        );
+        let german = language("german");
+        assert_eq!(german.collect("Schlüssel schluessel schlussel"), ["schlussel"; 3]);
+    }
+
+    #[test]
+    fn chinese_is_cut_and_other_words_are_english() {
+        let chinese = language("chinese");
+        assert_eq!(chinese.collect("USB Cables充电器"), ["usb", "cabl", "充", "充电", "电", "电器", "器"]);
+        assert_eq!(chinese.collect("Ｘ恤"), ["x", "恤"]);
+        let words = analyser(|p| (p.cjk, p.ngrams) = (true, 2));
+        assert_eq!(words.collect("red 伞 shoes"), ["red", "伞", "shoe", "red shoe"]);
+    }
+
+    fn german_with_compounds(languages: &[&str]) -> Analyser {
+        let mut params = AnalyserParams::for_languages(languages).unwrap();
+        let parts: crate::text::CompoundParts = serde_json::from_str("\"jacke=3 winter=2\"").unwrap();
+        params.for_each_language(|l| l.compounds = (l.language == "german").then(|| parts.clone()));
+        Analyser::new(&params).unwrap()
+    }
+
+    #[test]
+    fn compounds_have_the_tokens_of_their_parts() {
+        let german = german_with_compounds(&["german"]);
+        assert_eq!(german.collect("Winterjacken für Damen"), ["winterjack", "wint", "jack", "dam"]);
+        assert_eq!(german.collect("Jacke"), ["jack"]);
+    }
+
+    #[test]
+    fn documents_are_in_one_language_and_queries_in_all() {
+        let several = german_with_compounds(&["english", "german", "spanish", "chinese"]);
+        let document = |texts: &[(&str, &str)]| {
+            let mut tokens = Vec::new();
+            several.document(texts.iter().copied(), |field, token| tokens.push((field, token.to_owned())));
+            tokens.into_iter().map(|(field, token)| format!("{field}:{token}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            document(&[("title", "Winterjacken"), ("body", "mit 茶")]),
+            ["0:winterjack", "0:wint", "0:jack", "1:茶"]
+        );
+        assert_eq!(document(&[("title", "Zapatillas de niña")]), ["0:zapatill", "0:nin"]);
+        assert_eq!(document(&[("title", "The running hat")]), ["0:run", "0:hat"]);
+        // Nobody knows the language: every stem, once where languages agree.
+        assert_eq!(
+            document(&[("title", "zapatillas hat")]),
+            ["0:zapatilla", "0:hat", "0:zapatillas", "0:zapatill"]
+        );
+        assert_eq!(
+            several.collect("zapatillas hat 茶茶"),
+            ["zapatilla", "hat", "茶", "茶茶", "茶", "zapatillas", "zapatill"]
+        );
+        assert_eq!(several.collect("the man mit dem hat"), ["man", "hat"]);
+        assert_eq!(several.collect("cat cat"), ["cat", "cat"]);
+    }
+
+    #[test]
+    fn fields_have_languages() {
+        let mut params = AnalyserParams::for_languages(&["english", "german"]).unwrap();
+        params.field_languages.insert("body".into(), "german".into());
+        params.field_languages.insert("title".into(), "english".into());
+        let analyser = Analyser::new(&params).unwrap();
+        let mut tokens = Vec::new();
+        let texts = [("title", "laufende running"), ("body", "laufende running")];
+        analyser.document(texts.into_iter(), |field, token| tokens.push((field, token.to_owned())));
+        let of = |field: usize| {
+            tokens.iter().filter(|(f, _)| *f == field).map(|(_, t)| t.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), ["laufend", "run"]);
+        assert_eq!(of(1), ["laufend", "running"]);
+    }
+
     #[test]
     fn plain_keeps_every_word() {
         let plain = Analyser::new(&AnalyserParams::plain()).unwrap();
@@ -258,6 +342,19 @@ mod tests {
             for text in texts {
                 prop_assert_eq!(analyser.collect(&text), obvious(&params, &text));
             }
+        }
+
+        /// Any text can be analysed in several languages, as a query and as a document; tokens are the same every time,
+        /// never empty, and those of the document are among those of the query.
+        #[test]
+        fn several_languages_analyse_any_text(text in prop_oneof![any::<String>(), "(the |mit |Winterjacke |niña |de |茶杯|한국어){0,8}"]) {
+            let several = german_with_compounds(&["english", "german", "spanish", "chinese"]);
+            let query = several.collect(&text);
+            prop_assert_eq!(&query, &several.collect(&text));
+            prop_assert!(query.iter().all(|token| !token.is_empty()));
+            several.document(std::iter::once(("text", text.as_str())), |field, token| {
+                assert!(field == 0 && query.iter().any(|other| other == token), "{token:?} of {query:?}");
+            });
         }
 
         #[test]

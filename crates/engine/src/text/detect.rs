@@ -253,9 +253,13 @@ impl LanguageSample {
         let mut rest: Vec<&SampledDocument> = self.documents.iter().filter(|d| !d.votes.is_empty()).collect();
         let mut found: Mask = 0;
         while rest.len() >= DOCUMENTS {
-            let votes = votes(rest.iter().flat_map(|document| document.votes.iter().map(|(mask, _)| *mask)), !found);
-            let (language, most) =
-                votes.iter().enumerate().max_by_key(|(language, n)| (**n, 31 - language)).expect("32 languages");
+            let votes =
+                votes(rest.iter().flat_map(|document| document.votes.iter().map(|(mask, _)| *mask)), !found);
+            let (language, most) = votes
+                .iter()
+                .enumerate()
+                .max_by_key(|(language, n)| (**n, 31 - language))
+                .expect("32 languages");
             if *most == 0 {
                 break;
             }
