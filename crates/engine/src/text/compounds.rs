@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Vocabulary;
 
-type HashMap<K, V> = std::collections::HashMap<K, V, FixedState>;
+type PartMap<K, V> = std::collections::HashMap<K, V, FixedState>;
 
 /// A part is in at least one of so many documents of the collection.
 const DOCUMENTS_PER_PART: u64 = 10_000;
@@ -80,7 +80,7 @@ impl CompoundParts {
             let expected = "`word=frequency` is expected, each word once";
             Error::Params(format!("parts of compounds: {entry:?} is not valid; {expected}"))
         };
-        let mut seen: HashMap<&str, ()> = HashMap::default();
+        let mut seen: PartMap<&str, ()> = PartMap::default();
         let parse = |entry: &'_ str| -> Option<u32> {
             entry.split_once('=')?.1.parse().ok().filter(|frequency: &u32| *frequency > 0)
         };
@@ -99,7 +99,7 @@ impl CompoundParts {
 
 /// Part of a split word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part<'a> {
+pub(super) struct SplitPart<'a> {
     /// Letters of the word.
     pub(super) text: &'a str,
     /// Word that they stand for: `sonne` for `sonnen`.
@@ -110,19 +110,19 @@ pub(super) struct Part<'a> {
 pub(super) struct Splitter {
     stemmer: Option<frostem::Stemmer>,
     /// Frequencies by word, and by stem.
-    words: HashMap<Box<str>, u32>,
-    stems: HashMap<Box<str>, u32>,
+    words: PartMap<Box<str>, u32>,
+    stems: PartMap<Box<str>, u32>,
     /// Word and frequency by the form that it has before another word.
-    modifiers: HashMap<Box<str>, (Box<str>, u32)>,
+    modifiers: PartMap<Box<str>, (Box<str>, u32)>,
 }
 
 impl Splitter {
     pub(super) fn new(parts: &CompoundParts, stemmer: Option<frostem::Stemmer>) -> Result<Self> {
         let mut splitter = Self {
             stemmer,
-            words: HashMap::default(),
-            stems: HashMap::default(),
-            modifiers: HashMap::default(),
+            words: PartMap::default(),
+            stems: PartMap::default(),
+            modifiers: PartMap::default(),
         };
         let words = parts.words()?;
         for &(word, frequency) in &words {
@@ -147,7 +147,7 @@ impl Splitter {
 
     /// Splits a lower-case word; the texts of the parts, one after the other, are the word. A word that is no compound
     /// has no parts.
-    pub(super) fn split<'a>(&self, word: &'a str) -> Vec<Part<'a>> {
+    pub(super) fn split<'a>(&self, word: &'a str) -> Vec<SplitPart<'a>> {
         let n_letters = word.chars().count();
         if !(SHORTEST_COMPOUND..=LONGEST_COMPOUND).contains(&n_letters)
             || !word.chars().all(char::is_alphabetic)
@@ -168,7 +168,7 @@ impl Splitter {
     }
 
     /// Finds the split with the largest geometric mean of frequencies, and fewer parts among equals.
-    fn best<'a>(&self, word: &'a str) -> Vec<Part<'a>> {
+    fn best<'a>(&self, word: &'a str) -> Vec<SplitPart<'a>> {
         let cuts: Vec<usize> = word.char_indices().map(|(at, _)| at).chain([word.len()]).collect();
         let n = cuts.len() - 1;
         // best[to][k]: the largest sum of logarithms of k modifiers that end at letter `to`, and the start of the last.
@@ -199,12 +199,12 @@ impl Splitter {
             }
         }
         let Some((_, head, n_modifiers)) = chosen else { return Vec::new() };
-        let mut parts = vec![Part { text: &word[cuts[head]..], word: word[cuts[head]..].to_owned() }];
+        let mut parts = vec![SplitPart { text: &word[cuts[head]..], word: word[cuts[head]..].to_owned() }];
         let (mut to, mut k) = (head, n_modifiers);
         while let Some((_, from)) = best[to][k].filter(|_| k > 0) {
             let text = &word[cuts[from]..cuts[to]];
             let base = &self.modifiers[text].0;
-            parts.push(Part { text, word: base.to_string() });
+            parts.push(SplitPart { text, word: base.to_string() });
             (to, k) = (from, k - 1);
         }
         parts.reverse();

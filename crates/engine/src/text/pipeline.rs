@@ -66,7 +66,7 @@ enum Fate {
 }
 
 /// Part of a text that becomes tokens.
-enum Written<'a> {
+enum TokenSource<'a> {
     Word(&'a str),
     /// A run of Chinese, Japanese or Korean characters.
     Run(&'a str),
@@ -140,10 +140,10 @@ impl Pipeline {
         joined.clear();
         starts.clear();
         let mut number = 0;
-        let mut take = |written: Written<'_>| {
+        let mut take = |written: TokenSource<'_>| {
             let as_written = match written {
-                Written::Word(word) => word,
-                Written::Run(run) => {
+                TokenSource::Word(word) => word,
+                TokenSource::Run(run) => {
                     number += 1;
                     return for_each_token(run, |token| each(number, token));
                 }
@@ -170,12 +170,12 @@ impl Pipeline {
         if self.cjk && !text.is_ascii() {
             for_each_piece(text, self.nfkc, normalised, |piece| {
                 for_each_span(piece, |span| match span {
-                    Span::Cjk(run) => take(Written::Run(run)),
-                    Span::Other(other) => for_each_of_piece(other, &mut |word| take(Written::Word(word))),
+                    Span::Cjk(run) => take(TokenSource::Run(run)),
+                    Span::Other(other) => for_each_of_piece(other, &mut |word| take(TokenSource::Word(word))),
                 });
             });
         } else {
-            for_each_word(text, self.nfkc, normalised, |word| take(Written::Word(word)));
+            for_each_word(text, self.nfkc, normalised, |word| take(TokenSource::Word(word)));
         }
     }
 

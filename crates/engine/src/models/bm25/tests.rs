@@ -91,7 +91,7 @@ fn mixed_text(longest: usize) -> impl Strategy<Value = String> {
         "the", "jackets", "with", "mit", "Jacken", "der", "zapatos", "niña", "de", "la", "茶杯", "hat",
         "batería",
     ];
-    prop::collection::vec(prop::sample::select(&words[..]), 0..longest).prop_map(|words| words.join(" "))
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..longest).prop_map(|words| words.join(" "))
 }
 
 proptest! {
