@@ -190,8 +190,8 @@ impl Splitter {
         let mut chosen: Option<(f64, usize, usize)> = None;
         for from in SHORTEST..=n - SHORTEST {
             let Some(frequency) = self.head(&word[cuts[from]..]) else { continue };
-            for k in 1..=most {
-                let Some((sum, _)) = best[from][k] else { continue };
+            for (k, modifiers) in best[from].iter().enumerate().skip(1) {
+                let Some((sum, _)) = modifiers else { continue };
                 let mean = (sum + f64::from(frequency).ln()) / (k + 1) as f64;
                 if chosen.is_none_or(|(other, _, parts)| mean > other || (mean == other && k < parts)) {
                     chosen = Some((mean, from, k));
