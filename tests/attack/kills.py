@@ -47,7 +47,7 @@ SVM = "train ranksvm --letor {W}/big/train.txt --out {C}/m"
 BM25 = f"train bm25 {B} --out {{C}}/m"
 LISTS = "--letor {W}/big/train.txt --validation {W}/big/test.txt"
 GIVEN = "--set margin=0.5 --set c=0.5 --set lambda=0.001"
-SYNONYMS = "export synonyms {W}/sparse-preference.model"
+SYNONYMS = "export synonyms {W}/sparse-preference.model --format csv"
 OPEN = "inspect {C}/m"
 TARGETS = [
     Target("ingest", INGEST, INGEST + " --min-clicks 2 --ngrams 2", ["data"],

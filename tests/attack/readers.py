@@ -162,7 +162,7 @@ def lists(why_list):
         f"inspect {{W}}/ranksvm.model {L} --repeats 2 --names {{in}}",
         "export elasticsearch {W}/ranksvm.model --features {in} --out {out}/es.json"])
     yield Reader("synonyms", "names", "synonyms.txt", "text", [
-        "export synonyms {W}/sparse-preference.model --threshold 0.02 --diff {in} --out {out}/s"])
+        "export synonyms {W}/sparse-preference.model --format csv --threshold 0.02 --diff {in} --out {out}/s"])
     yield Reader("trace", "trace", "trace.jsonl", "json lines", [f"tune bm25 {D} --trials 4 --trace {{in}}"],
                  changes_input=True)
     yield Reader("trace of a ranker", "trace", "ranker_trace.jsonl", "json lines", [
@@ -225,7 +225,7 @@ def models(text, why, why_list):
             clicks = D if kind != "combination" else ""
             commands.append(f"export query-vectors {{in}} --queries {{W}}/queries.tsv {clicks} --out {{out}}/v.tsv")
         if kind == "sparse-preference":
-            commands += ["export synonyms {in} --threshold 0.01 --out {out}/s",
+            commands += [f"export synonyms {{in}} {D} --min-support 0 --threshold 0.01 --out {{out}}/s",
                          f"update {{in}} --tuples {{W}}/tuples.tsv {D} --out {{out}}/m"]
         if kind not in ("combination", "stack"):
             commands += [f"train {way} --of {{in}} {{W}}/{other}.model {D} --out {{out}}/m"

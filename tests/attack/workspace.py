@@ -92,7 +92,7 @@ def make(run, path):
     go("rank --model {W}/ranksvm.model --letor {W}/fold1.txt {W}/fold2.txt --out {W}/folds.run")
     go("tune listnet --letor {W}/fold1.txt --validation {W}/fold2.txt --trials 3 --trace {W}/ranker_trace.jsonl")
     go(f"tune bm25 {D} --trials 3 --trace {{W}}/trace.jsonl")
-    go("export synonyms {W}/sparse-preference.model --threshold 0.01 --out {W}/synonyms.txt")
+    go("export synonyms {W}/sparse-preference.model --data {W}/data --min-support 0 --threshold 0.01 --out {W}/synonyms.txt")
     queries = streams(path)
     go("update {W}/perceptron.model --lists {W}/first_lists.jsonl --out {W}/resumed.model")
     golden = REPOSITORY / "tests" / "golden"

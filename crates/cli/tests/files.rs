@@ -247,8 +247,8 @@ fn outputs_that_would_overwrite_inputs_are_refused() {
     }
     // As documented, a model is updated in place and compared with its last export.
     folder.text("update words.model --tuples good.tsv --data shop --out words.model");
-    folder.text("export synonyms words.model --format csv --out pairs.csv");
-    folder.text("export synonyms words.model --format csv --out pairs.csv --diff pairs.csv");
+    folder.text("export synonyms words.model --format csv --threshold 0 --out pairs.csv");
+    folder.text("export synonyms words.model --format csv --threshold 0 --out pairs.csv --diff pairs.csv");
     folder.text("report models");
     folder.text("report models");
 }

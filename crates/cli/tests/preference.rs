@@ -27,8 +27,9 @@ fn synonyms_for_solr_are_the_strongest_positive_pairs() {
     let folder = shop();
     folder.write("some.tsv", tuples(0, 200));
     folder.text(&format!("train sparse-preference --data shop --tuples some.tsv {GIVEN} --out words.model"));
-    folder.text("export synonyms words.model --threshold 0 --top 2 --out solr.txt");
-    folder.text("export synonyms words.model --threshold 0 --top 1000 --format csv --out all.csv");
+    let export = "export synonyms words.model --data shop --min-support 0 --threshold 0";
+    folder.text(&format!("{export} --top 2 --out solr.txt"));
+    folder.text(&format!("{export} --top 1000 --format csv --out all.csv"));
     let all = folder.read("all.csv");
     let pairs: Vec<Vec<&str>> = all.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let is_negative = |pair: &Vec<&str>| pair[2].starts_with('-');
@@ -270,7 +271,7 @@ fn synonyms_are_exported_and_compared() {
     let folder = shop();
     folder.write("first.tsv", tuples(0, 400));
     folder.text(&format!("train sparse-preference --data shop --tuples first.tsv {GIVEN} --set base=cosine --set blend=1 --out words.model"));
-    folder.text("export synonyms words.model --threshold 0.05 --out synonyms.txt");
+    folder.text("export synonyms words.model --data shop --threshold 0.05 --out synonyms.txt");
     let solr = folder.read("synonyms.txt");
     let line = solr.lines().find(|line| line.starts_with("sneaker => sneaker,")).expect(&solr);
     assert!(line.contains("trainer") && !line.contains("hat"), "{solr}");
@@ -287,7 +288,7 @@ fn synonyms_are_exported_and_compared() {
         .run("export synonyms more.model --format csv --threshold 0.05 --out pairs.csv --diff pairs.csv");
     assert!(out.is_empty() && err.contains("nothing changed"), "{out}{err}");
     let (code, out, _) =
-        folder.run("export synonyms more.model --threshold 0.05 --out s.txt --diff synonyms.txt");
+        folder.run("export synonyms more.model --data shop --threshold 0.05 --min-support 0 --out s.txt --diff synonyms.txt");
     assert!(code == 0 && out.contains("added") && !out.contains("changed"), "{out}");
     folder.write("broken.txt", "no arrow here\n");
     let error = folder.refused("export synonyms more.model --out s.txt --diff broken.txt");

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context, bail, ensure};
 use clap::{Subcommand, ValueEnum};
 use matchrank_core::message::counted;
+use matchrank_engine::dataset::Dataset;
 use matchrank_engine::models::find_part;
 use matchrank_engine::models::sparse_preference::{
-    PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, word_pairs, write_pairs,
+    PairChange, PreferenceModel, SynonymFormat, changes, read_pairs, strongest, whole_words, word_pairs,
+    write_pairs,
 };
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::{Error, files, model_file};
@@ -27,9 +29,11 @@ pub(crate) struct Args {
 enum What {
     /// The strongest pairs of words of a sparse-preference model, as a synonym file
     ///
-    /// For Solr and Elasticsearch: lines `sneaker => sneaker,trainer`, pairs of positive weight only. Words are
-    /// as analysed, so the filter of synonyms belongs behind the stemmer; to export whole words, ingest with
-    /// --no-stemming. CSV has query_word, document_word and weight, negative weights, too.
+    /// For Solr and Elasticsearch: lines `sneaker,sneakers => sneaker,sneakers,trainers`, pairs of positive weight only.
+    /// Words are written as in the documents and queries of --data, never as stems, in all their frequent forms, so that
+    /// the filter of synonyms may stand before or behind a stemmer. Pairs that few clicks support are left out, and a
+    /// file without any pair is refused. CSV has query_word, document_word and weight, negative weights, too; without
+    /// --data its words are as the model has them, analysed.
     #[command(after_help = EXAMPLES)]
     Synonyms(Synonyms),
     /// A linear ranker as `model/linear` for the learning-to-rank plugin of Elasticsearch and OpenSearch
@@ -53,6 +57,12 @@ struct Synonyms {
     /// File to write; `-` is standard output
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Dataset folder that the model was trained on, for whole words and for clicks that support a pair
+    #[arg(long, value_name = "DATASET")]
+    data: Option<PathBuf>,
+    /// Leave out pairs with fewer clicks between a query and a document that have the words; needs --data
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    min_support: u32,
     /// Which file
     #[arg(long, value_enum, default_value_t = As::Solr)]
     format: As,
@@ -77,7 +87,7 @@ enum As {
 
 const EXAMPLES: &str = "\
 Examples:
-  matchrank export synonyms words.model --out synonyms.txt
+  matchrank export synonyms words.model --data shop --out synonyms.txt
   matchrank export synonyms words.model --format csv --threshold 0.5 --out pairs.csv --diff yesterday.csv";
 
 const ELASTICSEARCH_EXAMPLES: &str = "\
@@ -101,7 +111,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
     ensure!(args.threshold >= 0.0, "--threshold must be 0 or more");
     let terminal = Terminal::new(global.quiet);
-    check_outputs([&args.model], [&args.out])?;
+    check_outputs([&args.model].into_iter().chain(&args.data), [&args.out])?;
     // Read before anything is written: it may be the same file.
     let before = args.diff.as_deref().map(|path| {
         let bytes = files::read_all(path)?;
@@ -122,7 +132,33 @@ fn synonyms(args: Synonyms, global: &Global) -> anyhow::Result<Outcome> {
         As::Solr => SynonymFormat::Solr,
         As::Csv => SynonymFormat::Csv,
     };
-    let pairs = word_pairs(preference, args.threshold, args.top, format);
+    let mut pairs = word_pairs(preference, args.threshold, format);
+    let n_strong = pairs.len();
+    let mut left_out = String::new();
+    match &args.data {
+        Some(folder) => {
+            let dataset = Dataset::open(folder)?;
+            let found = whole_words(preference, pairs, &dataset, args.min_support)?;
+            left_out = format!(": {}", found.left_out(args.min_support));
+            pairs = found.pairs;
+        }
+        None if format == SynonymFormat::Solr => bail!(
+            "the words of a model are stems, which search engines do not know; give the dataset that the model was \
+             trained on with --data to write whole words (--format csv lists the stems without it)"
+        ),
+        None => {}
+    }
+    let pairs = strongest(pairs, args.top);
+    if pairs.is_empty() {
+        let support = if left_out.is_empty() { "" } else { " or --min-support" };
+        bail!(
+            "{}: no pair of words is left of {} with a weight of {} or more{left_out}; train with more clicks or tuples, \
+             or lower --threshold{support}; nothing was written",
+            args.model.display(),
+            counted(n_strong, "pair"),
+            args.threshold
+        );
+    }
     let text = write_pairs(&pairs, format);
     files::write_atomically(&args.out, |out| {
         out.write_all(text.as_bytes()).map_err(|e| Error::io(files::name_of(&args.out), e))

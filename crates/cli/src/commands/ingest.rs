@@ -2,13 +2,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use anyhow::bail;
 use clap::ValueEnum;
 use matchrank_engine::dataset::{Holdout, Manifest, Split};
 use matchrank_engine::ingest::{
-    AppendParams, CsvEscape, FileColumn, IngestParams, NamedColumns, Role, SplitBy, append, ingest,
-    parse_date,
+    AppendParams, CsvEscape, FileColumn, IngestParams, LanguageOptions, NamedColumns, Role, SplitBy, append,
+    ingest, parse_date,
 };
-use matchrank_engine::text::{AnalyserParams, VocabularyParams};
+use matchrank_engine::text::{AnalyserParams, LanguageParams, VocabularyParams};
 
 use crate::terminal::{self, Format, Terminal, table, wrap};
 use crate::{Global, Outcome};
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     /// split by time moves on to the newest clicks.
     #[arg(long, conflicts_with_all = [
         "force", "csv_escape", "delimiter", "date_format", "event_weights", "text", "field_weight", "min_clicks", "split",
-        "holdout", "language", "fold_accents", "no_stemming", "no_stop_words", "ngrams", "min_document_frequency",
+        "holdout", "language", "field_language", "no_compounds", "fold_accents", "no_stemming", "no_stop_words", "ngrams", "min_document_frequency",
         "max_document_share", "max_words", "no_history",
     ])]
     append: bool,
@@ -119,9 +120,17 @@ pub(crate) struct Args {
     /// Shares held out for validation and test
     #[arg(long, default_value = "0.1,0.1", value_name = "V,T", value_parser = parse_holdout)]
     holdout: Shares,
-    /// Language of stop words and stemming, or `none` for neither
-    #[arg(long, default_value = "english", value_name = "NAME")]
-    language: String,
+    /// Languages of the documents, the main one first, or `auto`, or `none`
+    ///
+    /// A language decides stop words, stemming, accents and the splitting of German compounds. `auto` recognises the
+    /// languages of a sample of the documents by their function words, and is English if they have too few. With
+    /// several languages, the language of each document decides, and queries are analysed in all of them. `chinese`,
+    /// `japanese` and `korean` cut runs of their characters into pairs. `none` keeps all words as they are.
+    #[arg(long, default_value = "auto", value_delimiter = ',', value_name = "NAME,...")]
+    language: Vec<String>,
+    /// Language of a text field, in place of --language
+    #[arg(long, value_name = "NAME=LANGUAGE", value_parser = parse_field_language)]
+    field_language: Vec<(String, String)>,
     /// Remove accents, so that `café` matches `cafe`
     #[arg(long, value_enum, default_value_t = FoldKind::Auto, value_name = "WHEN")]
     fold_accents: FoldKind,
@@ -131,6 +140,9 @@ pub(crate) struct Args {
     /// Keep stop words
     #[arg(long)]
     no_stop_words: bool,
+    /// Do not split German compounds into the words of the documents
+    #[arg(long)]
+    no_compounds: bool,
     /// Also index sequences of up to N words
     #[arg(long, default_value_t = 1, value_name = "N")]
     ngrams: usize,
@@ -162,6 +174,7 @@ Examples:
       --date-format '%m/%d/%Y %H:%M' --split time --out shop
   matchrank ingest --responses train.qrels --queries queries.tsv --documents docs.tsv \\
       --judgments validation=dev.qrels --judgments test=test.qrels --out corpus
+  matchrank ingest --clicks log.csv --documents products.csv --language english,german,chinese --out shop
   matchrank ingest --clicks ubi_queries.jsonl ubi_events.jsonl --documents products.jsonl --out shop
   matchrank ingest --append --clicks today.csv --documents changed.jsonl --removed gone.txt --out shop
   matchrank ingest --append --clicks today.csv --drop-before 2026-01-01 --out shop";
@@ -185,7 +198,7 @@ enum EscapeKind {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum FoldKind {
-    /// For English only
+    /// In languages whose users often omit them: English, German, French, Spanish, ...
     Auto,
     On,
     Off,
@@ -224,7 +237,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         return finish(&args, &manifest, &terminal, started);
     }
     let params = IngestParams {
-        analyser: analyser(&args)?,
+        language: Some(language(&args)?),
         clicks: args.clicks.clone(),
         documents: args.documents.clone(),
         queries: args.queries.clone(),
@@ -258,6 +271,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         drop_before: args.drop_before,
         history: !args.no_history,
         memory: args.memory << 20,
+        ..IngestParams::default()
     };
     let manifest = ingest(&params, &args.out, args.force, &terminal)?;
     finish(&args, &manifest, &terminal, started)
@@ -306,24 +320,62 @@ fn finish(
     Ok(Outcome::Clean)
 }
 
-fn analyser(args: &Args) -> anyhow::Result<AnalyserParams> {
-    let mut params = match args.language.as_str() {
-        "none" => AnalyserParams::plain(),
-        language => AnalyserParams::for_language(language)?,
+fn language(args: &Args) -> anyhow::Result<LanguageOptions> {
+    let languages = match &args.language[..] {
+        [only] if only == "auto" => Vec::new(),
+        several if several.iter().any(|name| name == "auto") => {
+            bail!("--language auto stands alone; leave the other languages out, or name all of them")
+        }
+        named => named.to_vec(),
     };
-    if args.no_stemming {
-        params.stemmer = None;
+    let mut field_languages = BTreeMap::new();
+    for (field, language) in args.field_language.iter().cloned() {
+        if field_languages.insert(field.clone(), language).is_some() {
+            bail!("--field-language names the field '{field}' twice; give one language");
+        }
     }
-    if args.no_stop_words {
-        params.stop_words = None;
+    Ok(LanguageOptions {
+        languages,
+        field_languages,
+        no_stemming: args.no_stemming,
+        no_stop_words: args.no_stop_words,
+        no_compounds: args.no_compounds,
+        fold_accents: match args.fold_accents {
+            FoldKind::Auto => None,
+            FoldKind::On => Some(true),
+            FoldKind::Off => Some(false),
+        },
+        ngrams: args.ngrams,
+    })
+}
+
+/// Describes the analysis of texts in one line for each language.
+fn analysis(params: &AnalyserParams) -> String {
+    let several = !params.languages.is_empty();
+    let of_language = |language: &LanguageParams| {
+        let mut parts = vec![
+            format!("stop words: {}", language.stop_words.as_deref().unwrap_or("none")),
+            format!("stemming: {}", language.stemmer.as_deref().unwrap_or("none")),
+            format!("accents: {}", if language.fold_accents { "removed" } else { "kept" }),
+        ];
+        if let Some(compounds) = &language.compounds {
+            parts.push(format!("compounds: split into {} words", compounds.len()));
+        }
+        match several {
+            true => format!("{}: {}", language.language, parts.join(", ")),
+            false => parts.join("; "),
+        }
+    };
+    let mut parts: Vec<String> = params.each_language().iter().map(of_language).collect();
+    if !params.field_languages.is_empty() {
+        let fields = params.field_languages.iter().map(|(field, language)| format!("{field} {language}"));
+        parts.push(format!("fields: {}", fields.collect::<Vec<_>>().join(", ")));
     }
-    match args.fold_accents {
-        FoldKind::Auto => {}
-        FoldKind::On => params.fold_accents = true,
-        FoldKind::Off => params.fold_accents = false,
+    if params.cjk {
+        parts.push("Chinese, Japanese, Korean: pairs of characters".into());
     }
-    params.ngrams = args.ngrams;
-    Ok(params)
+    parts.push(format!("n-grams up to {}", params.ngrams));
+    parts.join("; ")
 }
 
 /// Renders Table 1 of the papers and the settings of the dataset.
@@ -338,13 +390,6 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
             format!("by time: the last {test} test, {validation} before them validation")
         }
     };
-    let analysis = format!(
-        "stop words: {}; stemming: {}; accents: {}; n-grams up to {}",
-        manifest.analyser.stop_words.as_deref().unwrap_or("none"),
-        manifest.analyser.stemmer.as_deref().unwrap_or("none"),
-        if manifest.analyser.fold_accents { "removed" } else { "kept" },
-        manifest.analyser.ngrams
-    );
     let fields: Vec<String> = manifest
         .fields
         .iter()
@@ -380,21 +425,40 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
         ("split", "", split),
         ("minimum clicks", "of a training pair", format.figure(manifest.min_clicks, 0)),
         ("text fields", "", fields.join(", ")),
-        ("analysis", "", analysis),
     ];
+    push_lines(&mut rows, ("analysis", ""), analysis(&manifest.analyser), format);
     for source in &manifest.sources {
         let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
         for sentence in sentences {
-            let lines = if format == Format::Table { wrap(&sentence, 80) } else { vec![sentence] };
-            rows.extend(lines.into_iter().enumerate().map(|(at, line)| match at {
-                0 => ("file", source.file.as_str(), line),
-                _ => ("", "", line),
-            }));
+            push_lines(&mut rows, ("file", &source.file), sentence, format);
         }
     }
     let rows =
         rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();
     table(&["", "what", "value"], rows, format)
+}
+
+/// Adds a value that may need several lines.
+fn push_lines<'a>(
+    rows: &mut Vec<(&'a str, &'a str, String)>,
+    (name, what): (&'a str, &'a str),
+    value: String,
+    format: Format,
+) {
+    let lines = if format == Format::Table { wrap(&value, 80) } else { vec![value] };
+    rows.extend(lines.into_iter().enumerate().map(|(at, line)| match at {
+        0 => (name, what, line),
+        _ => ("", "", line),
+    }));
+}
+
+fn parse_field_language(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((field, language)) if !field.is_empty() && !language.is_empty() => {
+            Ok((field.to_owned(), language.to_owned()))
+        }
+        _ => Err("expected NAME=LANGUAGE, such as body=german".into()),
+    }
 }
 
 fn parse_judgments(text: &str) -> Result<(Holdout, PathBuf), String> {

@@ -75,16 +75,24 @@ impl Dataset {
             })
             .unzip();
         let analyser = Analyser::new(&self.manifest.analyser)?;
-        let different = |texts: &[&str]| {
-            let mut words = BTreeSet::new();
-            texts.iter().for_each(|text| {
+        let query_words = queries
+            .iter()
+            .map(|(_, text)| {
+                let mut words = BTreeSet::new();
                 analyser.tokens(text, |token| {
                     words.insert(token.to_owned());
                 });
+                words.len() as u64
+            })
+            .collect();
+        let different = |texts: &[String]| {
+            let mut words = BTreeSet::new();
+            let names = self.manifest.fields.iter().map(|(name, _)| name);
+            analyser.document(names.zip(texts.iter().map(String::as_str)), |_, token| {
+                words.insert(token.to_owned());
             });
             words.len() as u64
         };
-        let query_words = queries.iter().map(|(_, text)| different(&[text])).collect();
         let relevant: HashSet<u32> = graded
             .iter()
             .flatten()
@@ -95,7 +103,6 @@ impl Dataset {
         for (document, fields) in (0..).zip(self.texts()?) {
             let fields = fields?;
             if relevant.contains(&document) {
-                let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
                 document_words.insert(document, different(&fields));
             }
         }

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, LostZeros, Query};
 use crate::files;
 use crate::preferences::RuleCheck;
-use crate::text::Analyser;
+use crate::text::{Analyser, LanguageSample, MISMATCH_FIX, mismatch};
 use matchrank_core::message::{counted, thousands};
 
 /// Left-out rows above this share of a source are a warning.
@@ -59,13 +59,16 @@ fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Findi
     let (mut empty, mut damaged, mut copies): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
     let mut seen: HashSet<blake3::Hash> = HashSet::default();
     let n_fields = dataset.manifest.fields.len();
+    let mut sample = LanguageSample::default();
     dataset.for_each_documents(|documents| {
         for row in 0..documents.len() {
             let mut hasher = blake3::Hasher::new();
             let (mut n_words, mut broken) = (0, false);
-            for field in 0..n_fields {
-                let text = documents.text(row, field);
-                analyser.tokens(text, |_| n_words += 1);
+            let names = dataset.manifest.fields.iter().map(|(name, _)| name);
+            let fields = names.zip((0..n_fields).map(|field| documents.text(row, field)));
+            analyser.document(fields.clone(), |_, _| n_words += 1);
+            sample.see(fields.clone().map(|(_, text)| text));
+            for (_, text) in fields {
                 broken |= text.contains('\u{fffd}') || encoding::is_mojibake(text.as_bytes());
                 hasher.update(text.as_bytes()).update(&[0]);
             }
@@ -101,6 +104,7 @@ fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Findi
                 "right for variants; else keep one of them",
             )
         }),
+        language(analyser, &sample, "documents"),
     ];
     Ok(found.into_iter().flatten().collect())
 }
@@ -108,7 +112,9 @@ fn document_findings(dataset: &Dataset, analyser: &Analyser) -> Result<Vec<Findi
 fn query_findings(queries: &[Query], analyser: &Analyser) -> Vec<Finding> {
     let mut empty: Vec<String> = Vec::new();
     let mut by_text: HashMap<&str, u32> = HashMap::default();
+    let mut sample = LanguageSample::default();
     for query in queries {
+        sample.see(std::iter::once(query.text.as_str()));
         let mut n_words = 0;
         analyser.tokens(&query.text, |_| n_words += 1);
         if n_words == 0 {
@@ -132,8 +138,23 @@ fn query_findings(queries: &[Query], analyser: &Analyser) -> Vec<Finding> {
             );
             (message, "clicks by text went to the first id")
         }),
+        language(analyser, &sample, "queries"),
     ];
     found.into_iter().flatten().collect()
+}
+
+/// Warns if texts are in other languages than the analyser.
+fn language(analyser: &Analyser, sample: &LanguageSample, what: &str) -> Option<Finding> {
+    let shares = sample.shares();
+    let message = mismatch(analyser.params(), &shares, what)?;
+    Some(Finding {
+        severity: Severity::Warning,
+        code: "language-mismatch",
+        message,
+        count: shares.n_documents as u64,
+        lines: Vec::new(),
+        fix: MISMATCH_FIX.into(),
+    })
 }
 
 /// Preferences by Joachims' rules beside all judgments; nothing is tuned by this.

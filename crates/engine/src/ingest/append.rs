@@ -107,6 +107,7 @@ pub fn append(changes: &AppendParams, folder: &Path, progress: &dyn Progress) ->
         holdout,
         seed,
         analyser: manifest.analyser.clone(),
+        language: None,
         vocabulary: settings.vocabulary.clone(),
         drop_before: changes.drop_before,
         history: true,

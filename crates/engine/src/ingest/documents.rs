@@ -21,7 +21,7 @@ use crate::dataset::Names;
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{IgnoredColumn, SourceFile, TableInfo, text_column};
 use crate::files;
-use crate::text::{Analyser, TermCounts};
+use crate::text::{Analyser, LanguageSample, LanguageShares, TermCounts};
 
 /// Reason for not indexing a field if the user names the fields.
 pub(super) const NOT_NAMED: &str = "not named as a text field";
@@ -39,6 +39,8 @@ pub(super) struct Collection {
     pub(super) n_repeated: u64,
     pub(super) sources: Vec<SourceFile>,
     pub(super) table: TableInfo,
+    /// Languages of a sample.
+    pub(super) languages: LanguageShares,
 }
 
 /// The rows of a chunk of documents, analysed.
@@ -148,6 +150,7 @@ fn write_documents(
     let mut schema = vec![Field::new("id", DataType::Utf8, false)];
     schema.extend(fields.iter().map(|f| Field::new(text_column(f), DataType::Utf8, false)));
     let mut writer = TableWriter::create(path, schema)?;
+    let mut sample = LanguageSample::default();
     let (mut ids, mut n_words, mut counts) = (Names::default(), Vec::new(), TermCounts::new());
     let mut hashes: Vec<u64> = Vec::new();
     let mut places: Vec<(usize, u64)> = Vec::new();
@@ -189,7 +192,10 @@ fn write_documents(
             }
             if keep.iter().any(|k| !k) {
                 n_repeated += keep.iter().filter(|k| !**k).count() as u64;
-                part = without(part, &keep, &file.name, analyser)?;
+                part = without(part, &keep, &file.name, (analyser, &fields))?;
+            }
+            for row in 0..part.ids.len() {
+                sample.see(part.texts.iter().map(|texts| texts[row].as_str()));
             }
             lengths.iter_mut().zip(&part.lengths).for_each(|(sum, n)| *sum += n);
             counts = std::mem::take(&mut counts).merge(std::mem::take(&mut part.counts));
@@ -217,11 +223,17 @@ fn write_documents(
         n_repeated,
         sources,
         table: writer.close()?,
+        languages: sample.shares(),
     })
 }
 
 /// The rows that are kept, analysed again.
-fn without(part: DocumentRows, keep: &[bool], file: &str, analyser: &Analyser) -> Result<DocumentRows> {
+fn without(
+    part: DocumentRows,
+    keep: &[bool],
+    file: &str,
+    analyser: (&Analyser, &[String]),
+) -> Result<DocumentRows> {
     let mut kept = DocumentRows::of(part.texts.len());
     for (i, id) in part.ids.iter().enumerate().filter(|(i, _)| keep[*i]) {
         kept.push(file, part.lines[i], id, part.texts.iter().map(|texts| texts[i].as_str()), analyser)?;
@@ -330,7 +342,7 @@ impl DocumentFile {
                 rows.for_each_json(|line, event| match event["event"].as_str() {
                     Some("item") => {
                         let (id, texts) = item(&self.name, line, event, fields)?;
-                        part.push(&self.name, line, id, texts.iter().map(AsRef::as_ref), analyser)
+                        part.push(&self.name, line, id, texts.iter().map(AsRef::as_ref), (analyser, fields))
                     }
                     _ => Ok(()),
                 })?;
@@ -346,7 +358,7 @@ impl DocumentFile {
                         .and_then(|i| row.fields[i + 1])
                         .unwrap_or_default()
                 };
-                part.push(&self.name, row.line, id, fields.iter().map(text), analyser)
+                part.push(&self.name, row.line, id, fields.iter().map(text), (analyser, fields))
             })?;
             Ok(part)
         };
@@ -365,20 +377,19 @@ impl DocumentRows {
         line: u64,
         id: &str,
         texts: impl Iterator<Item = &'a str>,
-        analyser: &Analyser,
+        (analyser, fields): (&Analyser, &[String]),
     ) -> Result<()> {
         check_id(file, line, "document", id)?;
         self.lines.push(line);
         self.ids.push(id.to_owned());
         self.counts.begin_document();
         let mut n_words = 0;
-        for ((text, column), length) in texts.zip(&mut self.texts).zip(&mut self.lengths) {
-            analyser.tokens(text, |token| {
-                n_words += u32::from(self.counts.add(token));
-                *length += 1;
-            });
-            column.push(text.to_owned());
-        }
+        texts.zip(&mut self.texts).for_each(|(text, column)| column.push(text.to_owned()));
+        let texts = self.texts.iter().filter_map(|column| column.last().map(String::as_str));
+        analyser.document(fields.iter().map(String::as_str).zip(texts), |field, token| {
+            n_words += u32::from(self.counts.add(token));
+            self.lengths[field] += 1;
+        });
         self.n_words.push(n_words);
         Ok(())
     }

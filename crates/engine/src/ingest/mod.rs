@@ -32,6 +32,7 @@ mod history;
 mod inputs;
 mod items;
 mod judgments;
+pub(crate) mod languages;
 mod listed;
 mod log_rows;
 mod nested;
@@ -53,7 +54,7 @@ mod zeros;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::{Error, Result};
 
 pub use crate::lines::LONGEST_RECORD;
@@ -61,6 +62,7 @@ pub use append::{AppendParams, append};
 pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
 pub use inputs::FileColumn;
+pub use languages::LanguageOptions;
 pub use split::SplitBy;
 pub use times::parse_date;
 
@@ -122,8 +124,10 @@ pub struct IngestParams {
     pub holdout: [f64; 2],
     /// Seed of the split by query.
     pub seed: u64,
-    /// Analyser of texts.
+    /// Analyser of texts, unless languages are given.
     pub analyser: AnalyserParams,
+    /// Languages of texts, in place of an analyser.
+    pub language: Option<LanguageOptions>,
     /// Which words are kept.
     pub vocabulary: VocabularyParams,
     /// Rows of click logs before this time (milliseconds since 1970) are left out.
@@ -155,6 +159,7 @@ impl Default for IngestParams {
             holdout: [0.1, 0.1],
             seed: 1,
             analyser: AnalyserParams::default(),
+            language: None,
             vocabulary: VocabularyParams::default(),
             drop_before: None,
             history: true,
@@ -199,6 +204,10 @@ impl IngestParams {
                 "option `event-weights` weights events of click logs, and there are none; give option `clicks`",
             );
         }
+        if let Some(language) = &self.language {
+            language.validate()?;
+        }
+        self.analyser.validate()?;
         self.vocabulary.validate()
     }
 }
@@ -219,7 +228,6 @@ fn ingest_onto(
     target: DatasetTarget,
     progress: &dyn Progress,
 ) -> Result<Manifest> {
-    let analyser = Analyser::new(&params.analyser)?;
     let folder = target.unfinished();
     let mut history = params.history.then(|| HistoryWriter::create(&folder)).transpose()?;
     let inputs = InputFiles::resolve(params, former)?;
@@ -253,13 +261,21 @@ fn ingest_onto(
     let of_documents = |path| InputSettings { log_ids: log_ids.clone(), ..inputs.of(path) };
     let documents = params.documents.iter().map(|path| (path, of_documents(path))).collect::<Vec<_>>();
     let place = folder.join(crate::dataset::DOCUMENTS);
-    let collection = match former {
+    let (analyser, collection) = match former {
         Some(former) => {
-            former.documents(&documents, &params.text, &analyser, (&place, target.scratch()), progress)?
+            let analyser = Analyser::new(&params.analyser)?;
+            let places = (place.as_path(), target.scratch());
+            let collection = former.documents(&documents, &params.text, &analyser, places, progress)?;
+            (analyser, collection)
         }
         None => {
             let wanted = WantedFields { named: params.text.clone(), fixed: None };
-            documents::read_documents(&documents, &wanted, &analyser, &place, progress)?
+            let read = |analyser: &Analyser, is_first: bool| {
+                // The files say the same things each time.
+                let progress: &dyn Progress = if is_first { progress } else { &Silent };
+                documents::read_documents(&documents, &wanted, analyser, &place, progress)
+            };
+            languages::read(&params.analyser, params.language.as_ref(), progress, read)?
         }
     };
     if params.text.is_empty() && former.is_none() {
@@ -379,7 +395,9 @@ fn ingest_onto(
         &mut lost_zeros,
         progress,
     )?;
-    let mut manifest = written.into_manifest(params, split, sources, (tally.counts(), lost_zeros));
+    let analyser = analyser.params().clone();
+    let mut manifest =
+        written.into_manifest((params, analyser), split, sources, (tally.counts(), lost_zeros));
     if let Some(history) = history {
         let settings = params.settings(former, log_ids);
         manifest.history = Some(History { settings, repeated_documents, parts: history.finish()? });
@@ -451,19 +469,19 @@ pub fn read_queries(files: &[PathBuf], columns: &NamedColumns) -> Result<Vec<Que
 impl output::Written {
     fn into_manifest(
         self,
-        params: &IngestParams,
+        (params, analyser): (&IngestParams, AnalyserParams),
         split: Split,
         sources: Vec<SourceFile>,
         (left_out, lost_zeros): (BTreeMap<String, u64>, Vec<LostZeros>),
     ) -> Manifest {
-        let content_hash = content_hash(&self.tables, &(&split, &params.analyser, &self.fields));
+        let content_hash = content_hash(&self.tables, &(&split, &analyser, &self.fields));
         Manifest {
             format_version: crate::dataset::FORMAT_VERSION,
             matchrank: env!("CARGO_PKG_VERSION").to_owned(),
             sources,
             split,
             min_clicks: params.min_clicks,
-            analyser: params.analyser.clone(),
+            analyser,
             fields: self.fields,
             field_lengths: self.field_lengths,
             statistics: self.statistics,

@@ -24,7 +24,9 @@ use crate::dataset::{
     DOCUMENTS, Holdout, LostZeros, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY, id_of_text,
 };
 use crate::tally::Tally;
-use crate::text::{Analyser, FieldWeights, TermCounts, VocabularyParams};
+use crate::text::{
+    Analyser, FieldWeights, LanguageSample, MISMATCH_FIX, TermCounts, VocabularyParams, mismatch,
+};
 
 /// Counts of what was written.
 pub(super) struct Written {
@@ -180,6 +182,9 @@ pub(super) fn write(
     let n_queries = queries.writer.rows();
     queries.count_listed(listed, &pairs.answered);
     let query_words = queries.n_words;
+    if let Some(warning) = mismatch(analyser.params(), &queries.sample.shares(), "queries") {
+        progress.note(&format!("{warning}; {MISMATCH_FIX}"));
+    }
     let (query_table, query_counts) = queries.close()?;
     tables.insert(QUERIES.to_owned(), query_table);
     let mut statistics = pairs.close(&collection, query_words, &mut tables)?;
@@ -212,6 +217,8 @@ struct Queries<'a> {
     counts: TermCounts,
     /// Different words of each of these queries, added up.
     n_words: u64,
+    /// Languages of these queries.
+    sample: LanguageSample,
 }
 
 impl<'a> Queries<'a> {
@@ -222,6 +229,7 @@ impl<'a> Queries<'a> {
             analyser,
             counts: TermCounts::new(),
             n_words: 0,
+            sample: LanguageSample::default(),
         })
     }
 
@@ -261,6 +269,7 @@ impl<'a> Queries<'a> {
     }
 
     fn count(&mut self, texts: Vec<&str>) {
+        texts.iter().for_each(|text| self.sample.see(std::iter::once(*text)));
         let (counts, words) = texts
             .par_chunks(4096)
             .map(|texts| {

@@ -224,6 +224,7 @@ fn write<D: AsRef<[S]> + Sync, S: AsRef<str>>(
     let mut writer: IndexWriter = index.writer_with_num_threads(1, memory)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
     progress.begin("indexing documents", None, "documents");
+    let names: Vec<&str> = fields.iter().map(AsRef::as_ref).collect();
     let (mut n_documents, n_fields) = (0u32, fields.len());
     let mut documents = documents.into_iter();
     loop {
@@ -239,7 +240,7 @@ fn write<D: AsRef<[S]> + Sync, S: AsRef<str>>(
             .map(|document| {
                 let document = document.as_ref();
                 assert_eq!(document.len(), n_fields, "one text for every field");
-                document.iter().map(|text| joined(analyser, text.as_ref())).collect()
+                joined(analyser, names.iter().copied(), document)
             })
             .collect();
         for document in analysed {
@@ -264,16 +265,21 @@ fn write<D: AsRef<[S]> + Sync, S: AsRef<str>>(
     }))
 }
 
-/// The tokens of a text as [`LineTokens`] reads them, and their number.
-fn joined(analyser: &Analyser, text: &str) -> (String, u64) {
-    let mut tokens = String::with_capacity(text.len() + 1);
-    let mut n = 0;
-    analyser.tokens(text, |token| {
+/// The tokens of each field of a document as [`LineTokens`] reads them, and their number.
+fn joined<'a, S: AsRef<str>>(
+    analyser: &Analyser,
+    fields: impl Iterator<Item = &'a str> + Clone,
+    texts: &'a [S],
+) -> Vec<(String, u64)> {
+    let mut out: Vec<(String, u64)> =
+        texts.iter().map(|text| (String::with_capacity(text.as_ref().len() + 1), 0)).collect();
+    analyser.document(fields.zip(texts.iter().map(AsRef::as_ref)), |field, token| {
+        let (tokens, n) = &mut out[field];
         tokens.push_str(token);
         tokens.push(SEPARATOR);
-        n += 1;
+        *n += 1;
     });
-    (tokens, n)
+    out
 }
 
 /// Opens segments one by one: unlike tantivy's reader, that needs no lock file and so no right to write.

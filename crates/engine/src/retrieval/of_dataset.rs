@@ -15,13 +15,20 @@ use matchrank_core::{Error, Result};
 use super::Index;
 use crate::dataset::{Dataset, INDEX, LOCK};
 use crate::files;
-use crate::text::Analyser;
+use crate::text::{Analyser, BagOfWords};
 
 /// Returns the index of a dataset's documents under an analyser. The index is opened if it exists in the dataset
 /// folder, and built there otherwise, or in memory if the folder cannot be written. A damaged index is built again. If
 /// several processes need the index, one builds it and the others wait.
-pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress) -> Result<Index> {
-    let fields: Vec<String> = dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
+pub fn index_of(dataset: &Dataset, words: &BagOfWords, progress: &dyn Progress) -> Result<Index> {
+    let analyser = &words.analyser;
+    // The fields that a model reads tell the language of a document, so with several languages the index has no others.
+    let has_all = analyser.params().languages.is_empty();
+    let names = dataset.manifest.fields.iter().map(|(name, _)| name).enumerate();
+    let (places, fields): (Vec<usize>, Vec<String>) = names
+        .filter(|(_, name)| has_all || words.fields.position(name).is_some())
+        .map(|(place, name)| (place, name.to_owned()))
+        .unzip();
     let folder = index_folder(dataset, analyser, &fields);
     let n_documents = dataset.manifest.statistics.n_documents;
     let parent = folder.parent().expect("the index lies in the dataset");
@@ -38,6 +45,9 @@ pub fn index_of(dataset: &Dataset, analyser: &Analyser, progress: &dyn Progress)
     }
     let mut failure = None;
     let documents = dataset.texts()?.map_while(|text| text.map_err(|error| failure = Some(error)).ok());
+    let documents = documents.map(|mut texts| {
+        places.iter().map(|&place| std::mem::take(&mut texts[place])).collect::<Vec<String>>()
+    });
     let writable = std::fs::create_dir_all(parent).is_ok() && tempfile::tempfile_in(parent).is_ok();
     let index = if writable {
         if folder.exists() && !folder.join(super::index::DESCRIPTION).is_file() {

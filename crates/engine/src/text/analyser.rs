@@ -1,95 +1,48 @@
-use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldhash::fast::RandomState;
+use foldhash::fast::FixedState;
 use matchrank_core::Result;
 use unicode_normalization::UnicodeNormalization;
 
-use super::accents::fold_accents_into;
-use super::params::is_english;
-use super::words::{for_each_word, lower_case_into};
+use super::detect::{Detector, HOMOGRAPHS};
+use super::pipeline::Pipeline;
+use super::words::lower_case_into;
 use super::{AnalyserParams, stop_words};
-
-type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
 /// Splits texts into tokens according to [`AnalyserParams`]. Cheap to clone and shared by all threads.
 ///
-/// Stemming costs several allocations per word, and text repeats its words, so every thread caches the results for the
-/// words it has seen: one hash lookup then answers both "is it a stop word" and "what is its stem". The cache of a
-/// thread is bounded and never changes the result.
+/// A collection of several languages has a pipeline for each. The language of a document decides how it is analysed; a
+/// document of unknown language and a query have the tokens of all pipelines, where a word that two of them agree on has
+/// one token. So a query finds the documents of every language, and its word counts once in each.
 #[derive(Clone)]
 pub struct Analyser {
     params: Arc<AnalyserParams>,
-    stop_words: Arc<[String]>,
-    stemmer: Option<frostem::Stemmer>,
-    folding: Folding,
-    /// Tells the cached words of one analyser from those of another.
-    id: u64,
-}
-
-/// Place of the folding of accents among the steps.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Folding {
-    Off,
-    BeforeStemming,
-    /// The rules of the stemmer need the accents.
-    AfterStemming,
-}
-
-impl Folding {
-    fn of(params: &AnalyserParams) -> Self {
-        match &params.stemmer {
-            _ if !params.fold_accents => Self::Off,
-            Some(stemmer) if !is_english(stemmer) => Self::AfterStemming,
-            _ => Self::BeforeStemming,
-        }
-    }
-}
-
-/// Result of analysing a lower-cased word.
-enum Fate {
-    Stop,
-    Unchanged,
-    Token(Box<str>),
-}
-
-/// Cached words per thread; at about 60 bytes each this is 8 MB at most.
-const REMEMBERED: usize = 1 << 17;
-
-/// Buffers that a thread reuses from one text to the next.
-#[derive(Default)]
-struct TextScratch {
-    /// The analyser that `fates` belongs to.
-    owner: u64,
-    fates: HashMap<Box<str>, Fate>,
-    normalised: String,
-    word: String,
-    /// Kept tokens of the text joined by spaces, and the start of each: every n-gram is a slice of it.
-    joined: String,
-    starts: Vec<usize>,
-}
-
-thread_local! {
-    /// Taken while in use, so that a callback may analyse another text on the same thread.
-    static SCRATCH: Cell<Option<Box<TextScratch>>> = const { Cell::new(None) };
+    pipelines: Arc<[Pipeline]>,
+    detector: Detector,
 }
 
 impl Analyser {
     /// Creates an analyser after checking the parameters.
     pub fn new(params: &AnalyserParams) -> Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         params.validate()?;
-        let list = params.stop_words.as_deref().and_then(stop_words::of).unwrap_or_default();
-        let mut listed: Vec<String> = list.iter().map(|word| lower_cased(word, params.nfkc)).collect();
+        let languages = params.each_language();
+        let mut listed: Vec<String> = Vec::new();
+        for language in &languages {
+            let list = language.stop_words.as_deref().and_then(stop_words::of).unwrap_or_default();
+            listed.extend(list.iter().map(|word| lower_cased(word, params.nfkc)));
+        }
+        if languages.len() > 1 {
+            listed.retain(|word| !HOMOGRAPHS.contains(&word.as_str()));
+        }
         listed.sort_unstable();
         listed.dedup();
+        let listed: Arc<[String]> = listed.into();
+        let pipelines = languages.iter().map(|language| Pipeline::new(params, language, listed.clone()));
         Ok(Self {
+            pipelines: pipelines.collect::<Result<Vec<_>>>()?.into(),
+            detector: Detector::new(languages.iter().map(|language| language.language.as_str())),
             params: Arc::new(params.clone()),
-            stop_words: listed.into(),
-            stemmer: params.frostem()?,
-            folding: Folding::of(params),
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
 
@@ -98,88 +51,59 @@ impl Analyser {
         &self.params
     }
 
-    /// Calls `each` with every token of `text`, in order; longer n-grams follow the token they end with.
+    /// Calls `each` with every token of a query, in order; the tokens of the parts of a compound follow its own, and
+    /// longer n-grams follow the token they end with.
     pub fn tokens(&self, text: &str, mut each: impl FnMut(&str)) {
-        let mut scratch = SCRATCH.take().unwrap_or_default();
-        if scratch.owner != self.id {
-            scratch.owner = self.id;
-            scratch.fates.clear();
+        match &self.pipelines[..] {
+            [only] => only.tokens(text, |_, token| each(token)),
+            several => {
+                let mut seen: HashSet<(usize, Box<str>), FixedState> = HashSet::default();
+                for pipeline in several {
+                    let mut new = Vec::new();
+                    pipeline.tokens(text, |word, token| {
+                        if !seen.contains(&(word, Box::from(token))) {
+                            new.push((word, Box::from(token)));
+                            each(token);
+                        }
+                    });
+                    seen.extend(new);
+                }
+            }
         }
-        self.analyse(text, &mut scratch, &mut each);
-        SCRATCH.set(Some(scratch));
     }
 
-    /// Returns the tokens of `text`.
+    /// Calls `each` with the place of the field and the token, for every token of a document, given as names and texts
+    /// of its fields.
+    pub fn document<'t>(
+        &self,
+        fields: impl Iterator<Item = (&'t str, &'t str)> + Clone,
+        mut each: impl FnMut(usize, &str),
+    ) {
+        if let [only] = &self.pipelines[..] {
+            for (field, (_, text)) in fields.enumerate() {
+                only.tokens(text, |_, token| each(field, token));
+            }
+            return;
+        }
+        let of_field = |name: &str| {
+            let language = self.params.field_languages.get(name)?;
+            self.params.languages.iter().position(|other| other.language == *language)
+        };
+        let unassigned = fields.clone().filter(|(name, _)| of_field(name).is_none());
+        let detected = self.detector.detect(unassigned.map(|(_, text)| text));
+        for (field, (name, text)) in fields.enumerate() {
+            match of_field(name).or(detected) {
+                Some(language) => self.pipelines[language].tokens(text, |_, token| each(field, token)),
+                None => self.tokens(text, |token| each(field, token)),
+            }
+        }
+    }
+
+    /// Returns the tokens of a query.
     pub fn collect(&self, text: &str) -> Vec<String> {
         let mut tokens = Vec::new();
         self.tokens(text, |token| tokens.push(token.to_owned()));
         tokens
-    }
-
-    fn analyse(&self, text: &str, scratch: &mut TextScratch, each: &mut impl FnMut(&str)) {
-        let TextScratch { fates, normalised, word, joined, starts, .. } = scratch;
-        let longest = self.params.max_token_length;
-        let ngrams = self.params.ngrams;
-        joined.clear();
-        starts.clear();
-        for_each_word(text, self.params.nfkc, normalised, |as_written| {
-            if as_written.len() > longest && as_written.chars().count() > longest {
-                return;
-            }
-            lower_case_into(as_written, word);
-            let Some(token) = self.kept(word, fates) else { return };
-            each(token);
-            if ngrams > 1 {
-                if !joined.is_empty() {
-                    joined.push(' ');
-                }
-                starts.push(joined.len());
-                joined.push_str(token);
-                for &start in starts.iter().rev().skip(1).take(ngrams - 1) {
-                    each(&joined[start..]);
-                }
-            }
-        });
-    }
-
-    /// Returns the token of a lower-cased word, or `None` for a stop word.
-    fn kept<'a>(&self, word: &'a str, fates: &'a mut HashMap<Box<str>, Fate>) -> Option<&'a str> {
-        let folds = self.folding != Folding::Off && !word.is_ascii();
-        if self.stop_words.is_empty() && self.stemmer.is_none() && !folds {
-            return Some(word);
-        }
-        if !fates.contains_key(word) {
-            if fates.len() >= REMEMBERED {
-                fates.clear();
-            }
-            fates.insert(word.into(), self.fate(word));
-        }
-        match &fates[word] {
-            Fate::Stop => None,
-            Fate::Unchanged => Some(word),
-            Fate::Token(token) => Some(token),
-        }
-    }
-
-    fn fate(&self, word: &str) -> Fate {
-        if self.stop_words.binary_search_by(|stop| stop.as_str().cmp(word)).is_ok() {
-            return Fate::Stop;
-        }
-        let mut token = word.to_owned();
-        if self.folding == Folding::BeforeStemming {
-            fold_accents_into(word, &mut token);
-        }
-        if let Some(stem) = self.stemmer.map(|stemmer| stemmer.stem(&token).into_owned())
-            // If the stemmer leaves nothing, the word stays unchanged.
-            && !stem.is_empty()
-        {
-            token = stem;
-        }
-        if self.folding == Folding::AfterStemming {
-            let stem = std::mem::take(&mut token);
-            fold_accents_into(&stem, &mut token);
-        }
-        if token == word { Fate::Unchanged } else { Fate::Token(token.into()) }
     }
 }
 
@@ -205,6 +129,8 @@ mod tests {
     use proptest::prelude::*;
     use unicode_segmentation::UnicodeSegmentation;
 
+    use super::super::accents::fold_accents_into;
+    use super::super::params::is_english;
     use super::*;
 
     fn analyser(change: impl FnOnce(&mut AnalyserParams)) -> Analyser {
@@ -243,11 +169,95 @@ mod tests {
     fn stemmers_of_other_languages_see_accents() {
         let analyser = |language: &str| {
             let params = AnalyserParams::for_language(language).unwrap();
-            Analyser::new(&AnalyserParams { fold_accents: true, ..params }).unwrap()
+            Analyser::new(&AnalyserParams { accent_variants: false, ..params }).unwrap()
         };
         assert_eq!(analyser("french").collect("mangées manger été"), ["mang", "mang"]);
         assert_eq!(analyser("french").collect("forêt foret"), ["foret", "foret"]);
         assert_eq!(analyser("turkish").collect("şu su").len(), 1, "`su` is water, `şu` a stop word");
+    }
+
+    fn language(name: &str) -> Analyser {
+        Analyser::new(&AnalyserParams::for_language(name).unwrap()).unwrap()
+    }
+
+    /// People type without accents what documents write with them.
+    #[test]
+    fn a_word_with_accents_has_the_stem_without_them_too() {
+        let spanish = language("spanish");
+        assert_eq!(spanish.collect("batería"), ["bat", "bateri"]);
+        assert_eq!(spanish.collect("bateria"), ["bateri"]);
+        assert_eq!(
+            spanish.collect("camión camion camiones niños ninos"),
+            ["camion", "camion", "camion", "nin", "nin"]
+        );
+        let german = language("german");
+        assert_eq!(german.collect("Schlüssel schluessel schlussel"), ["schlussel"; 3]);
+    }
+
+    #[test]
+    fn chinese_is_cut_and_other_words_are_english() {
+        let chinese = language("chinese");
+        assert_eq!(chinese.collect("USB Cables充电器"), ["usb", "cabl", "充", "充电", "电", "电器", "器"]);
+        assert_eq!(chinese.collect("Ｘ恤"), ["x", "恤"]);
+        let words = analyser(|p| (p.cjk, p.ngrams) = (true, 2));
+        assert_eq!(words.collect("red 伞 shoes"), ["red", "伞", "shoe", "red shoe"]);
+    }
+
+    fn german_with_compounds(languages: &[&str]) -> Analyser {
+        let mut params = AnalyserParams::for_languages(languages).unwrap();
+        let parts: crate::text::CompoundParts = serde_json::from_str("\"jacke=3 winter=2\"").unwrap();
+        params.for_each_language(|l| l.compounds = (l.language == "german").then(|| parts.clone()));
+        Analyser::new(&params).unwrap()
+    }
+
+    #[test]
+    fn compounds_have_the_tokens_of_their_parts() {
+        let german = german_with_compounds(&["german"]);
+        assert_eq!(german.collect("Winterjacken für Damen"), ["winterjack", "wint", "jack", "dam"]);
+        assert_eq!(german.collect("Jacke"), ["jack"]);
+    }
+
+    #[test]
+    fn documents_are_in_one_language_and_queries_in_all() {
+        let several = german_with_compounds(&["english", "german", "spanish", "chinese"]);
+        let document = |texts: &[(&str, &str)]| {
+            let mut tokens = Vec::new();
+            several.document(texts.iter().copied(), |field, token| tokens.push((field, token.to_owned())));
+            tokens.into_iter().map(|(field, token)| format!("{field}:{token}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            document(&[("title", "Winterjacken"), ("body", "mit 茶")]),
+            ["0:winterjack", "0:wint", "0:jack", "1:茶"]
+        );
+        assert_eq!(document(&[("title", "Zapatillas de niña")]), ["0:zapatill", "0:nin"]);
+        assert_eq!(document(&[("title", "The running hat")]), ["0:run", "0:hat"]);
+        // Nobody knows the language: every stem, once where languages agree.
+        assert_eq!(
+            document(&[("title", "zapatillas hat")]),
+            ["0:zapatilla", "0:hat", "0:zapatillas", "0:zapatill"]
+        );
+        assert_eq!(
+            several.collect("zapatillas hat 茶茶"),
+            ["zapatilla", "hat", "茶", "茶茶", "茶", "zapatillas", "zapatill"]
+        );
+        assert_eq!(several.collect("the man mit dem hat"), ["man", "hat"]);
+        assert_eq!(several.collect("cat cat"), ["cat", "cat"]);
+    }
+
+    #[test]
+    fn fields_have_languages() {
+        let mut params = AnalyserParams::for_languages(&["english", "german"]).unwrap();
+        params.field_languages.insert("body".into(), "german".into());
+        params.field_languages.insert("title".into(), "english".into());
+        let analyser = Analyser::new(&params).unwrap();
+        let mut tokens = Vec::new();
+        let texts = [("title", "laufende running"), ("body", "laufende running")];
+        analyser.document(texts.into_iter(), |field, token| tokens.push((field, token.to_owned())));
+        let of = |field: usize| {
+            tokens.iter().filter(|(f, _)| *f == field).map(|(_, t)| t.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), ["laufend", "run"]);
+        assert_eq!(of(1), ["laufend", "running"]);
     }
 
     #[test]
@@ -304,7 +314,10 @@ mod tests {
             };
             let knows_accents = params.stemmer.as_deref().is_some_and(|stemmer| !is_english(stemmer));
             let lower = fold(&lower, !knows_accents);
-            let stem = params.frostem().unwrap().map_or(lower.clone(), |s| s.stem(&lower).into_owned());
+            let stem = params.each_language()[0]
+                .frostem()
+                .unwrap()
+                .map_or(lower.clone(), |s| s.stem(&lower).into_owned());
             kept.push(fold(if stem.is_empty() { &lower } else { &stem }, knows_accents));
             for n in 1..=params.ngrams.min(kept.len()) {
                 out.push(kept[kept.len() - n..].join(" "));
@@ -324,11 +337,24 @@ mod tests {
         ) {
             let stop_words = language.map(str::to_owned);
             let stemmer = stop_words.clone().filter(|_| stem);
-            let params = AnalyserParams { nfkc, max_token_length, stop_words, stemmer, ngrams, fold_accents };
+            let params = AnalyserParams { nfkc, max_token_length, stop_words, stemmer, ngrams, fold_accents, ..AnalyserParams::plain() };
             let analyser = Analyser::new(&params).unwrap();
             for text in texts {
                 prop_assert_eq!(analyser.collect(&text), obvious(&params, &text));
             }
+        }
+
+        /// Any text can be analysed in several languages, as a query and as a document; tokens are the same every time,
+        /// never empty, and those of the document are among those of the query.
+        #[test]
+        fn several_languages_analyse_any_text(text in prop_oneof![any::<String>(), "(the |mit |Winterjacke |niña |de |茶杯|한국어){0,8}"]) {
+            let several = german_with_compounds(&["english", "german", "spanish", "chinese"]);
+            let query = several.collect(&text);
+            prop_assert_eq!(&query, &several.collect(&text));
+            prop_assert!(query.iter().all(|token| !token.is_empty()));
+            several.document(std::iter::once(("text", text.as_str())), |field, token| {
+                assert!(field == 0 && query.iter().any(|other| other == token), "{token:?} of {query:?}");
+            });
         }
 
         #[test]

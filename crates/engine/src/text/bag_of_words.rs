@@ -58,12 +58,11 @@ impl BagOfWords {
         assert_eq!(texts.len(), self.fields.len(), "one text for every field");
         let mut ids: Vec<(u32, u32)> = Vec::new();
         let mut lengths = vec![0u32; texts.len()];
-        for (field, text) in texts.iter().enumerate() {
-            self.analyser.tokens(text.as_ref(), |token| {
-                lengths[field] += 1;
-                ids.extend(self.vocabulary.id(token).map(|id| (id, field as u32)));
-            });
-        }
+        let fields = self.fields.iter().map(|(name, _)| name).zip(texts.iter().map(AsRef::as_ref));
+        self.analyser.document(fields, |field, token| {
+            lengths[field] += 1;
+            ids.extend(self.vocabulary.id(token).map(|id| (id, field as u32)));
+        });
         ids.sort_unstable();
         let mut bag = Bag { length: self.fields.weighted(&lengths), ..Default::default() };
         let mut counts = lengths;

@@ -42,7 +42,7 @@ impl FieldWeights {
     }
 
     /// Iterates over names and weights, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, f32)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, f32)> + Clone {
         self.0.iter().map(|(name, weight)| (name.as_str(), *weight))
     }
 

@@ -41,15 +41,22 @@ const LANGUAGES: [(&str, &str); 32] = [
 
 /// Returns the list of a language, by name or code.
 pub(crate) fn of(language: &str) -> Option<&'static [&'static str]> {
-    let (_, code) = LANGUAGES.iter().find(|(name, code)| {
-        name.eq_ignore_ascii_case(language.trim()) || code.eq_ignore_ascii_case(language.trim())
-    })?;
+    let name = name_of(language)?;
+    let (_, code) = LANGUAGES.iter().find(|(other, _)| *other == name)?;
     ::stop_words::lookup(code)
 }
 
 /// Returns the names of all languages with a list.
-pub(super) fn languages() -> Vec<&'static str> {
-    LANGUAGES.iter().map(|(name, _)| *name).collect()
+pub(super) fn languages() -> [&'static str; LANGUAGES.len()] {
+    LANGUAGES.map(|(name, _)| name)
+}
+
+/// Returns the name of a language with a list, by name or code.
+pub(super) fn name_of(language: &str) -> Option<&'static str> {
+    let is_meant = |(name, code): &&(&str, &str)| {
+        name.eq_ignore_ascii_case(language.trim()) || code.eq_ignore_ascii_case(language.trim())
+    };
+    LANGUAGES.iter().find(is_meant).map(|(name, _)| *name)
 }
 
 #[cfg(test)]

@@ -15,21 +15,33 @@ pub(super) fn for_each_word(text: &str, nfkc: bool, buffer: &mut String, mut eac
     if text.is_ascii() {
         return text.unicode_words().for_each(each);
     }
+    for_each_piece(text, nfkc, buffer, |piece| for_each_of_piece(piece, &mut each));
+}
+
+/// Calls `each` with every piece of `text` from a space to the next, after NFKC, if requested.
+pub(super) fn for_each_piece(text: &str, nfkc: bool, buffer: &mut String, mut each: impl FnMut(&str)) {
     let mut rest = text;
     while !rest.is_empty() {
         // At least one byte, so that a piece starts with its space and ends before the next one.
         let end = memchr::memchr(b' ', &rest.as_bytes()[1..]).map_or(rest.len(), |at| at + 1);
         let (piece, after) = rest.split_at(end);
         rest = after;
-        if piece.is_ascii() {
-            piece.unicode_words().for_each(&mut each);
-        } else if nfkc && is_nfkc_quick(piece.chars()) != IsNormalized::Yes {
+        if !piece.is_ascii() && nfkc && is_nfkc_quick(piece.chars()) != IsNormalized::Yes {
             buffer.clear();
             buffer.extend(piece.nfkc());
-            for_each_trimmed(buffer, &mut each);
+            each(buffer);
         } else {
-            for_each_trimmed(piece, &mut each);
+            each(piece);
         }
+    }
+}
+
+/// Calls `each` with every word of a piece.
+pub(super) fn for_each_of_piece(piece: &str, each: &mut impl FnMut(&str)) {
+    if piece.is_ascii() {
+        piece.unicode_words().for_each(each);
+    } else {
+        for_each_trimmed(piece, each);
     }
 }
 

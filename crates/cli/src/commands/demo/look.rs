@@ -72,7 +72,11 @@ impl Look {
         let analyser = Analyser::new(&dataset.manifest.analyser)?;
         let texts = texts(dataset, &ranked)?;
         let shares_a_word = |query: &TestQuery, document: &str| {
-            let words: HashSet<String> = analyser.collect(&texts[document].join(" ")).into_iter().collect();
+            let mut words: HashSet<String> = HashSet::new();
+            let names = dataset.manifest.fields.iter().map(|(name, _)| name);
+            analyser.document(names.zip(texts[document].iter().map(String::as_str)), |_, word| {
+                words.insert(word.to_owned());
+            });
             analyser.collect(&query.text).iter().any(|word| words.contains(word))
         };
         let candidates = ranked.into_iter().map(|(query, best, score)| {

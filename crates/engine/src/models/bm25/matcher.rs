@@ -85,7 +85,7 @@ impl Matcher for Bm25Matcher<'_> {
         if self.documents.wanted.is_some() {
             return crate::scoring::sweep_top(self, queries, k, progress);
         }
-        let index = index_of(self.documents.dataset, &self.model.words.analyser, progress)?;
+        let index = index_of(self.documents.dataset, &self.model.words, progress)?;
         let retriever = Retriever::new(Arc::new(index), self.model)?;
         progress.begin("ranking", Some(queries.len() as u64), "queries");
         queries

@@ -205,12 +205,11 @@ fn count<D: AsRef<[S]>, S: AsRef<str>>(
         assert_eq!(texts.len(), fields.len(), "one text for every field");
         counts.begin_document();
         lengths.fill(0);
-        for (text, length) in texts.iter().zip(&mut lengths) {
-            analyser.tokens(text.as_ref(), |token| {
-                *length += 1;
-                counts.add(token);
-            });
-        }
+        let named = fields.iter().map(|(name, _)| name).zip(texts.iter().map(AsRef::as_ref));
+        analyser.document(named, |field, token| {
+            lengths[field] += 1;
+            counts.add(token);
+        });
         total_length += f64::from(fields.weighted(&lengths));
     }
     (counts, total_length)

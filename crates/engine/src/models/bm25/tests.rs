@@ -26,7 +26,17 @@ fn check(
     weights: &[(&str, f32)],
     params: Bm25Params,
 ) -> std::result::Result<(), TestCaseError> {
-    let analyser = Analyser::new(&AnalyserParams::plain()).unwrap();
+    check_with(&AnalyserParams::plain(), documents, queries, k, (weights, params))
+}
+
+fn check_with(
+    analyser: &AnalyserParams,
+    documents: &[Document],
+    queries: &[String],
+    k: usize,
+    (weights, params): (&[(&str, f32)], Bm25Params),
+) -> std::result::Result<(), TestCaseError> {
+    let analyser = Analyser::new(analyser).unwrap();
     let fields = FieldWeights::new(weights.iter().map(|&(name, weight)| (name, weight))).unwrap();
     // The model sees its weighted fields in its own order; the index has both, in another order.
     let order: Vec<usize> = weights.iter().map(|(name, _)| usize::from(*name == "body")).collect();
@@ -72,6 +82,33 @@ proptest! {
         k in 0usize..20, weights in weights(), k1 in 0f64..3.0, b in 0f64..=1.0,
     ) {
         check(&documents, &queries, k, &weights, Bm25Params { k1, b })?;
+    }
+}
+
+/// Words of four languages, with function words.
+fn mixed_text(longest: usize) -> impl Strategy<Value = String> {
+    let words = [
+        "the", "jackets", "with", "mit", "Jacken", "der", "zapatos", "niña", "de", "la", "茶杯", "hat",
+        "batería",
+    ];
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..longest).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever the languages of documents and fields are, the score is BM25 of their tokens.
+    #[test]
+    fn retrieval_in_several_languages_is_brute_force(
+        documents in prop::collection::vec([mixed_text(4), mixed_text(9)], 0..40),
+        queries in prop::collection::vec(mixed_text(5), 1..5), of_field in any::<bool>(),
+    ) {
+        let mut analyser = AnalyserParams::for_languages(&["english", "german", "spanish", "chinese"]).unwrap();
+        if of_field {
+            analyser.field_languages.insert("title".into(), "german".into());
+        }
+        let weights = [("title", 3.0), ("body", 0.7)];
+        check_with(&analyser, &documents, &queries, 10, (&weights, Bm25Params::default()))?;
     }
 }
 

@@ -54,7 +54,7 @@ impl<'a> Rm3Matcher<'a> {
     ) -> Result<Self> {
         let words = &model.text.words;
         documents.dataset.places_of(&words.fields)?;
-        let index = index_of(documents.dataset, &words.analyser, progress)?;
+        let index = index_of(documents.dataset, words, progress)?;
         let retriever = Retriever::new(Arc::new(index), &model.text)?;
         Ok(Self { model, documents, retriever, collection: OnceLock::new(), bound: OnceLock::new() })
     }

@@ -16,6 +16,7 @@ mod synonyms;
 #[cfg(test)]
 mod tests;
 mod training;
+mod whole_words;
 
 use std::sync::Arc;
 
@@ -28,8 +29,11 @@ pub use report::{CurvePoint, ParameterTrial, PreferenceReport};
 pub use settings::{
     ChosenSettings, FEWEST_TUPLES, MOST_TUPLES, PreferenceSettings, TUPLES_PER_PAIR, Variant,
 };
-pub use synonyms::{PairChange, SynonymFormat, WordPair, changes, read_pairs, word_pairs, write_pairs};
+pub use synonyms::{
+    PairChange, SynonymFormat, WordPair, changes, read_pairs, strongest, word_pairs, write_pairs,
+};
 pub use training::{Checkpoint, TRIAL_TUPLES, TrainedPreference, TupleCourse, train, update};
+pub use whole_words::{WholeWords, whole_words};
 
 use super::base;
 use super::latent::unknown;

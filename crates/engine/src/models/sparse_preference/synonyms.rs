@@ -1,14 +1,14 @@
 //! The strongest pairs of words of a sparse preference model, as files that search engines read, and what
 //! changed since the last time.
 //!
-//! Solr and Elasticsearch: one line for each query word, its own word first, so that it is kept.
+//! Solr and Elasticsearch: one line for each query word, its own forms first, so that it is kept.
 //!
 //! ```text
-//! sneaker => sneaker,trainer,shoe
+//! sneaker,sneakers => sneaker,sneakers,trainers,trainer,shoe,shoes
 //! ```
 //!
-//! The words are as analysed, so the filter of synonyms belongs behind the stemmer; to export whole words,
-//! ingest without stemming. CSV has a line for each pair, with its weight, and pairs of negative weight, too.
+//! The words of the model are as analysed; [`whole_words`](super::whole_words()) replaces them by words as people write
+//! them. CSV has a line for each pair, with its weight, and pairs of negative weight, too.
 
 use std::collections::BTreeMap;
 
@@ -26,6 +26,22 @@ pub struct WordPair {
     pub document_word: String,
     /// W_ij; none in files that have no weights.
     pub weight: Option<f32>,
+    /// Forms of the query word as people write it, itself first; none of a word as analysed.
+    #[serde(skip)]
+    pub query_forms: Vec<String>,
+    /// Forms of the document word, itself first; none of a word as analysed.
+    #[serde(skip)]
+    pub document_forms: Vec<String>,
+}
+
+impl WordPair {
+    fn new(query_word: String, document_word: String, weight: Option<f32>) -> Self {
+        Self { query_word, document_word, weight, query_forms: Vec::new(), document_forms: Vec::new() }
+    }
+}
+
+fn forms<'a>(word: &'a String, forms: &'a [String]) -> &'a [String] {
+    if forms.is_empty() { std::slice::from_ref(word) } else { forms }
 }
 
 /// File formats of pairs of words.
@@ -37,30 +53,31 @@ pub enum SynonymFormat {
     Csv,
 }
 
-/// The pairs of different words with |W_ij| of at least `threshold` that a format has a place for, at most `top` of
-/// each query word: query words in the order of their text, for each the strongest first, ties by the text.
-pub fn word_pairs(
-    model: &PreferenceModel,
-    threshold: f32,
-    top: usize,
-    format: SynonymFormat,
-) -> Vec<WordPair> {
+/// The pairs of different words with |W_ij| of at least `threshold` that a format has a place for: query words in the
+/// order of their text, for each the strongest first, ties by the text.
+pub fn word_pairs(model: &PreferenceModel, threshold: f32, format: SynonymFormat) -> Vec<WordPair> {
     let vocabulary = &model.features.words().vocabulary;
-    let mut pairs: Vec<(&str, &str, f32)> = Vec::new();
+    let mut pairs: Vec<WordPair> = Vec::new();
     model.for_each_pair(|i, j, weight| {
         if i != j && weight.abs() >= threshold && (format != SynonymFormat::Solr || weight > 0.0) {
-            pairs.push((vocabulary.term(i), vocabulary.term(j), weight));
+            let (query_word, document_word) = (vocabulary.term(i).to_owned(), vocabulary.term(j).to_owned());
+            pairs.push(WordPair::new(query_word, document_word, Some(weight)));
         }
     });
-    pairs.sort_by(|a, b| a.0.cmp(b.0).then(b.2.abs().total_cmp(&a.2.abs())).then(a.1.cmp(b.1)));
-    let of_word = pairs.chunk_by(|a, b| a.0 == b.0);
-    of_word
+    strongest(pairs, usize::MAX)
+}
+
+/// Keeps the `top` strongest pairs of each query word, in the order of [`word_pairs`].
+pub fn strongest(mut pairs: Vec<WordPair>, top: usize) -> Vec<WordPair> {
+    let strength = |pair: &WordPair| pair.weight.unwrap_or(0.0).abs();
+    pairs.sort_by(|a, b| {
+        let order = a.query_word.cmp(&b.query_word).then(strength(b).total_cmp(&strength(a)));
+        order.then_with(|| a.document_word.cmp(&b.document_word))
+    });
+    pairs
+        .chunk_by(|a, b| a.query_word == b.query_word)
         .flat_map(|pairs| pairs.iter().take(top))
-        .map(|&(query_word, document_word, weight)| WordPair {
-            query_word: query_word.to_owned(),
-            document_word: document_word.to_owned(),
-            weight: Some(weight),
-        })
+        .cloned()
         .collect()
 }
 
@@ -82,13 +99,16 @@ pub fn write_pairs(pairs: &[WordPair], format: SynonymFormat) -> String {
         SynonymFormat::Solr => {
             let kept: Vec<&WordPair> = pairs.iter().filter(|pair| !is_negative(pair)).collect();
             for of_word in kept.chunk_by(|a, b| a.query_word == b.query_word) {
-                let word = escape(&of_word[0].query_word);
-                text.push_str(&format!("{word} => {word}"));
-                for pair in of_word {
-                    text.push(',');
-                    text.push_str(&escape(&pair.document_word));
+                let own = forms(&of_word[0].query_word, &of_word[0].query_forms);
+                let mut right: Vec<&String> = own.iter().collect();
+                for form in of_word.iter().flat_map(|pair| forms(&pair.document_word, &pair.document_forms)) {
+                    if !right.contains(&form) {
+                        right.push(form);
+                    }
                 }
-                text.push('\n');
+                let join =
+                    |words: &[&String]| words.iter().map(|word| escape(word)).collect::<Vec<_>>().join(",");
+                text.push_str(&format!("{} => {}\n", join(&right[..own.len()]), join(&right)));
             }
         }
     }
@@ -129,12 +149,9 @@ pub fn read_pairs(name: &str, text: &str) -> Result<Vec<WordPair>> {
         };
         // Within words `=` and `>` have a backslash.
         let (word, others) = line.split_once(" => ").ok_or_else(wrong)?;
-        let query_word = unescape(word);
-        for other in split_all(others) {
-            let document_word = unescape(other);
-            if document_word != query_word {
-                pairs.push(WordPair { query_word: query_word.clone(), document_word, weight: None });
-            }
+        let own: Vec<String> = split_all(word).into_iter().map(unescape).collect();
+        for document_word in split_all(others).into_iter().map(unescape).filter(|word| !own.contains(word)) {
+            pairs.push(WordPair::new(own[0].clone(), document_word, None));
         }
     }
     Ok(pairs)
@@ -152,11 +169,7 @@ fn read_csv(name: &str, text: &str) -> Result<Vec<WordPair>> {
             record[2].parse().ok().filter(|weight: &f32| weight.is_finite()).ok_or_else(|| {
                 Error::parse(name, line, format!("the weight is {:?}; a number is expected", &record[2]))
             })?;
-        pairs.push(WordPair {
-            query_word: record[0].to_owned(),
-            document_word: record[1].to_owned(),
-            weight: Some(weight),
-        });
+        pairs.push(WordPair::new(record[0].to_owned(), record[1].to_owned(), Some(weight)));
     }
     Ok(pairs)
 }
@@ -203,6 +216,11 @@ pub struct PairChange {
 /// them; without weights, as in files for Solr, pairs of negative weight do not count as present.
 pub fn changes(before: &[WordPair], now: &[WordPair]) -> Vec<PairChange> {
     let weightless = before.iter().chain(now).any(|pair| pair.weight.is_none());
+    // A file for Solr has all forms of a word, each by itself.
+    let as_read =
+        |pairs: &[WordPair]| read_pairs("", &write_pairs(pairs, SynonymFormat::Solr)).unwrap_or_default();
+    let listed = (weightless && now.iter().any(|pair| !pair.document_forms.is_empty())).then(|| as_read(now));
+    let now = listed.as_deref().unwrap_or(now);
     let map = |pairs: &[WordPair]| -> BTreeMap<(String, String), Option<f32>> {
         let counted = pairs.iter().filter(|pair| !(weightless && is_negative(pair)));
         counted.map(|pair| ((pair.query_word.clone(), pair.document_word.clone()), pair.weight)).collect()
@@ -233,7 +251,7 @@ mod tests {
     use super::*;
 
     fn pair(query_word: &str, document_word: &str, weight: f32) -> WordPair {
-        WordPair { query_word: query_word.into(), document_word: document_word.into(), weight: Some(weight) }
+        WordPair::new(query_word.into(), document_word.into(), Some(weight))
     }
 
     #[test]
@@ -253,6 +271,29 @@ mod tests {
         let error = read_pairs("old.csv", "query_word,document_word,weight\na,b,NaN\n").unwrap_err();
         assert!(error.to_string().starts_with("old.csv:2: the weight is \"NaN\""), "{error}");
         assert!(read_pairs("old.csv", "query_word,document_word,weight\na,b\n").is_err());
+    }
+
+    #[test]
+    fn forms_are_written_and_compared() {
+        let with_forms = |query: &[&str], document: &[&str]| WordPair {
+            query_forms: query.iter().map(|s| (*s).into()).collect(),
+            document_forms: document.iter().map(|s| (*s).into()).collect(),
+            ..pair(query[0], document[0], 0.5)
+        };
+        let pairs = [
+            with_forms(&["sneakers", "sneaker"], &["trainer", "trainers"]),
+            with_forms(&["sneakers", "sneaker"], &["shoe", "sneaker"]),
+        ];
+        let solr = write_pairs(&pairs, SynonymFormat::Solr);
+        assert_eq!(solr, "sneakers,sneaker => sneakers,sneaker,trainer,trainers,shoe\n");
+        let before = read_pairs("s", &solr).unwrap();
+        assert_eq!(
+            before.iter().map(|p| p.document_word.as_str()).collect::<Vec<_>>(),
+            ["trainer", "trainers", "shoe"]
+        );
+        assert_eq!(changes(&before, &pairs), []);
+        assert_eq!(changes(&before, &pairs[..1]).len(), 1);
+        assert!(write_pairs(&pairs, SynonymFormat::Csv).contains("sneakers,trainer,0.5\n"));
     }
 
     #[test]
