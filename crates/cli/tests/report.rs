@@ -78,7 +78,6 @@ fn the_page_works_in_a_browser() {
     assert_eq!(seen.errors, Vec::<String>::new());
     for text in [
         "Advice",
-        "Before and after",
         "The models",
         "Differences from bm25",
         "Quality against latency",
