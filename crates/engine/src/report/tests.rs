@@ -29,6 +29,7 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
         params: Json(serde_json::json!({ "d": 100, "text": { "stemmer": name } })),
         validation: figures.clone(),
         test: figures.clone(),
+        by_traffic: ByName::default(),
         intervals: [("ndcg@10".to_owned(), [mean - 0.1, mean + 0.1])].into_iter().collect(),
         bins: [("seen".to_owned(), bins(figures))].into_iter().collect(),
         seconds: 1.0,
@@ -60,6 +61,7 @@ fn protocol() -> Protocol {
     Protocol {
         validation_queries: 7,
         test_queries: 40,
+        held_out_clicks: None,
         chosen_on: None,
         folds: None,
         ranked: Ranked::All,
@@ -87,6 +89,7 @@ fn page(mut entries: Vec<Entry>, beaten: &[&str], text: &str) -> Page {
         clicks: 0.0,
         n_words: 2,
         judged: vec![("d".into(), 2.0)],
+        traffic: 0.0,
     };
     let pair = Pair {
         query_feature: text.to_owned(),
