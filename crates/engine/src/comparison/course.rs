@@ -178,6 +178,8 @@ impl Course<'_> {
             tuned_by: plan.tuned_by.to_string(),
             test: plan.test.to_string(),
             level: plan.level,
+            seconds: plan.seconds,
+            shared_seconds: plan.shared_seconds,
             seed,
             threads: rayon::current_num_threads(),
         };

@@ -17,7 +17,7 @@ use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
 use crate::description::Curve;
 use crate::memory::{Cost, timed};
-use crate::model_file::{self, Provenance};
+use crate::model_file::{self, Provenance, TimeLimit};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
 use crate::models::stack::{Stack, StackCandidates, StackParams};
@@ -53,6 +53,8 @@ pub(super) struct MadeModel {
     pub(super) seconds: f64,
     pub(super) tuning_seconds: f64,
     pub(super) peak_mib: Option<f64>,
+    /// Limit of the time for choosing it, if there was one.
+    pub(super) time_limit: Option<TimeLimit>,
 }
 
 /// A model that learned from the training data alone, and how it learns from more.
@@ -65,6 +67,7 @@ struct ChosenModel {
     values: Vec<(String, f64)>,
     trials: Vec<Trial>,
     tuning_seconds: f64,
+    time_limit: Option<TimeLimit>,
 }
 
 impl Making<'_> {
@@ -99,8 +102,16 @@ impl Making<'_> {
         let Course { plan, folder, seed, progress, .. } = self.course;
         let name = &planned.name;
         let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
-        let ChosenModel { mut model, recipe, mut params, validation, values, trials, tuning_seconds } =
-            choice;
+        let ChosenModel {
+            mut model,
+            recipe,
+            mut params,
+            validation,
+            values,
+            trials,
+            tuning_seconds,
+            time_limit,
+        } = choice;
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
         if let Some(more) = self.refit {
@@ -112,18 +123,18 @@ impl Making<'_> {
                     let quiet = WithoutNotes(progress);
                     let (again, its_cost) = timed(|| settled.train(&Training::new(more, seed, &quiet)))?;
                     Comparison::forget(folder, name)?;
-                    self.save_chosen(name, &*model)?;
+                    self.save_chosen(name, &*model, time_limit)?;
                     (model, cost) = (again, its_cost);
                 }
                 None => {
                     Comparison::forget(folder, name)?;
-                    self.save_chosen(name, &*model)?;
+                    self.save_chosen(name, &*model, time_limit)?;
                     model = self.with_parts_again(&*model, planned)?;
                 }
             }
         }
         Comparison::forget(folder, name)?;
-        self.save(&Comparison::model(folder, name), &*model, self.learned_from())?;
+        self.save(&Comparison::model(folder, name), &*model, self.learned_from(), time_limit)?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();
         Ok(Some(MadeModel {
@@ -136,24 +147,49 @@ impl Making<'_> {
             seconds,
             tuning_seconds,
             peak_mib,
+            time_limit,
         }))
     }
 
-    fn save(&self, path: &Path, model: &dyn MatchingModel, dataset: &Dataset) -> Result<()> {
+    fn save(
+        &self,
+        path: &Path,
+        model: &dyn MatchingModel,
+        dataset: &Dataset,
+        time_limit: Option<TimeLimit>,
+    ) -> Result<()> {
         let seeded = registry::find(model.kind()).is_none_or(|kind| kind.is_seeded);
-        model_file::save(path, model, &Provenance::of_dataset(dataset, seeded.then_some(self.course.seed)))
+        let provenance = Provenance::of_dataset(dataset, seeded.then_some(self.course.seed));
+        model_file::save(path, model, &Provenance { time_limit, ..provenance })
+    }
+
+    /// The limit of time of the models that a sum or a stack is made of, reached if any of them reached it.
+    fn limit_of(&self, parts: &[String]) -> Result<Option<TimeLimit>> {
+        let mut limit: Option<TimeLimit> = None;
+        for part in parts {
+            let (_, provenance) = model_file::load(&Comparison::model(self.course.folder, part))?;
+            let reached = limit.is_some_and(|limit| limit.reached);
+            let own = provenance.time_limit.map(|own| TimeLimit { reached: own.reached || reached, ..own });
+            limit = own.or(limit);
+        }
+        Ok(limit)
     }
 
     /// Saves a model as it was when everything was chosen; over folds, the model of each. What is made of these is made of
     /// them again where it is needed.
-    fn save_chosen(&self, name: &str, model: &dyn MatchingModel) -> Result<()> {
+    fn save_chosen(
+        &self,
+        name: &str,
+        model: &dyn MatchingModel,
+        time_limit: Option<TimeLimit>,
+    ) -> Result<()> {
         let folder = self.course.folder;
         let Some(folds) = self.folds else {
-            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset);
+            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset, time_limit);
         };
         if let Some(folded) = (model as &dyn Any).downcast_ref::<FoldedModel>() {
             for ((fold, model), dataset) in (1..).zip(&folded.models).zip(folds.datasets()) {
-                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset)?;
+                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset, time_limit)?;
             }
         }
         Ok(())
@@ -204,7 +240,7 @@ impl Making<'_> {
                 let how = self.search(planned, kind);
                 let how = Search { seconds: self.shared_seconds(planned).or(how.seconds), ..how };
                 let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
-                let (recipe, trials, trained) = if tunes {
+                let (recipe, trials, trained, time_limit) = if tunes {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
                     let trace = self.trace(name);
                     let session =
@@ -214,9 +250,16 @@ impl Making<'_> {
                     if tuned.stopped {
                         return Ok(None);
                     }
-                    (recipe, tuned.trials, model)
+                    // A share of the time depends on what the models before it took; the whole was asked for.
+                    let shared = plan.shared_seconds;
+                    let limit = tuned.time_limit(&how).map(|own| TimeLimit {
+                        seconds: shared.unwrap_or(own.seconds),
+                        is_shared: shared.is_some(),
+                        ..own
+                    });
+                    (recipe, tuned.trials, model, limit)
                 } else {
-                    (Recipe::new(kind, settings)?, Vec::new(), None)
+                    (Recipe::new(kind, settings)?, Vec::new(), None, None)
                 };
                 // Trials that were made before an interruption count, too.
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
@@ -229,8 +272,16 @@ impl Making<'_> {
                 };
                 let (value, values) = measured(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params().0, Some(recipe));
-                let choice =
-                    ChosenModel { model, recipe, params, validation: value, values, trials, tuning_seconds };
+                let choice = ChosenModel {
+                    model,
+                    recipe,
+                    params,
+                    validation: value,
+                    values,
+                    trials,
+                    tuning_seconds,
+                    time_limit,
+                };
                 Ok(Some((choice, cost)))
             }
             What::Combination { of, params } => {
@@ -244,7 +295,7 @@ impl Making<'_> {
                 }
                 let model = Arc::new(sum);
                 let measured = measured(&*model, dataset, validation)?;
-                Ok(Some((ChosenModel::of_parts(model, params, measured), cost)))
+                Ok(Some((ChosenModel::of_parts(model, params, measured, self.limit_of(of)?), cost)))
             }
             What::Stack { of: parts, params } => {
                 progress.note(&format!(
@@ -265,7 +316,8 @@ impl Making<'_> {
                 let measured =
                     stack.kept().map_or((0.0, Vec::new()), |kept| (kept.validation, kept.values.clone()));
                 let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });
-                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, measured), cost)))
+                let time_limit = self.limit_of(parts)?;
+                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, measured, time_limit), cost)))
             }
         }
     }
@@ -308,8 +360,18 @@ impl ChosenModel {
         model: Arc<dyn MatchingModel>,
         params: Value,
         (validation, values): (f64, Vec<(String, f64)>),
+        time_limit: Option<TimeLimit>,
     ) -> Self {
-        Self { model, recipe: None, params, validation, values, trials: Vec::new(), tuning_seconds: 0.0 }
+        Self {
+            model,
+            recipe: None,
+            params,
+            validation,
+            values,
+            trials: Vec::new(),
+            tuning_seconds: 0.0,
+            time_limit,
+        }
     }
 }
 

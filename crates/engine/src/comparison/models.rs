@@ -264,6 +264,9 @@ impl ComparisonRun<'_> {
             }
             _ => {
                 let Some(made) = self.making.make(planned)? else { return Ok(None) };
+                let mut notes = self.notes(&*made.model, made.validation)?;
+                let reached = made.time_limit.filter(|limit| limit.reached);
+                notes.extend(reached.map(|limit| format!("limit of time: {}", limit.sentence())));
                 let bytes = std::fs::metadata(&model_path).map_or(0, |metadata| metadata.len());
                 let row = Compared {
                     name: name.clone(),
@@ -283,7 +286,7 @@ impl ComparisonRun<'_> {
                     curves: made.curves,
                     beats: Vec::new(),
                     beats_by: ByName::default(),
-                    notes: self.notes(&*made.model, made.validation)?,
+                    notes,
                 };
                 self.measure(&*made.model, (row, made.values), [key, trained_key]).map(Some)
             }

@@ -95,6 +95,12 @@ pub struct Protocol {
     pub test: String,
     /// The corrected p-value below which a difference counts as real.
     pub level: f64,
+    /// Seconds for tuning each model, if the plan limits them; models say in their notes whether time was up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Seconds for tuning all models together, if the plan limits them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_seconds: Option<f64>,
     /// Seed of everything random.
     pub seed: u64,
     /// Threads that trained and ranked.

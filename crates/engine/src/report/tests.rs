@@ -71,6 +71,8 @@ fn protocol() -> Protocol {
         tuned_by: "ndcg@10".into(),
         test: "t".into(),
         level: 0.05,
+        seconds: None,
+        shared_seconds: None,
         seed: 1,
         threads: 2,
     }

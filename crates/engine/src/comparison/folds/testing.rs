@@ -62,7 +62,7 @@ impl FoldRun<'_> {
         let (train, validation) = train_and_validation(&folds.lists, fold);
         let how = self.search(planned);
         let tunes = how.trials > 1 && !how.space.0.is_empty() || how.strategy == Strategy::Grid;
-        let (recipe, trials, chosen) = if tunes {
+        let (recipe, trials, chosen, time_limit) = if tunes {
             let trace = folder.join("traces").join(format!("{}.fold{}.jsonl", file_name(name), fold + 1));
             let tuner = RankerTuner {
                 train: &train,
@@ -78,9 +78,10 @@ impl FoldRun<'_> {
                 return Ok(None);
             }
             let chosen = tuned.best().settings.clone();
-            (recipe, tuned.trials, chosen)
+            let time_limit = tuned.time_limit(&how);
+            (recipe, tuned.trials, chosen, time_limit)
         } else {
-            (RankerRecipe::new(kind, settings, &rankers.scalings)?, Vec::new(), ByName::default())
+            (RankerRecipe::new(kind, settings, &rankers.scalings)?, Vec::new(), ByName::default(), None)
         };
         let notes = KeepsNotes(progress, Mutex::default());
         let (mut model, mut cost) = timed(|| {
@@ -97,8 +98,10 @@ impl FoldRun<'_> {
         model = training.inform(model, test)?;
         let mut notes = notes.1.into_inner().expect("no panic while a note is kept");
         notes.extend(model.remark().map(str::to_owned));
+        let reached = time_limit.filter(|limit| limit.reached);
+        notes.extend(reached.map(|limit| format!("limit of time: {}", limit.sentence())));
         Ok(Some(Tested {
-            provenance: self.provenance(fold, &train, &validation),
+            provenance: Provenance { time_limit, ..self.provenance(fold, &train, &validation) },
             evaluation: evaluate_ranker(&*model, test, &plan.measures)?,
             validation: value,
             rankings: rankings(&*model, test),
