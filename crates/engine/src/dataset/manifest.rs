@@ -380,7 +380,7 @@ mod tests {
     fn grades_follow_the_share_of_the_most_clicked() {
         let grade = |clicks| ClickGrades::Share.of(clicks, 1000.0);
         let grades = [1.0, 60.0, 121.0, 123.0, 250.0, 310.0, 312.0, 500.0, 686.0, 688.0, 1000.0].map(grade);
-        assert_eq!(grades, [1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 4.0].map(|g: f32| g));
+        assert_eq!(grades, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0]);
         assert_eq!([0.2, 7.0].map(|clicks| ClickGrades::Binary.of(clicks, 7.0)), [1.0, 1.0]);
         // The most clicked document has grade 4 however few clicks there are, and weights of events may be fractions.
         assert_eq!([1e-3, 1.0, 1e12].map(|clicks| ClickGrades::Share.of(clicks, clicks)), [4.0; 3]);
