@@ -228,7 +228,11 @@ fn a_hindered_machine_makes_the_same_bytes() {
     let is_over = AtomicBool::new(false);
     let hindered = std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let hindered = files(&HinderedMachine::default());
         is_over.store(true, Ordering::Relaxed);
