@@ -97,7 +97,7 @@ class Program:
         data = f"data-{validation:.2f}-{test:.2f}-name{name_weight}"
         self.run("ingest", "--clicks", "clicks.csv", "--queries", "queries.csv", "--documents", "documents.jsonl",
                  "--text", "name,short_description,long_description", "--field-weight", f"name={name_weight}",
-                 "--split", "time", "--holdout", f"{validation},{test}", "--out", data, "--force")
+                 "--split", "time", "--holdout", f"{validation},{test}", "--grades", "binary", "--out", data, "--force")
         return data
 
     def tuned_bm25(self, data):

@@ -150,6 +150,10 @@ def run_one(program, name_of_run, ingest_arguments, seed, without, extra, work, 
     folder.mkdir(parents=True, exist_ok=True)
     arguments = ingest_arguments(folder, seed)
     threads = ["--threads", str(n_threads)]
+    # Published figures have binary grades, which earlier programs know alone.
+    usage = subprocess.run([program, "ingest", "--help"], check=True, capture_output=True, text=True).stdout
+    if "--split" in arguments and "--grades" in usage:
+        arguments += ["--grades", "binary"]
     command = [program, "ingest", *map(str, arguments), "--out", "store", "--force", "--quiet", *threads]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     (folder / "plan.toml").write_text(plan(without))

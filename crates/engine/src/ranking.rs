@@ -65,6 +65,8 @@ pub struct Found {
     pub document: String,
     /// Score of the document.
     pub score: f32,
+    /// True if the document has no response in the training data of the dataset, and others have.
+    pub is_new: bool,
     /// Its texts by field.
     pub texts: BTreeMap<String, String>,
 }
@@ -81,9 +83,15 @@ pub fn search(
     check_finite(query, hits.iter().map(|hit| hit.score))?;
     let rows: Vec<u32> = hits.iter().map(|hit| hit.document).collect();
     let ids = dataset.document_ids_of(&rows)?;
+    let is_new = dataset.new_documents()?;
     let mut found: Vec<Found> = hits
         .iter()
-        .map(|hit| Found { document: ids[&hit.document].clone(), score: hit.score, texts: BTreeMap::new() })
+        .map(|hit| Found {
+            document: ids[&hit.document].clone(),
+            score: hit.score,
+            is_new: is_new[hit.document as usize],
+            texts: BTreeMap::new(),
+        })
         .collect();
     for (field, _) in dataset.manifest.fields.iter() {
         let texts = dataset.document_texts_of(field, &rows)?;

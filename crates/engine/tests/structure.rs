@@ -178,6 +178,38 @@ fn the_name_of_a_type_means_one_thing() {
     assert_eq!(defined_type("    type Report = PathReport;"), None);
 }
 
+/// Files that read a clock: to report how long something took, to save in time, to choose a number of threads that
+/// changes no result, or to keep a limit that the user asked for. What a model learns, and which is chosen, counts work.
+const CLOCKS: [&str; 12] = [
+    "core/matching/sparse_preference/learner.rs",
+    "engine/comparison/making.rs",
+    "engine/comparison/measuring.rs",
+    "engine/comparison/models.rs",
+    "engine/memory.rs",
+    "engine/models/bltm/training.rs",
+    "engine/models/latent/epochs.rs",
+    "engine/models/rmls/mod.rs",
+    "engine/models/sparse_preference/training/learn.rs",
+    "engine/rankers/perceptron/online/mod.rs",
+    "engine/rankers/query_dependent/model.rs",
+    "engine/tuning/mod.rs",
+];
+
+#[test]
+fn clocks_are_read_where_they_change_no_model() {
+    let mut found = Vec::new();
+    for of_crate in ["core", "engine"] {
+        for_each_line(&sources(of_crate), |place, number, line| {
+            let file = format!("{of_crate}/{}", place.display());
+            let reads = ["Instant", "SystemTime", "elapsed("].iter().any(|word| line.contains(word));
+            if reads && !CLOCKS.contains(&file.as_str()) && !file.starts_with("engine/reproduce/") {
+                found.push(format!("{file}:{number}: {}", line.trim()));
+            }
+        });
+    }
+    assert!(found.is_empty(), "count work instead of seconds, or say here why not:\n{}", found.join("\n"));
+}
+
 #[test]
 fn messages_of_the_engine_name_no_flag() {
     let mut found = Vec::new();

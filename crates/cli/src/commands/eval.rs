@@ -3,6 +3,7 @@
 mod report;
 pub(crate) mod table;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -12,7 +13,7 @@ use matchrank_core::measure::significance::{self, Comparison, Test};
 use matchrank_core::measure::{Conventions, Dialect, Evaluation, Measure, Missing, Ties, bins, evaluate};
 use matchrank_core::message::counted;
 use matchrank_core::progress::Progress;
-use matchrank_engine::dataset::{BinBy, Dataset};
+use matchrank_engine::dataset::{BinBy, Dataset, HeldOut, HeldOutClicks};
 use matchrank_engine::{Error, files};
 
 use super::rank::{SplitName, held_out};
@@ -35,8 +36,8 @@ pub(crate) struct Args {
     /// row number, counted from 1 through all files
     #[arg(long, num_args = 1.., value_name = "FILE")]
     letor: Vec<PathBuf>,
-    /// Judgments of a dataset folder: those it was given, or its held-out clicks (a clicked document has
-    /// grade 1)
+    /// Judgments of a dataset folder: those it was given, or its held-out clicks (`ingest --grades`), for which
+    /// means weighted by the clicks of the queries are shown as well
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// Judgments of the dataset to use
@@ -175,7 +176,28 @@ pub(super) struct Results<'a> {
     /// For each measure, every pair of runs.
     pub(super) comparisons: Vec<Vec<Comparison>>,
     pub(super) bins: Option<bins::Bins<'a>>,
+    pub(super) traffic: Option<Traffic<'a>>,
     pub(super) per_query: bool,
+}
+
+/// Held-out clicks of the queries.
+pub(super) struct Traffic<'a> {
+    pub(super) total: HeldOutClicks,
+    by_query: HashMap<&'a str, f64>,
+}
+
+impl<'a> Traffic<'a> {
+    fn of(held_out: &'a HeldOut) -> Option<Self> {
+        let own = held_out.queries.iter().zip(&held_out.traffic);
+        let by_query = own.map(|(query, own)| (query.id.as_str(), own.clicks)).collect();
+        Some(Self { total: held_out.held_out_clicks()?, by_query })
+    }
+
+    /// Returns the mean of a measure, every query weighted by its held-out clicks.
+    pub(super) fn mean(&self, evaluation: &Evaluation, measure: usize) -> f64 {
+        let weight = |query: &str| self.by_query.get(query).copied().unwrap_or(0.0);
+        evaluation.weighted_mean(measure, weight).unwrap_or(0.0)
+    }
 }
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
@@ -249,6 +271,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         test: test.map(|test| (test, args.level)),
         comparisons,
         bins,
+        traffic: held_out.as_ref().and_then(Traffic::of),
         per_query: args.per_query,
     };
     terminal::print(&match args.format {

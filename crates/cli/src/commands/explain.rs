@@ -92,6 +92,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let matcher = bind(&*model, &dataset, wanted, &terminal)?;
     let mut explanation = matcher.explain(&args.query, document)?;
     terminal.finish();
+    let is_new = dataset.new_documents()?[row[0] as usize];
+    if is_new && args.format == Format::Table {
+        terminal.note(&format!("document {} is new: it has no click in the training data", args.document));
+    }
     if explanation.score.is_none()
         && let Some(query) =
             dataset.queries()?.into_iter().find(|q| q.id == args.query && q.text != args.query)
@@ -107,6 +111,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             json["model"] = model.kind().into();
             json["query"] = args.query.into();
             json["document"] = args.document.into();
+            if is_new {
+                json["is_new"] = true.into();
+            }
             terminal::print_data(&json, format)?;
         }
     }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use matchrank_engine::dataset::{Holdout, Manifest, Split};
+use matchrank_engine::dataset::{ClickGrades, Holdout, Manifest, Split};
 use matchrank_engine::ingest::{
     AppendParams, CsvEscape, FileColumn, IngestParams, LanguageOptions, NamedColumns, Role, SplitBy, append,
     ingest, parse_date,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// split by time moves on to the newest clicks.
     #[arg(long, conflicts_with_all = [
         "force", "csv_escape", "delimiter", "date_format", "event_weights", "text", "field_weight", "min_clicks", "split",
-        "holdout", "language", "field_language", "no_compounds", "fold_accents", "no_stemming", "no_stop_words", "ngrams", "min_document_frequency",
+        "holdout", "grades", "language", "field_language", "no_compounds", "fold_accents", "no_stemming", "no_stop_words", "ngrams", "min_document_frequency",
         "max_document_share", "max_words", "no_history",
     ])]
     append: bool,
@@ -117,6 +117,13 @@ pub(crate) struct Args {
     /// Hold clicks out for validation and test: by time (the last clicks), or by query (whole queries)
     #[arg(long, value_enum, default_value_t = SplitKind::None)]
     split: SplitKind,
+    /// Grades of held-out clicks: by the share of the query's clicks, or 1 for every clicked document
+    ///
+    /// By share, the grade is round(log2(1 + 15 s)) and at least 1, where s is the number of the document's held-out clicks
+    /// divided by those of the query's most clicked document: 4 from s = 0.69, 3 from 0.31, 2 from 0.12. Measures that only
+    /// know relevant documents and others, such as map and mrr, are the same either way.
+    #[arg(long, value_enum, default_value_t = GradeKind::Share, value_name = "RULE")]
+    grades: GradeKind,
     /// Shares held out for validation and test
     #[arg(long, default_value = "0.1,0.1", value_name = "V,T", value_parser = parse_holdout)]
     holdout: Shares,
@@ -184,6 +191,14 @@ enum SplitKind {
     None,
     Query,
     Time,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum GradeKind {
+    /// 1 to 4, by the clicks relative to the most clicked document
+    Share,
+    /// 1 for every clicked document
+    Binary,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -255,6 +270,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         event_weights,
         text: args.text.clone(),
         field_weights: args.field_weight.iter().cloned().collect(),
+        click_grades: match args.grades {
+            GradeKind::Share => ClickGrades::Share,
+            GradeKind::Binary => ClickGrades::Binary,
+        },
         min_clicks: args.min_clicks,
         split: match args.split {
             SplitKind::None => SplitBy::None,
@@ -423,10 +442,22 @@ pub(crate) fn summary(manifest: &Manifest, format: Format) -> String {
             format!("{} / {}", format.count(s.n_judged_queries[1]), format.count(s.n_judgments[1])),
         ),
         ("split", "", split),
+        (
+            "grades",
+            "of held-out clicks",
+            match manifest.click_grades {
+                Some(ClickGrades::Share) => {
+                    "share: 1 to 4, by the clicks relative to the most clicked document".to_owned()
+                }
+                Some(ClickGrades::Binary) => "binary: 1 for every clicked document".to_owned(),
+                None => String::new(),
+            },
+        ),
         ("minimum clicks", "of a training pair", format.figure(manifest.min_clicks, 0)),
         ("text fields", "", fields.join(", ")),
     ];
     push_lines(&mut rows, ("analysis", ""), analysis(&manifest.analyser), format);
+    rows.retain(|(name, ..)| *name != "grades" || manifest.click_grades.is_some());
     for source in &manifest.sources {
         let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
         for sentence in sentences {

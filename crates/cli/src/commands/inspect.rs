@@ -77,6 +77,7 @@ fn origin(provenance: &Provenance) -> Vec<Vec<String>> {
     }
     rows.push(row("made by", format!("matchrank {}", provenance.version)));
     rows.extend(provenance.seed.map(|seed| row("seed", seed.to_string())));
+    rows.extend(provenance.time_limit.map(|limit| row("limit of time for tuning", limit.sentence())));
     if let Some(hash) = provenance.data.get("content_hash").and_then(Json::as_str) {
         rows.push(row("dataset (hash)", hash.get(..16).unwrap_or(hash)));
     }

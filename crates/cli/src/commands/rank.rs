@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -53,7 +54,8 @@ pub(crate) struct Args {
     /// Documents per query, at most [default: 1000 of a dataset; feature lists are ranked whole]
     #[arg(long, value_name = "K")]
     top: Option<usize>,
-    /// Run file to write; .gz and .zst compress it, `-` is standard output, where --format json prints the rankings as JSON
+    /// Run file to write; .gz and .zst compress it, `-` is standard output, where --format json prints the rankings as JSON and
+    /// marks documents without a click in the training data as `is_new`
     #[arg(long, value_name = "RUN")]
     out: PathBuf,
     /// Name of the run in its last column [default: the model's kind]
@@ -105,12 +107,19 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let to_stdout = args.out.as_os_str() == "-";
     if to_stdout && args.format == Format::Json {
+        let new_ids = args.data.as_deref().map(new_ids).transpose()?.unwrap_or_default();
         let rankings: Vec<_> = rankings
             .iter()
             .map(|(query, list)| {
                 let documents: Vec<_> = list
                     .iter()
-                    .map(|(id, score)| json!({ "document": id, "score": to_json(score) }))
+                    .map(|(id, score)| {
+                        let mut document = json!({ "document": id, "score": to_json(score) });
+                        if new_ids.contains(id) {
+                            document["is_new"] = true.into();
+                        }
+                        document
+                    })
                     .collect();
                 json!({ "query": query, "documents": documents })
             })
@@ -155,6 +164,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Clean)
+}
+
+/// Ids of the documents without a click in the training data.
+fn new_ids(data: &Path) -> anyhow::Result<HashSet<String>> {
+    let dataset = Dataset::open(data)?;
+    let documents = dataset.document_ids()?.into_iter().zip(dataset.new_documents()?);
+    Ok(documents.filter(|(_, is_new)| *is_new).map(|(id, _)| id).collect())
 }
 
 /// Rankings of the documents of a dataset, and the kind of the model.

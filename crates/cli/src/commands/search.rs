@@ -13,7 +13,7 @@ use crate::{Global, Outcome};
 /// Search the documents of a dataset with a trained model
 ///
 /// Ranks the whole collection for one query and prints the best documents with their titles: the text of the field with the
-/// largest weight. `rank` does the same for many queries and writes a run; `explain` says why a document has its score.
+/// largest weight. Documents without a click in the training data are marked as new. `rank` does the same for many queries and writes a run; `explain` says why a document has its score.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -75,17 +75,25 @@ pub(crate) fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             fields().find(|(_, weight)| *weight == heaviest).map(|(name, _)| name).into_iter().collect()
         }
     };
+    // A table has the column only where it says something.
+    let marks = args.format == Format::Csv || found.iter().any(|found| found.is_new);
+    let mark = marks.then_some("new");
     let header: Vec<&str> =
-        ["", "document"].into_iter().chain(shown.iter().copied()).chain(["score"]).collect();
+        ["", "document"].into_iter().chain(shown.iter().copied()).chain(mark).chain(["score"]).collect();
     let row = |(rank, found): (usize, &Found)| {
         let texts = shown.iter().map(|field| match args.format {
             Format::Csv => found.texts[*field].clone(),
             _ => shortened(&found.texts[*field]),
         });
         let first = [(rank + 1).to_string(), found.document.clone()];
-        first.into_iter().chain(texts).chain([args.format.figure(f64::from(found.score), 4)]).collect()
+        let mark = marks.then(|| if found.is_new { "new".to_owned() } else { String::new() });
+        let score = args.format.figure(f64::from(found.score), 4);
+        first.into_iter().chain(texts).chain(mark).chain([score]).collect()
     };
     terminal::print(&table(&header, found.iter().enumerate().map(row).collect(), args.format))?;
+    if marks && args.format == Format::Table {
+        terminal.note("new: the document has no click in the training data");
+    }
     Ok(Outcome::Clean)
 }
 

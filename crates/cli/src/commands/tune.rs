@@ -11,7 +11,7 @@ use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::models::{MatchingModel, Recipe, Training, note_on_unseen, note_on_zero};
+use matchrank_engine::models::{Recipe, Training, note_on_unseen, note_on_zero};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::tuning::{Axis, Search, Session, Space, Strategy, Trial, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
@@ -132,7 +132,10 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             Some(model) => model.clone(),
             None => recipe.train(&Training::new(&dataset, global.seed, &terminal))?,
         };
-        save(path, &*model, recipe, &dataset, global)?;
+        let seed = recipe.kind().is_seeded.then_some(global.seed);
+        let provenance =
+            Provenance { time_limit: tuned.time_limit(&search), ..Provenance::of_dataset(&dataset, seed) };
+        model_file::save(path, &*model, &provenance).with_context(|| path.display().to_string())?;
         notes.extend(note_on_unseen(&*model, &dataset, Some(&validation))?);
     }
     terminal.finish();
@@ -174,17 +177,6 @@ fn finish(
         terminal.done(&done, started);
     }
     Ok(if tuned.stopped { Outcome::Problems } else { Outcome::Clean })
-}
-
-fn save(
-    path: &std::path::Path,
-    model: &dyn MatchingModel,
-    recipe: &Recipe,
-    dataset: &Dataset,
-    global: &Global,
-) -> anyhow::Result<()> {
-    let provenance = Provenance::of_dataset(dataset, recipe.kind().is_seeded.then_some(global.seed));
-    model_file::save(path, model, &provenance).with_context(|| path.display().to_string())
 }
 
 fn print(args: &Args, params: &Json, tuned: &Tuned, search: &Search) -> anyhow::Result<()> {

@@ -79,12 +79,27 @@ impl Evaluation {
     pub fn mean(&self, measure: usize) -> f64 {
         mean((0..self.n_queries()).filter_map(|i| self.value(i, measure)))
     }
+
+    /// Mean of a measure over the queries that count, each weighted by `weight` of its id; `None` if the weights add up
+    /// to 0. Weights must not be negative.
+    pub fn weighted_mean(&self, measure: usize, weight: impl Fn(&str) -> f64) -> Option<f64> {
+        let counted = (0..self.n_queries()).map(|i| (self.value(i, measure), weight(self.query(i))));
+        weighted_mean(counted)
+    }
 }
 
 /// Returns the mean of some values, 0 if there are none. Sums in order, so that the result never depends on threads.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0u64), |(sum, n), v| (sum + v, n + 1));
     if n == 0 { 0.0 } else { sum / n as f64 }
+}
+
+/// Returns the mean of weighted values, those without a value left out; `None` if the weights of the others add up to 0.
+/// Sums in order, so that the result never depends on threads.
+pub fn weighted_mean(values: impl Iterator<Item = (Option<f64>, f64)>) -> Option<f64> {
+    let counted = values.filter_map(|(value, weight)| Some((value?, weight)));
+    let (sum, weights) = counted.fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
+    (weights > 0.0).then(|| sum / weights)
 }
 
 /// Evaluates rankings against judgments on all threads. The result is the same for any number of threads.
@@ -262,6 +277,24 @@ mod tests {
     use super::*;
     use crate::data::qrels;
     use crate::measure::Dialect;
+
+    #[test]
+    fn weighted_means_leave_queries_without_a_value_out() {
+        let qrels = qrels::parse("x", b"a 0 d 1\nb 0 d 1\nn 0 d 0\n").unwrap();
+        let run = [("a", vec![("d", 1.0)]), ("b", vec![("e", 2.0), ("d", 1.0)]), ("n", vec![("d", 1.0)])];
+        let measures = Measure::parse_list("mrr").unwrap();
+        let evaluation = evaluate(&qrels, &run[..], &measures, &Conventions::default()).unwrap();
+        let weighted = |a, b, n| {
+            evaluation.weighted_mean(0, |query| match query {
+                "a" => a,
+                "b" => b,
+                _ => n,
+            })
+        };
+        assert_eq!(weighted(1.0, 3.0, 100.0), Some((1.0 + 3.0 * 0.5) / 4.0));
+        assert_eq!(weighted(1.0, 1.0, 1.0), Some(evaluation.mean(0)));
+        assert_eq!(weighted(0.0, 0.0, 5.0), None);
+    }
 
     #[test]
     fn grades_beyond_the_range_of_powers_of_two_are_refused() {

@@ -46,6 +46,6 @@ pub mod significance;
 
 pub use dialect::{Conventions, Dialect, Gain, Ideal, Missing, NoRelevant, Ties};
 pub(crate) use evaluate::too_high;
-pub use evaluate::{Audit, Evaluation, evaluate, evaluate_list};
+pub use evaluate::{Audit, Evaluation, evaluate, evaluate_list, weighted_mean};
 pub use name::Measure;
 pub use rankings::Rankings;

@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 use foldhash::HashSet;
+use matchrank_core::measure::weighted_mean;
 use matchrank_core::message::date;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 use super::remaining::{Expected, Schedule};
-use super::results::{Comparison, DataSummary, Entry, MeanOver, Protocol, TestQuery, write};
+use super::results::{Comparison, DataSummary, Entry, Figures, MeanOver, Protocol, TestQuery, write};
 use super::{Plan, choice, significance};
 use crate::by_name::ByName;
+use crate::dataset::HeldOutClicks;
 use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
 use crate::tuning::TRIALS;
@@ -135,6 +137,8 @@ pub(super) struct Ground {
     /// Test queries with a relevant document.
     pub(super) n_measured: usize,
     pub(super) test_queries: Vec<TestQuery>,
+    /// Held-out clicks of the test queries, if they have any.
+    pub(super) held_out_clicks: Option<HeldOutClicks>,
     /// Ids of the validation queries all of whose relevant documents have no training response.
     pub(super) unseen: HashSet<String>,
     /// Models that cannot be made, and why: left out before any work.
@@ -208,12 +212,16 @@ impl Course<'_> {
         }
         let mut models: Vec<_> = entries.values().map(|entry| entry.row.clone()).collect();
         significance::mark(&mut models, &entries, plan, seed);
+        for (row, entry) in models.iter_mut().zip(entries.values()) {
+            row.by_traffic = by_traffic(entry, &ground.test_queries);
+        }
         // Queries without a relevant document have no value and are in no mean.
         let measured = entries.values().next().and_then(|entry| entry.per_query.values().next());
         let split = Protocol {
             validation_queries: ground.validation_queries,
             test_queries: measured
                 .map_or(ground.test_queries.len(), |values| values.iter().flatten().count()),
+            held_out_clicks: ground.held_out_clicks,
             chosen_on: ground.chosen_on,
             folds: ground.folds,
             ranked: ground.ranked,
@@ -223,6 +231,8 @@ impl Course<'_> {
             tuned_by: plan.tuned_by.to_string(),
             test: plan.test.to_string(),
             level: plan.level,
+            seconds: plan.seconds,
+            shared_seconds: plan.shared_seconds,
             seed,
             threads: rayon::current_num_threads(),
         };
@@ -252,6 +262,15 @@ fn today() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (year, month, day) = date((since.as_secs() / 86_400) as u32);
     format!("{year}-{month:02}-{day:02}")
+}
+
+/// Returns the means of an entry's measures, weighted by the held-out clicks of the queries; none without clicks.
+fn by_traffic(entry: &Entry, queries: &[TestQuery]) -> Figures {
+    let means = entry.per_query.iter().filter_map(|(measure, values)| {
+        let weighted = values.iter().copied().zip(queries.iter().map(|query| query.traffic));
+        Some((measure.clone(), weighted_mean(weighted)?))
+    });
+    means.collect()
 }
 
 /// Returns the hash of everything that a result depends on.

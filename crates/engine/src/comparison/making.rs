@@ -18,7 +18,7 @@ use super::results::{Comparison, file_name};
 use crate::dataset::Dataset;
 use crate::description::Curve;
 use crate::memory::{Cost, timed};
-use crate::model_file::{self, Provenance};
+use crate::model_file::{self, Provenance, TimeLimit};
 use crate::models::combination::Combination;
 use crate::models::folded::{FoldedModel, PooledQueries};
 use crate::models::stack::{Stack, StackCandidates, StackParams};
@@ -54,6 +54,8 @@ pub(super) struct MadeModel {
     pub(super) seconds: f64,
     pub(super) tuning_seconds: f64,
     pub(super) peak_mib: Option<f64>,
+    /// Limit of the time for choosing it, if there was one.
+    pub(super) time_limit: Option<TimeLimit>,
 }
 
 /// A model that learned from the training data alone, and how it learns from more.
@@ -66,6 +68,14 @@ struct ChosenModel {
     values: Vec<(String, f64)>,
     trials: Vec<Trial>,
     tuning_seconds: f64,
+    time_limit: Option<TimeLimit>,
+}
+
+/// How a model was made, and the limit of time for choosing its parameters.
+#[derive(Clone)]
+struct ModelOrigin {
+    made_by: Option<MadeBy>,
+    time_limit: Option<TimeLimit>,
 }
 
 impl Making<'_> {
@@ -127,11 +137,19 @@ impl Making<'_> {
         let Course { plan, folder, seed, progress, .. } = self.course;
         let name = &planned.name;
         let Some((choice, mut cost)) = self.choose(planned)? else { return Ok(None) };
-        let ChosenModel { mut model, recipe, mut params, validation, values, trials, tuning_seconds } =
-            choice;
+        let ChosenModel {
+            mut model,
+            recipe,
+            mut params,
+            validation,
+            values,
+            trials,
+            tuning_seconds,
+            time_limit,
+        } = choice;
         let mut curves = of_model(&*model);
         curves.extend(of_trials(&trials, &plan.tuned_by.to_string()));
-        let made_by = self.made_by(planned, &recipe, &*model);
+        let origin = ModelOrigin { made_by: self.made_by(planned, &recipe, &*model), time_limit };
         if let Some(more) = self.refit {
             match recipe {
                 Some(recipe) => {
@@ -141,18 +159,18 @@ impl Making<'_> {
                     let quiet = WithoutNotes(progress);
                     let (again, its_cost) = timed(|| settled.train(&Training::new(more, seed, &quiet)))?;
                     Comparison::forget(folder, name)?;
-                    self.save_chosen(name, &*model, &made_by)?;
+                    self.save_chosen(name, &*model, &origin)?;
                     (model, cost) = (again, its_cost);
                 }
                 None => {
                     Comparison::forget(folder, name)?;
-                    self.save_chosen(name, &*model, &made_by)?;
+                    self.save_chosen(name, &*model, &origin)?;
                     model = self.with_parts_again(&*model, planned)?;
                 }
             }
         }
         Comparison::forget(folder, name)?;
-        self.save(&Comparison::model(folder, name), &*model, self.learned_from(), &made_by)?;
+        self.save(&Comparison::model(folder, name), &*model, self.learned_from(), &origin)?;
         let Cost { seconds, peak_mib } = cost;
         let n_trials = trials.len();
         Ok(Some(MadeModel {
@@ -165,6 +183,7 @@ impl Making<'_> {
             seconds,
             tuning_seconds,
             peak_mib,
+            time_limit,
         }))
     }
 
@@ -173,11 +192,12 @@ impl Making<'_> {
         path: &Path,
         model: &dyn MatchingModel,
         dataset: &Dataset,
-        made_by: &Option<MadeBy>,
+        origin: &ModelOrigin,
     ) -> Result<()> {
         let seeded = registry::find(model.kind()).is_none_or(|kind| kind.is_seeded);
         let provenance = Provenance::of_dataset(dataset, seeded.then_some(self.course.seed));
-        model_file::save(path, model, &provenance.made_by(made_by.clone()))
+        let ModelOrigin { made_by, time_limit } = origin.clone();
+        model_file::save(path, model, &Provenance { made_by, time_limit, ..provenance })
     }
 
     /// How a model was made, so that it can be made again; `None` if that is not known of a part.
@@ -203,16 +223,28 @@ impl Making<'_> {
         }
     }
 
+    /// The limit of time of the models that a sum or a stack is made of, reached if any of them reached it.
+    fn limit_of(&self, parts: &[String]) -> Result<Option<TimeLimit>> {
+        let mut limit: Option<TimeLimit> = None;
+        for part in parts {
+            let (_, provenance) = model_file::load(&Comparison::model(self.course.folder, part))?;
+            let reached = limit.is_some_and(|limit| limit.reached);
+            let own = provenance.time_limit.map(|own| TimeLimit { reached: own.reached || reached, ..own });
+            limit = own.or(limit);
+        }
+        Ok(limit)
+    }
+
     /// Saves a model as it was when everything was chosen; over folds, the model of each. What is made of these is made of
     /// them again where it is needed.
-    fn save_chosen(&self, name: &str, model: &dyn MatchingModel, made_by: &Option<MadeBy>) -> Result<()> {
+    fn save_chosen(&self, name: &str, model: &dyn MatchingModel, origin: &ModelOrigin) -> Result<()> {
         let folder = self.course.folder;
         let Some(folds) = self.folds else {
-            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset, made_by);
+            return self.save(&Comparison::chosen_model(folder, name), model, self.dataset, origin);
         };
         if let Some(folded) = (model as &dyn Any).downcast_ref::<FoldedModel>() {
             for ((fold, model), dataset) in (1..).zip(&folded.models).zip(folds.datasets()) {
-                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset, made_by)?;
+                self.save(&Comparison::chosen_fold(folder, name, fold), &**model, dataset, origin)?;
             }
         }
         Ok(())
@@ -262,7 +294,7 @@ impl Making<'_> {
             What::Single { kind, settings } => {
                 let how = self.search(planned, kind);
                 let how = Search { seconds: self.shared_seconds(planned).or(how.seconds), ..how };
-                let (recipe, trials, trained) = if how.tunes() {
+                let (recipe, trials, trained, time_limit) = if how.tunes() {
                     progress.note(&format!("{name}: tuning by {} on the validation queries", plan.tuned_by));
                     let trace = self.trace(name);
                     let session =
@@ -272,9 +304,16 @@ impl Making<'_> {
                     if tuned.stopped {
                         return Ok(None);
                     }
-                    (recipe, tuned.trials, model)
+                    // A share of the time depends on what the models before it took; the whole was asked for.
+                    let shared = plan.shared_seconds;
+                    let limit = tuned.time_limit(&how).map(|own| TimeLimit {
+                        seconds: shared.unwrap_or(own.seconds),
+                        is_shared: shared.is_some(),
+                        ..own
+                    });
+                    (recipe, tuned.trials, model, limit)
                 } else {
-                    (Recipe::new(kind, settings)?, Vec::new(), None)
+                    (Recipe::new(kind, settings)?, Vec::new(), None, None)
                 };
                 // Trials that were made before an interruption count, too.
                 let tuning_seconds = trials.iter().map(|trial| trial.seconds).sum();
@@ -287,8 +326,16 @@ impl Making<'_> {
                 };
                 let (value, values) = measured(&*model, dataset, validation)?;
                 let (params, recipe) = (recipe.params().0, Some(recipe));
-                let choice =
-                    ChosenModel { model, recipe, params, validation: value, values, trials, tuning_seconds };
+                let choice = ChosenModel {
+                    model,
+                    recipe,
+                    params,
+                    validation: value,
+                    values,
+                    trials,
+                    tuning_seconds,
+                    time_limit,
+                };
                 Ok(Some((choice, cost)))
             }
             What::Combination { of, params } => {
@@ -302,7 +349,7 @@ impl Making<'_> {
                 }
                 let model = Arc::new(sum);
                 let measured = measured(&*model, dataset, validation)?;
-                Ok(Some((ChosenModel::of_parts(model, params, measured), cost)))
+                Ok(Some((ChosenModel::of_parts(model, params, measured, self.limit_of(of)?), cost)))
             }
             What::Stack { of: parts, params } => {
                 progress.note(&format!(
@@ -323,7 +370,8 @@ impl Making<'_> {
                 let measured =
                     stack.kept().map_or((0.0, Vec::new()), |kept| (kept.validation, kept.values.clone()));
                 let params = json!({ "of": parts, "kept": stack.kept(), "stack": params });
-                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, measured), cost)))
+                let time_limit = self.limit_of(parts)?;
+                Ok(Some((ChosenModel::of_parts(Arc::new(stack), params, measured, time_limit), cost)))
             }
         }
     }
@@ -366,8 +414,18 @@ impl ChosenModel {
         model: Arc<dyn MatchingModel>,
         params: Value,
         (validation, values): (f64, Vec<(String, f64)>),
+        time_limit: Option<TimeLimit>,
     ) -> Self {
-        Self { model, recipe: None, params, validation, values, trials: Vec::new(), tuning_seconds: 0.0 }
+        Self {
+            model,
+            recipe: None,
+            params,
+            validation,
+            values,
+            trials: Vec::new(),
+            tuning_seconds: 0.0,
+            time_limit,
+        }
     }
 }
 

@@ -64,7 +64,7 @@ impl TestSet {
     }
 
     pub(super) fn queries(&self) -> Vec<TestQuery> {
-        let HeldOut { queries, clicks, n_words, judged } = &self.held_out;
+        let HeldOut { queries, clicks, n_words, judged, traffic } = &self.held_out;
         (0..queries.len())
             .map(|i| TestQuery {
                 id: queries[i].id.clone(),
@@ -72,6 +72,7 @@ impl TestSet {
                 clicks: clicks[i],
                 n_words: n_words[i],
                 judged: judged[i].clone(),
+                traffic: traffic[i].clicks,
             })
             .collect()
     }

@@ -97,6 +97,7 @@ pub fn compare(data: Data<'_>, course: Course<'_>) -> Result<Comparison> {
         refit: false,
         validation_queries: validation.n_queries(),
         n_measured: run.test.n_measured(),
+        held_out_clicks: run.test.held_out().held_out_clicks(),
         test_queries: run.test.queries(),
         unseen: dependent(dataset, &validation, folds.as_deref())?,
         refused: refused(course, dataset)?,
@@ -267,6 +268,9 @@ impl ComparisonRun<'_> {
             }
             _ => {
                 let Some(made) = self.making.make(planned)? else { return Ok(None) };
+                let mut notes = self.notes(&*made.model, made.validation)?;
+                let reached = made.time_limit.filter(|limit| limit.reached);
+                notes.extend(reached.map(|limit| format!("limit of time: {}", limit.sentence())));
                 let bytes = std::fs::metadata(&model_path).map_or(0, |metadata| metadata.len());
                 let row = Compared {
                     name: name.clone(),
@@ -274,6 +278,7 @@ impl ComparisonRun<'_> {
                     params: Json(made.params),
                     validation: Figures::from([(plan.tuned_by.to_string(), made.validation)]),
                     test: Figures::default(),
+                    by_traffic: Figures::default(),
                     intervals: ByName::default(),
                     bins: ByName::default(),
                     seconds: made.seconds,
@@ -285,7 +290,7 @@ impl ComparisonRun<'_> {
                     curves: made.curves,
                     beats: Vec::new(),
                     beats_by: ByName::default(),
-                    notes: self.notes(&*made.model, made.validation)?,
+                    notes,
                 };
                 self.measure(&*made.model, (row, made.values), [key, trained_key]).map(Some)
             }

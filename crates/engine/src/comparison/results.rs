@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::Choice;
 use crate::by_name::ByName;
-use crate::dataset::{Dataset, Statistics};
+use crate::dataset::{Dataset, HeldOutClicks, Statistics};
 use crate::description::Curve;
 use crate::evidence::{SmallestDifference, too_few};
 use crate::files;
@@ -73,6 +73,9 @@ pub struct Protocol {
     pub validation_queries: usize,
     /// Test queries with a relevant document, on which every model was measured once.
     pub test_queries: usize,
+    /// Held-out clicks of the test queries; none where people judged them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out_clicks: Option<HeldOutClicks>,
     /// Name of the dataset that everything was chosen on, where models were trained again on another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_on: Option<String>,
@@ -95,6 +98,12 @@ pub struct Protocol {
     pub test: String,
     /// The corrected p-value below which a difference counts as real.
     pub level: f64,
+    /// Seconds for tuning each model, if the plan limits them; models say in their notes whether time was up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Seconds for tuning all models together, if the plan limits them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_seconds: Option<f64>,
     /// Seed of everything random.
     pub seed: u64,
     /// Threads that trained and ranked.
@@ -126,6 +135,9 @@ pub struct Compared {
     pub validation: Figures,
     /// Means over the test queries.
     pub test: Figures,
+    /// Means over the test queries, each weighted by its held-out clicks; none where people judged the queries.
+    #[serde(default, skip_serializing_if = "ByName::is_empty")]
+    pub by_traffic: Figures,
     /// 95 % confidence intervals of these means, by the bootstrap over queries; none for fewer than two queries.
     pub intervals: ByName<[f64; 2]>,
     /// Means by kind of query: `seen`, `documents`, `duplicates`, `clicks`, `length`.
@@ -201,6 +213,13 @@ pub struct TestQuery {
     pub n_words: usize,
     /// Its judged documents with their grades.
     pub judged: Vec<(String, f32)>,
+    /// Its held-out clicks; 0 where people judged it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub traffic: f64,
+}
+
+fn is_zero(traffic: &f64) -> bool {
+    *traffic == 0.0
 }
 
 /// `results/NAME.json`: one model, query by query.

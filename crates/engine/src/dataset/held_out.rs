@@ -7,6 +7,8 @@ use foldhash::{HashMap, HashSet};
 use matchrank_core::Result;
 use matchrank_core::data::qrels::{Judgment, Qrels};
 use matchrank_core::measure::bins::Bins;
+use matchrank_core::message::thousands;
+use serde::{Deserialize, Serialize};
 
 use super::near_duplicates::NearDuplicates;
 use super::{Dataset, Holdout, Query};
@@ -22,6 +24,36 @@ pub struct HeldOut {
     pub n_words: Vec<usize>,
     /// Judged documents of each judged query, with their grades.
     pub judged: Vec<Vec<(String, f32)>>,
+    /// Held-out clicks of each judged query; 0 if people judged it.
+    pub traffic: Vec<HeldOutClicks>,
+}
+
+/// Held-out clicks, and how many of them are on new documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HeldOutClicks {
+    /// Sum of the held-out clicks.
+    pub clicks: f64,
+    /// Those on documents without a response in the training data.
+    pub on_new_documents: f64,
+}
+
+impl HeldOutClicks {
+    /// Describes how many held-out clicks are on new documents.
+    pub fn sentence(&self) -> String {
+        let Self { clicks, on_new_documents } = self;
+        format!(
+            "{} of {} held-out clicks ({:.1} %) are on documents without a click in the training data",
+            rounded(*on_new_documents),
+            rounded(*clicks),
+            100.0 * on_new_documents / clicks
+        )
+    }
+}
+
+/// Formats a sum of clicks; sums of weighted events may have a fraction.
+fn rounded(clicks: f64) -> String {
+    if clicks.fract() == 0.0 { thousands(clicks as u64) } else { format!("{clicks:.1}") }
 }
 
 /// Property that divides queries into bins.
@@ -70,9 +102,15 @@ impl HeldOut {
             *clicks.entry(&queries[response.query as usize].text).or_default() +=
                 f64::from(response.response);
         }
+        let is_new = dataset.new_documents()?;
         let analyser = Analyser::new(&dataset.manifest.analyser)?;
-        let mut held_out =
-            Self { queries: Vec::new(), clicks: Vec::new(), n_words: Vec::new(), judged: Vec::new() };
+        let mut held_out = Self {
+            queries: Vec::new(),
+            clicks: Vec::new(),
+            n_words: Vec::new(),
+            judged: Vec::new(),
+            traffic: Vec::new(),
+        };
         for list in dataset.judgments(holdout)?.chunk_by(|a, b| a.query == b.query) {
             let query = &queries[list[0].query as usize];
             let mut n_words = 0;
@@ -83,8 +121,25 @@ impl HeldOut {
             held_out
                 .judged
                 .push(list.iter().map(|j| (documents[j.document as usize].clone(), j.grade)).collect());
+            let mut traffic = HeldOutClicks::default();
+            for judged in list {
+                traffic.clicks += f64::from(judged.clicks);
+                if is_new[judged.document as usize] {
+                    traffic.on_new_documents += f64::from(judged.clicks);
+                }
+            }
+            held_out.traffic.push(traffic);
         }
         Ok(held_out)
+    }
+
+    /// Returns the held-out clicks of all queries; none if people judged them.
+    pub fn held_out_clicks(&self) -> Option<HeldOutClicks> {
+        let total = self.traffic.iter().fold(HeldOutClicks::default(), |sum, own| HeldOutClicks {
+            clicks: sum.clicks + own.clicks,
+            on_new_documents: sum.on_new_documents + own.on_new_documents,
+        });
+        (total.clicks > 0.0).then_some(total)
     }
 
     /// Returns a random sample of at most `most` queries, in their order; the seed decides which.
@@ -99,6 +154,7 @@ impl HeldOut {
             clicks: taken.iter().map(|&i| self.clicks[i]).collect(),
             n_words: taken.iter().map(|&i| self.n_words[i]).collect(),
             judged: taken.iter().map(|&i| self.judged[i].clone()).collect(),
+            traffic: taken.iter().map(|&i| self.traffic[i]).collect(),
         }
     }
 
@@ -228,7 +284,13 @@ mod tests {
         let clicks: Vec<f64> = bins.iter().flat_map(|(_, clicks)| clicks.clone()).collect();
         let queries = clicks.iter().map(|n| Query { id: n.to_string(), text: String::new() }).collect();
         let n = clicks.len();
-        let held_out = HeldOut { queries, clicks, n_words: vec![0; n], judged: vec![Vec::new(); n] };
+        let held_out = HeldOut {
+            queries,
+            clicks,
+            n_words: vec![0; n],
+            judged: vec![Vec::new(); n],
+            traffic: vec![HeldOutClicks::default(); n],
+        };
         let found = labels(&held_out.clicks, clicks_bin);
         let found = held_out.bins_of(&found).unwrap();
         for (label, clicks) in &bins {

@@ -28,6 +28,10 @@ pub struct Manifest {
     pub sources: Vec<SourceFile>,
     /// Division of clicks into training, validation and test.
     pub split: Split,
+    /// Grades of held-out clicks; none where no click was held out, and in datasets of former versions, whose held-out
+    /// clicks have grade 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub click_grades: Option<ClickGrades>,
     /// Pairs with fewer clicks than this were dropped from training.
     pub min_clicks: f64,
     /// Analysis of text; every model trained on the dataset uses the same.
@@ -261,6 +265,46 @@ pub enum Split {
     },
 }
 
+/// Grades of held-out clicks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClickGrades {
+    /// From 1 to 4 by the clicks of the document relative to those of the query's most clicked document
+    /// ([`ClickGrades::of`]).
+    #[default]
+    Share,
+    /// 1 for every document with a held-out click.
+    Binary,
+}
+
+impl ClickGrades {
+    /// Returns the grade of a document with `clicks` held-out clicks for a query whose most clicked document has `most`.
+    ///
+    /// By share, with s = clicks / most,
+    ///
+    /// ```text
+    /// grade = max(1, round(log2(1 + 15 s)))        4 from s = 0.69, 3 from 0.31, 2 from 0.12, else 1
+    /// ```
+    /// The exponential gain 2^grade - 1 is 15 for the most clicked document and 15 s, rounded to 1, 3, 7 or 15, for the
+    /// others: a document with half the clicks is worth about half. The linear gain keeps the order. NDCG divides by the
+    /// gain of the best order, so a query whose clicked documents have about the same clicks has the same value as with
+    /// grade 1. Grades are whole numbers, because trec_eval and LightGBM take no others.
+    pub fn of(self, clicks: f64, most: f64) -> f32 {
+        match self {
+            Self::Share => (1.0 + 15.0 * clicks / most).log2().round().max(1.0) as f32,
+            Self::Binary => 1.0,
+        }
+    }
+
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Binary => "binary",
+        }
+    }
+}
+
 /// Table 1 of the papers, over the training clicks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -324,6 +368,7 @@ mod tests {
             sources: Vec::new(),
             content_hash: content_hash(&tables, &(&split, &analyser, &fields)),
             split,
+            click_grades: None,
             min_clicks: 0.3,
             analyser,
             fields,
@@ -334,6 +379,16 @@ mod tests {
             tables,
             history: None,
         }
+    }
+
+    #[test]
+    fn grades_follow_the_share_of_the_most_clicked() {
+        let grade = |clicks| ClickGrades::Share.of(clicks, 1000.0);
+        let grades = [1.0, 60.0, 121.0, 123.0, 250.0, 310.0, 312.0, 500.0, 686.0, 688.0, 1000.0].map(grade);
+        assert_eq!(grades, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0]);
+        assert_eq!([0.2, 7.0].map(|clicks| ClickGrades::Binary.of(clicks, 7.0)), [1.0, 1.0]);
+        // The most clicked document has grade 4 however few clicks there are, and weights of events may be fractions.
+        assert_eq!([1e-3, 1.0, 1e12].map(|clicks| ClickGrades::Share.of(clicks, clicks)), [4.0; 3]);
     }
 
     #[test]

@@ -47,12 +47,13 @@ pub(crate) use deal::Purpose;
 pub use documents::Documents;
 pub(crate) use documents::IdList;
 pub(crate) use held_out::BinLabel;
-pub use held_out::{BinBy, HeldOut};
+pub use held_out::{BinBy, HeldOut, HeldOutClicks};
 pub(crate) use history::HISTORY;
 pub use history::{History, HistoryPart, IngestSettings, PartKind};
 pub(crate) use manifest::content_hash;
 pub use manifest::{
-    EventType, FORMAT_VERSION, IgnoredColumn, LostZeros, Manifest, SourceFile, Split, Statistics, TableInfo,
+    ClickGrades, EventType, FORMAT_VERSION, IgnoredColumn, LostZeros, Manifest, SourceFile, Split,
+    Statistics, TableInfo,
 };
 pub use names::Names;
 pub(crate) use names::{id_of_text, without_zeros};

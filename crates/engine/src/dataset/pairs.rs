@@ -48,7 +48,7 @@ pub struct Judged {
     pub query: u32,
     /// Row of the document.
     pub document: u32,
-    /// Grade; 1 for a held-out click.
+    /// Grade; that of a held-out click follows [`ClickGrades`](super::ClickGrades).
     pub grade: f32,
     /// Held-out clicks of the pair; 0 if a person judged it.
     pub clicks: f32,
@@ -71,6 +71,17 @@ impl Dataset {
             }));
         }
         Ok(responses)
+    }
+
+    /// Returns true for every document, by row, without a response in the training data. In a dataset without training
+    /// responses no document is new.
+    pub fn new_documents(&self) -> Result<Vec<bool>> {
+        let has_responses = self.manifest.statistics.n_pairs > 0;
+        let mut is_new = vec![has_responses; self.manifest.statistics.n_documents as usize];
+        for response in self.responses()?.iter().filter(|response| response.response > 0.0) {
+            is_new[response.document as usize] = false;
+        }
+        Ok(is_new)
     }
 
     /// Returns the training pairs that were judged with grade 0. They are no responses: only models that learn from

@@ -19,7 +19,8 @@ use super::{
     CsvEscape, FileColumn, IngestParams, NamedColumns, Role, SplitBy, check_named, event_types, ingest_onto,
 };
 use crate::dataset::{
-    DOCUMENTS, Dataset, History, HistoryPart, Holdout, IngestSettings, Manifest, PartKind, SourceFile, Split,
+    ClickGrades, DOCUMENTS, Dataset, History, HistoryPart, Holdout, IngestSettings, Manifest, PartKind,
+    SourceFile, Split,
 };
 use crate::files;
 use crate::text::Analyser;
@@ -102,6 +103,7 @@ pub fn append(changes: &AppendParams, folder: &Path, progress: &dyn Progress) ->
         event_weights: settings.event_weights.clone(),
         text: settings.text.clone(),
         field_weights: manifest.fields.iter().map(|(name, weight)| (name.to_owned(), weight)).collect(),
+        click_grades: manifest.click_grades.unwrap_or(ClickGrades::Binary),
         min_clicks: manifest.min_clicks,
         split,
         holdout,

@@ -82,7 +82,8 @@ use target::DatasetTarget;
 use zeros::ZeroFinder;
 
 use crate::dataset::{
-    History, Holdout, LostZeros, MANIFEST, Manifest, PartKind, Query, SourceFile, Split, content_hash,
+    ClickGrades, History, Holdout, LostZeros, MANIFEST, Manifest, PartKind, Query, SourceFile, Split,
+    content_hash,
 };
 use crate::files;
 use crate::text::{Analyser, AnalyserParams, VocabularyParams};
@@ -116,6 +117,8 @@ pub struct IngestParams {
     pub text: Vec<String>,
     /// Weights of text fields; those not named weigh 1.
     pub field_weights: BTreeMap<String, f32>,
+    /// Grades of held-out clicks.
+    pub click_grades: ClickGrades,
     /// Training pairs with fewer clicks are dropped.
     pub min_clicks: f64,
     /// Split into training, validation and test.
@@ -154,6 +157,7 @@ impl Default for IngestParams {
             event_weights: BTreeMap::new(),
             text: Vec::new(),
             field_weights: BTreeMap::new(),
+            click_grades: ClickGrades::default(),
             min_clicks: 0.0,
             split: SplitBy::None,
             holdout: [0.1, 0.1],
@@ -479,6 +483,7 @@ impl output::Written {
             format_version: crate::dataset::FORMAT_VERSION,
             matchrank: env!("CARGO_PKG_VERSION").to_owned(),
             sources,
+            click_grades: (split != Split::None).then_some(params.click_grades),
             split,
             min_clicks: params.min_clicks,
             analyser,

@@ -61,7 +61,7 @@ pub(super) fn write(
     }
     let mut unlisted = Unlisted { wanted, found: HashMap::default() };
 
-    let mut pairs = PairTables::create(folder, collection.ids.len())?;
+    let mut pairs = PairTables::create(folder, collection.ids.len(), params.click_grades)?;
     let mut partitions = aggregator.finish();
     waves::in_waves(
         rayon::current_num_threads().min(4),

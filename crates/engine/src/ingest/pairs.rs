@@ -13,7 +13,7 @@ use matchrank_core::Result;
 use super::aggregate::{QuerySums, Share};
 use super::documents::Collection;
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{Holdout, JUDGMENTS, NEGATIVES, RESPONSES, SKIPPED, Statistics, TableInfo};
+use crate::dataset::{ClickGrades, Holdout, JUDGMENTS, NEGATIVES, RESPONSES, SKIPPED, Statistics, TableInfo};
 use crate::tally::Tally;
 
 /// Training pairs of a query that are no responses.
@@ -34,6 +34,7 @@ pub(super) struct PairTables {
     /// Made when there is something to write.
     negatives: Option<TableWriter>,
     folder: PathBuf,
+    click_grades: ClickGrades,
     buffer: Vec<(u32, u32, f32, u64, Option<f64>)>,
     judged: Vec<(Holdout, u32, u32, f32, f32)>,
     /// Query, document, mean position.
@@ -49,7 +50,7 @@ pub(super) struct PairTables {
 }
 
 impl PairTables {
-    pub(super) fn create(folder: &Path, n_documents: usize) -> Result<Self> {
+    pub(super) fn create(folder: &Path, n_documents: usize, click_grades: ClickGrades) -> Result<Self> {
         let number = |name| Field::new(name, DataType::UInt32, false);
         let value = |name| Field::new(name, DataType::Float32, false);
         let responses = vec![
@@ -72,6 +73,7 @@ impl PairTables {
             skipped: None,
             negatives: None,
             folder: folder.to_owned(),
+            click_grades,
             buffer: Vec::new(),
             judged: Vec::new(),
             passed_over: Vec::new(),
@@ -132,8 +134,17 @@ impl PairTables {
         }
         let skipped = dropped.skipped.into_iter();
         self.passed_over.extend(skipped.map(|(document, position)| (number, document, position)));
+        let most = |of: Share| {
+            let own = query.pairs.iter().filter(|(share, ..)| *share == of);
+            own.map(|(.., sums)| sums.clicks()).fold(0.0, f64::max)
+        };
+        let most = [most(Share::Validation), most(Share::Test)];
         for (share, document, sums) in &query.pairs {
             let clicks = sums.clicks();
+            let mut judge = |holdout: Holdout| {
+                let grade = self.click_grades.of(clicks, most[holdout as usize]);
+                self.judge(holdout, number, *document, grade, clicks as f32);
+            };
             match share {
                 Share::Train => {
                     self.buffer.push((number, *document, clicks as f32, sums.shown, sums.position()));
@@ -141,8 +152,8 @@ impl PairTables {
                     self.clicked[*document as usize] += 1;
                     self.n_clicks += clicks;
                 }
-                Share::Validation => self.judge(Holdout::Validation, number, *document, 1.0, clicks as f32),
-                Share::Test => self.judge(Holdout::Test, number, *document, 1.0, clicks as f32),
+                Share::Validation => judge(Holdout::Validation),
+                Share::Test => judge(Holdout::Test),
             }
         }
     }

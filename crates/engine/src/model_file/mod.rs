@@ -85,12 +85,46 @@ pub struct Provenance {
     /// How it was made, if it can be made again from other data; absent in files of former versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_by: Option<MadeBy>,
+    /// Limit of the time for choosing its parameters; none where the choice counted work alone, so that the same seed
+    /// makes the same model on any machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<TimeLimit>,
+}
+
+/// A limit of wall-clock time that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TimeLimit {
+    /// Seconds for the model, or for all models of a comparison together.
+    pub seconds: f64,
+    /// True if the seconds are for all models of a comparison together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shared: bool,
+    /// True if time was up before everything was tried: a faster or an idle machine may choose other parameters.
+    pub reached: bool,
+}
+
+impl TimeLimit {
+    /// Describes the limit and whether it was reached.
+    pub fn sentence(&self) -> String {
+        let all = if self.is_shared { " for all models" } else { "" };
+        let reached = match self.reached {
+            true => "reached before all settings were tried: another run may choose others",
+            false => "not reached",
+        };
+        format!("{} s{all}, {reached}", self.seconds)
+    }
 }
 
 impl Default for Provenance {
     /// This version, no seed, no statistics.
     fn default() -> Self {
-        Self { version: env!("CARGO_PKG_VERSION").into(), seed: None, data: BTreeMap::new(), made_by: None }
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: None,
+            data: BTreeMap::new(),
+            made_by: None,
+            time_limit: None,
+        }
     }
 }
 

@@ -25,7 +25,8 @@ fn small() -> (Arc<dyn MatchingModel>, Provenance) {
     ];
     let model = TextBm25::fit(&Bm25Params { k1: 0.9, b: 0.4 }, &analyser, &fields, documents).unwrap();
     let data = [("documents".to_owned(), 3u32.into()), ("source".to_owned(), "three sentences".into())];
-    let provenance = Provenance { version: "0.1.0".into(), seed: Some(7), data: data.into(), made_by: None };
+    let provenance =
+        Provenance { version: "0.1.0".into(), seed: Some(7), data: data.into(), ..Provenance::default() };
     (Arc::new(model), provenance)
 }
 

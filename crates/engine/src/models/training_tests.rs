@@ -1,7 +1,10 @@
 //! Every model learns two groups of queries and documents apart, and does so the same way every time.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
 use matchrank_core::matching::{BltmParams, LsiParams, PlsParams, RmlsParams};
-use matchrank_core::progress::Silent;
+use matchrank_core::progress::{Progress, Silent};
 
 use super::bltm::BltmModel;
 use super::latent::{AnchoredFeatures, LatentModel, LatentReport};
@@ -12,6 +15,7 @@ use super::*;
 use crate::dataset::Dataset;
 use crate::features::FeatureParams;
 use crate::ingest::{IngestParams, ingest};
+use crate::json::Json;
 use crate::model_file::{Provenance, save};
 use crate::settings::AutoNumber;
 
@@ -178,6 +182,63 @@ fn the_same_seed_gives_the_same_bytes_for_any_number_of_threads() {
     let other = of(2, 2);
     for seeded in [0, 4, 5, 6] {
         assert_ne!(one[seeded], other[seeded]);
+    }
+}
+
+/// A machine on which now and then nothing happens for a while: the first calls of every stage take a pause.
+#[derive(Default)]
+struct HinderedMachine(AtomicU32);
+
+impl HinderedMachine {
+    fn pause(&self) {
+        if self.0.fetch_add(1, Ordering::Relaxed) < 40 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Progress for HinderedMachine {
+    fn begin(&self, _stage: &str, _total: Option<u64>, _unit: &str) {
+        self.0.store(0, Ordering::Relaxed);
+        self.pause();
+    }
+    fn advance(&self, _n: u64) {
+        self.pause();
+    }
+    fn note(&self, _message: &str) {
+        self.pause();
+    }
+}
+
+/// Every kind of model chooses and learns by counts of work: neither the time that passes nor other programs on the
+/// machine change a byte.
+#[test]
+fn a_hindered_machine_makes_the_same_bytes() {
+    let (_folder, dataset) = checkerboard(true);
+    let files = |progress: &dyn Progress| -> Vec<Vec<u8>> {
+        let model = |kind: &MatchingKind| {
+            let effort = kind.effort.map(|(name, least)| (name.to_owned(), Json::of(&least)));
+            let recipe = Recipe::new(kind.name, &effort.into_iter().collect::<Vec<_>>()).unwrap();
+            bytes(&*recipe.train(&Training::new(&dataset, 1, progress)).unwrap())
+        };
+        registry::trainable().map(model).collect()
+    };
+    let calm = files(&Silent);
+    let is_over = AtomicBool::new(false);
+    let hindered = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let hindered = files(&HinderedMachine::default());
+        is_over.store(true, Ordering::Relaxed);
+        hindered
+    });
+    for ((kind, calm), hindered) in registry::trainable().zip(calm).zip(hindered) {
+        assert!(calm == hindered, "{}", kind.name);
     }
 }
 

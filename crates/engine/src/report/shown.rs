@@ -9,6 +9,9 @@ use crate::dataset::Dataset;
 const TITLE: usize = 110;
 const TEXT: usize = 220;
 
+/// Mark of a document without a response in the training data.
+const NEW: &str = "new: no clicks yet";
+
 /// A document as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownDocument {
@@ -18,7 +21,7 @@ pub struct ShownDocument {
     pub id: String,
     /// Title or name, else the beginning of the first field.
     pub title: String,
-    /// Beginning of the rest.
+    /// Beginning of the rest, after a mark if the document has no response in the training data.
     pub text: String,
 }
 
@@ -50,12 +53,16 @@ impl<'a> Numbers<'a> {
         let mut shown: Vec<ShownDocument> = self.ids.iter().map(nothing).collect();
         let names: Vec<&str> = dataset.manifest.fields.iter().map(|(name, _)| name).collect();
         let title = names.iter().position(|name| ["title", "name", "headline"].contains(name)).unwrap_or(0);
+        let is_new = dataset.new_documents()?;
         let mut first = 0;
         dataset.for_each_documents(|batch| {
             for i in 0..batch.len() {
                 if let Some(&number) = self.numbers.get(batch.id(i)) {
                     let texts: Vec<&str> = (0..names.len()).map(|field| batch.text(i, field)).collect();
-                    let (title, text) = shorten(&texts, title);
+                    let (title, mut text) = shorten(&texts, title);
+                    if is_new[first as usize + i] {
+                        text = if text.is_empty() { NEW.to_owned() } else { format!("{NEW} · {text}") };
+                    }
                     shown[number] =
                         ShownDocument { row: first + i as u32, title, text, ..shown[number].clone() };
                 }

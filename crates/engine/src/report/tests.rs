@@ -31,6 +31,7 @@ pub(super) fn entry(name: &str, values: Vec<Option<f64>>) -> Entry {
         params: Json(serde_json::json!({ "d": 100, "text": { "stemmer": name } })),
         validation: figures.clone(),
         test: figures.clone(),
+        by_traffic: ByName::default(),
         intervals: [("ndcg@10".to_owned(), [mean - 0.1, mean + 0.1])].into_iter().collect(),
         bins: [("seen".to_owned(), bins(figures))].into_iter().collect(),
         seconds: 1.0,
@@ -63,6 +64,7 @@ pub(super) fn protocol() -> Protocol {
     Protocol {
         validation_queries: 7,
         test_queries: 40,
+        held_out_clicks: None,
         chosen_on: None,
         folds: None,
         ranked: Ranked::All,
@@ -72,6 +74,8 @@ pub(super) fn protocol() -> Protocol {
         tuned_by: "ndcg@10".into(),
         test: "t".into(),
         level: 0.05,
+        seconds: None,
+        shared_seconds: None,
         seed: 1,
         threads: 2,
     }
@@ -85,6 +89,7 @@ pub(super) fn test_query(i: usize, text: &str) -> TestQuery {
         clicks: 0.0,
         n_words: 2,
         judged: vec![("d".into(), 2.0)],
+        traffic: 0.0,
     }
 }
 

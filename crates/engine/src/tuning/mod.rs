@@ -35,6 +35,7 @@ use crate::by_name::ByName;
 use crate::dataset::Dataset;
 use crate::json::Json;
 use crate::memory::{Cost, timed};
+use crate::model_file::TimeLimit;
 use crate::models::folded::PooledQueries;
 use crate::models::{MatchingKind, MatchingModel, Recipe, Sizes, Training, bind};
 use crate::settings::Settings;
@@ -93,6 +94,11 @@ impl Tuned {
     /// The trial that won.
     pub fn best(&self) -> &Trial {
         &self.trials[self.best]
+    }
+
+    /// The limit of time that the search had, if it had one.
+    pub fn time_limit(&self, search: &Search) -> Option<TimeLimit> {
+        search.seconds.map(|seconds| TimeLimit { seconds, is_shared: false, reached: self.out_of_time })
     }
 
     /// The settings of the trial that won over those the search started from.

@@ -140,6 +140,11 @@ fn time_that_is_up_ends_the_search_after_one_trial() {
     let how = Search { seconds: Some(0.0), ..how(Strategy::Random, 10) };
     let tuned = run(&how, Trace::in_memory(), &calls);
     assert_eq!((*calls.borrow(), tuned.out_of_time, tuned.best), (1, true, 0));
+    assert!(tuned.time_limit(&how).is_some_and(|limit| limit.reached && limit.seconds == 0.0));
+    let how = Search { seconds: Some(1e6), ..how };
+    let tuned = run(&how, Trace::in_memory(), &calls);
+    assert!(tuned.time_limit(&how).is_some_and(|limit| !limit.reached));
+    assert_eq!(tuned.time_limit(&Search { seconds: None, ..how }), None);
 }
 
 #[test]

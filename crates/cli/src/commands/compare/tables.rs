@@ -10,7 +10,7 @@ use matchrank_engine::evidence::too_few;
 use matchrank_engine::validation::Ranked;
 
 use super::Format;
-use crate::commands::eval::table::letters;
+use crate::commands::eval::table::{by_traffic, letters};
 use crate::terminal::with_flags;
 
 /// Extent of a table for people.
@@ -176,6 +176,16 @@ fn superscripts(mut places: Vec<usize>) -> String {
 /// Most measures of a short table.
 const FEW_MEASURES: usize = 3;
 
+/// Returns true if the test queries have held-out clicks.
+fn has_traffic(comparison: &Comparison) -> bool {
+    comparison.models.iter().any(|model| !model.by_traffic.is_empty())
+}
+
+/// The mean of a measure weighted by traffic.
+fn weighted(model: &Compared, measure: &str) -> String {
+    model.by_traffic.get(measure).map_or(String::new(), |figure| format!("{figure:.4}"))
+}
+
 /// The columns that most readers want, in at most 120 characters: the first measure with its marks, the others where there
 /// are few, seen and unseen queries, queries with new documents, and costs.
 fn short(comparison: &Comparison) -> Cells {
@@ -199,6 +209,10 @@ fn short(comparison: &Comparison) -> Cells {
         .collect();
     let mut header: Vec<String> = vec![String::new(), "model".into()];
     header.extend(few.iter().cloned());
+    let has_traffic = has_traffic(comparison);
+    if has_traffic {
+        header.insert(3, "by traffic".into());
+    }
     header.extend(groups.iter().map(|(_, name)| name.clone()));
     header.extend(["validation", "seconds", "ms/query"].map(String::from));
     let row = |(i, model): (usize, &Compared)| {
@@ -208,6 +222,9 @@ fn short(comparison: &Comparison) -> Cells {
                 if at == 0 { beaten(comparison, model, measure, Marks::Superscripts) } else { String::new() };
             format!("{:.4}{marks}", model.test[measure.as_str()])
         }));
+        if has_traffic {
+            row.insert(3, weighted(model, &measures[0]));
+        }
         row.extend(groups.iter().map(|(group, _)| {
             figure(model, *group).map_or(String::new(), |(figure, _)| format!("{figure:.4}"))
         }));
@@ -225,12 +242,15 @@ fn main(comparison: &Comparison, marks: Marks) -> Cells {
     let measures = &comparison.split.measures;
     let mut header: Vec<String> = vec![String::new(), "model".into()];
     header.extend(measures.iter().cloned());
+    let of_traffic = if has_traffic(comparison) { &measures[..] } else { &[] };
+    header.extend(of_traffic.iter().map(|measure| format!("{measure} by traffic")));
     header.extend(["validation", "seconds", "tuning s", "MiB", "ms/query"].map(String::from));
     let row = |(i, model): (usize, &Compared)| {
         let mut row = vec![letter(i), model.name.clone()];
         row.extend(measures.iter().map(|measure| {
             format!("{:.4}{}", model.test[measure.as_str()], beaten(comparison, model, measure, marks))
         }));
+        row.extend(of_traffic.iter().map(|measure| weighted(model, measure)));
         let validation =
             model.validation.values().next().map_or(String::new(), |value| format!("{value:.4}"));
         let peak = model.peak_mib.map_or(String::new(), |mib| format!("{mib:.0}"));
@@ -307,6 +327,8 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
     let mut header: Vec<String> = ["model", "kind", "group", "bin", "queries"].map(String::from).into();
     header.extend(measures.iter().cloned());
     header.extend(measures.iter().flat_map(|name| [format!("{name} low"), format!("{name} high")]));
+    let of_traffic = if has_traffic(comparison) { &measures[..] } else { &[] };
+    header.extend(of_traffic.iter().map(|measure| format!("{measure} by traffic")));
     header.extend(
         ["validation", "seconds", "tuning_seconds", "peak_mib", "model_mib", "p50_ms", "p95_ms", "beats"]
             .map(String::from),
@@ -322,6 +344,8 @@ fn csv(comparison: &Comparison) -> anyhow::Result<String> {
             let interval = model.intervals.get(name).map(|ends| ends.map(|end| end.to_string()));
             interval.unwrap_or_default()
         }));
+        let figure = |name: &String| model.by_traffic.get(name).map_or(String::new(), f64::to_string);
+        row.extend(of_traffic.iter().map(figure));
         row.extend([
             model.validation.values().next().map_or(String::new(), |value| value.to_string()),
             model.seconds.to_string(),
@@ -408,6 +432,12 @@ fn legend(comparison: &Comparison, is_short: bool) -> String {
         );
     }
     let evidence = comparison.evidence().map_or(String::new(), |evidence| evidence + "\n");
+    let traffic = match split.held_out_clicks {
+        Some(clicks) => {
+            format!("{}\n{}\n", by_traffic(&split.measures[0], true), clicks.sentence())
+        }
+        None => String::new(),
+    };
     let costs = if is_short {
         format!("seconds: of tuning and {trained}; ms/query: {timed}, median; more figures: --wide")
     } else {
@@ -416,7 +446,7 @@ fn legend(comparison: &Comparison, is_short: bool) -> String {
     format!(
         "{evidence}ᵃ: better than model a ({test}, Holm-corrected p < {})\n\
          {}, measured once; {ranked}\n\
-         {means}validation: {} over {}, on which parameters were chosen; {costs}{again}{noted}{left_out}",
+         {traffic}{means}validation: {} over {}, on which parameters were chosen; {costs}{again}{noted}{left_out}",
         split.level,
         counted(split.test_queries, "test query"),
         split.tuned_by,

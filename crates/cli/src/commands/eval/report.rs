@@ -2,6 +2,7 @@
 
 use matchrank_core::measure::significance::{Comparison, Test};
 use matchrank_core::measure::{Audit, Conventions, Dialect, Evaluation};
+use matchrank_engine::dataset::HeldOutClicks;
 use serde::{Serialize, Serializer};
 
 use super::Results;
@@ -19,6 +20,8 @@ impl<T: Serialize> Serialize for Object<T> {
 struct Report {
     dialect: Dialect,
     queries: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out_clicks: Option<HeldOutClicks>,
     runs: Vec<Run>,
     audit: Audit,
     conventions: Conventions,
@@ -31,6 +34,9 @@ struct Run {
     name: String,
     queries: u64,
     measures: Object<f64>,
+    /// Means weighted by the held-out clicks of the queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_traffic: Option<Object<f64>>,
     audit: Audit,
     #[serde(skip_serializing_if = "Option::is_none")]
     bins: Option<Vec<Bin>>,
@@ -92,6 +98,7 @@ pub(super) fn json(results: &Results<'_>) -> anyhow::Result<String> {
         name: name.clone(),
         queries: e.audit.queries_in_mean,
         measures: named(&|m| e.mean(m)),
+        by_traffic: results.traffic.as_ref().map(|traffic| named(&|m| traffic.mean(e, m))),
         audit: e.audit,
         bins: results.bins.as_ref().map(|bins| {
             let means = bins.means(e).into_iter();
@@ -108,6 +115,7 @@ pub(super) fn json(results: &Results<'_>) -> anyhow::Result<String> {
     let report = Report {
         dialect: results.conventions.dialect,
         queries: audit.queries_in_mean,
+        held_out_clicks: results.traffic.as_ref().map(|traffic| traffic.total),
         runs: runs.collect(),
         audit,
         conventions: results.conventions,
@@ -136,7 +144,8 @@ fn pairs(results: &Results<'_>, level: f64) -> Vec<Pair> {
     by_measure.flat_map(|(m, all)| all.iter().map(move |c| pair(&m.to_string(), c))).collect()
 }
 
-/// Renders CSV: one row per run, per run and bin with bins, or per run and query with `--per-query`.
+/// Renders CSV: one row per run, per run and bin with bins, or per run and query with `--per-query`. Means weighted by
+/// traffic are over all queries of a run; rows of bins leave them empty.
 pub(super) fn csv(results: &Results<'_>) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let measures = results.measures.iter().map(ToString::to_string);
@@ -146,7 +155,10 @@ pub(super) fn csv(results: &Results<'_>) -> anyhow::Result<String> {
         (false, true) => &["run", "bin", "queries"],
         (false, false) => &["run", "queries"],
     };
-    writer.write_record(keys.iter().map(ToString::to_string).chain(measures))?;
+    // Values of a query have no weights.
+    let traffic = results.traffic.as_ref().filter(|_| !results.per_query);
+    let weighted = traffic.iter().flat_map(|_| results.measures.iter().map(|m| format!("{m} by traffic")));
+    writer.write_record(keys.iter().map(ToString::to_string).chain(measures).chain(weighted))?;
     for (name, e) in results.names.iter().zip(&results.evaluations) {
         let n_measures = e.measures.len();
         if results.per_query {
@@ -163,10 +175,12 @@ pub(super) fn csv(results: &Results<'_>) -> anyhow::Result<String> {
         let mut row = vec![name.clone()];
         row.extend(results.bins.as_ref().map(|_| "(all)".to_owned()));
         row.push(e.audit.queries_in_mean.to_string());
-        writer.write_record(row.into_iter().chain(all))?;
+        let weighted = traffic.iter().flat_map(|t| (0..n_measures).map(|m| t.mean(e, m).to_string()));
+        writer.write_record(row.into_iter().chain(all).chain(weighted))?;
         for bin in results.bins.iter().flat_map(|b| b.means(e)) {
             let row = [name.clone(), bin.label.unwrap_or("(none)".into()), bin.n_queries.to_string()];
-            writer.write_record(row.into_iter().chain(bin.means.iter().map(f64::to_string)))?;
+            let blank = traffic.iter().flat_map(|_| (0..n_measures).map(|_| String::new()));
+            writer.write_record(row.into_iter().chain(bin.means.iter().map(f64::to_string)).chain(blank))?;
         }
     }
     Ok(String::from_utf8(writer.into_inner()?)?)

@@ -29,11 +29,19 @@ pub(super) fn render(results: &Results<'_>, markdown: bool) -> String {
     header.extend(["run", "queries"].map(String::from));
     let first_number = header.len() - 1;
     header.extend(results.measures.iter().map(ToString::to_string));
+    // The first measure alone, so that the table stays narrow.
+    let weighted = first_number + 2;
+    if results.traffic.is_some() {
+        header.insert(weighted, "by traffic".to_owned());
+    }
     table.set_header(header);
     for (i, (name, e)) in results.names.iter().zip(&results.evaluations).enumerate() {
         let mut row = if many { vec![letters(i).map(|l| l.0).collect()] } else { Vec::new() };
         row.extend([name.clone(), e.audit.queries_in_mean.to_string()]);
         row.extend((0..e.measures.len()).map(|m| format!("{:.4}{}", e.mean(m), beaten(results, i, m))));
+        if let Some(traffic) = &results.traffic {
+            row.insert(weighted, format!("{:.4}", traffic.mean(e, 0)));
+        }
         table.add_row(row);
     }
     align(&mut table, first_number);
@@ -80,11 +88,21 @@ pub(super) fn render(results: &Results<'_>, markdown: bool) -> String {
         };
         let _ = writeln!(text, "ᵃ: better than run a ({test}, Holm-corrected p < {level})");
     }
+    if let Some(traffic) = &results.traffic {
+        let _ = writeln!(text, "{}", by_traffic(&results.measures[0].to_string(), results.test.is_some()));
+        let _ = writeln!(text, "{}", traffic.total.sentence());
+    }
     let _ = writeln!(text, "{}", dialect(&results.conventions));
     for (name, e) in results.names.iter().zip(&results.evaluations) {
         let _ = writeln!(text, "audit of {name}: {}", audit(&e.audit, &results.conventions));
     }
     text
+}
+
+/// Legend of the column of weighted means.
+pub(crate) fn by_traffic(measure: &str, is_tested: bool) -> String {
+    let tests = if is_tested { "; tests are of the plain mean" } else { "" };
+    format!("by traffic: {measure}, every query weighted by its held-out clicks{tests}")
 }
 
 fn measures(results: &Results<'_>) -> impl Iterator<Item = String> {

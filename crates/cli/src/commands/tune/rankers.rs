@@ -65,7 +65,9 @@ pub(super) fn run(
             learned = FeatureLists::concatenate(&[&learned, &validation]);
             model = recipe.train(training.on(learned.clone(), None), terminal)?;
         }
-        model_file::save(path, &*model, &provenance(&learned, global.seed))?;
+        let provenance =
+            Provenance { time_limit: tuned.time_limit(&search), ..provenance(&learned, global.seed) };
+        model_file::save(path, &*model, &provenance)?;
         if let Some(remark) = model.remark() {
             terminal.note(remark);
         }

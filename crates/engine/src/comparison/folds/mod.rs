@@ -92,6 +92,7 @@ pub fn compare_folds(folds: &Folds, rankers: &Rankers<'_>, course: Course<'_>) -
         refit: rankers.refit,
         validation_queries: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
         n_measured: folds.lists.iter().flat_map(|lists| lists.iter()).filter(is_measured).count(),
+        held_out_clicks: None,
         test_queries: queries(folds),
         unseen: Default::default(),
         refused: ByName::default(),
@@ -141,6 +142,7 @@ fn queries(folds: &Folds) -> Vec<TestQuery> {
             clicks: 0.0,
             n_words: 0,
             judged: Vec::new(),
+            traffic: 0.0,
         })
         .collect()
 }

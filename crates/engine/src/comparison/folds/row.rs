@@ -59,6 +59,7 @@ impl FoldRun<'_> {
             params: Json(params),
             validation: Figures::from([(plan.tuned_by.to_string(), mean(&|fold| fold.validation))]),
             test: named(&|m| mean(&|fold| fold.evaluation.mean(m))),
+            by_traffic: Figures::default(),
             intervals: intervals(&per_query, seed),
             bins: ByName::from([("fold".to_owned(), by_fold)]),
             seconds: tested.iter().map(|fold| fold.cost.seconds).sum(),

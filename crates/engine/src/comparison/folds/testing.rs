@@ -61,7 +61,7 @@ impl FoldRun<'_> {
         let training = RankerTraining { query: rankers.query, seed };
         let (train, validation) = train_and_validation(&folds.lists, fold);
         let how = self.search(planned);
-        let (recipe, trials, chosen) = if how.tunes() {
+        let (recipe, trials, chosen, time_limit) = if how.tunes() {
             let trace = folder.join("traces").join(format!("{}.fold{}.jsonl", file_name(name), fold + 1));
             let tuner = RankerTuner {
                 train: &train,
@@ -77,9 +77,10 @@ impl FoldRun<'_> {
                 return Ok(None);
             }
             let chosen = tuned.best().settings.clone();
-            (recipe, tuned.trials, chosen)
+            let time_limit = tuned.time_limit(&how);
+            (recipe, tuned.trials, chosen, time_limit)
         } else {
-            (RankerRecipe::new(kind, settings, &rankers.scalings)?, Vec::new(), ByName::default())
+            (RankerRecipe::new(kind, settings, &rankers.scalings)?, Vec::new(), ByName::default(), None)
         };
         let notes = KeepsNotes(progress, Mutex::default());
         let (mut model, mut cost) = timed(|| {
@@ -96,8 +97,10 @@ impl FoldRun<'_> {
         model = training.inform(model, test)?;
         let mut notes = notes.1.into_inner().expect("no panic while a note is kept");
         notes.extend(model.remark().map(str::to_owned));
+        let reached = time_limit.filter(|limit| limit.reached);
+        notes.extend(reached.map(|limit| format!("limit of time: {}", limit.sentence())));
         Ok(Some(Tested {
-            provenance: self.provenance(fold, &train, &validation),
+            provenance: Provenance { time_limit, ..self.provenance(fold, &train, &validation) },
             evaluation: evaluate_ranker(&*model, test, &plan.measures)?,
             validation: value,
             rankings: rankings(&*model, test),

@@ -408,6 +408,7 @@ mod tests {
             clicks: vec![0.0; n],
             n_words: vec![0; n],
             judged: (0..n).map(judged).collect(),
+            traffic: vec![Default::default(); n],
         };
         let labels = held_out.judged.iter().flatten().map(|(_, grade)| *grade).collect();
         let row = |i: usize| {
