@@ -57,7 +57,7 @@ class Shop:
         queries = sorted(clicked)
         with open(self.work / "next.tsv", "w", encoding="utf-8") as file:
             file.writelines(f"n{number}\t{query}\n" for number, query in enumerate(queries))
-        self.run("rank", "--model", model, "--data", data, "--queries", "next.tsv", "--depth", 10, "--out", "next.run", "--force")
+        self.run("rank", "--model", model, "--data", data, "--queries", "next.tsv", "--top", 10, "--out", "next.run")
         gains = dict.fromkeys(queries, 0.0)
         with open(self.work / "next.run", encoding="utf-8") as file:
             for line in file:
