@@ -52,6 +52,11 @@ OPEN = "inspect {C}/m"
 TARGETS = [
     Target("ingest", INGEST, INGEST + " --min-clicks 2 --ngrams 2", ["data"],
            "rank --model {W}/big/bm25.model --data {C}/data --out {C}/check.run"),
+    Target("ingest --append", INGEST, "ingest --append --removed {W}/big/gone.txt --out {C}/data", ["data"],
+           "rank --model {W}/big/bm25.model --data {C}/data --out {C}/check.run"),
+    Target("refresh", "refresh --data {W}/big/split --live {C}/live --model {W}/big/split.model",
+           "refresh --data {W}/big/split --live {C}/live", ["live"], "inspect {C}/live/current.model", partial=True,
+           goes_on=True),
     Target("train rmls", f"train rmls --set d=5 {B} --out {{C}}/m", f"train rmls --set d=50 {B} --out {{C}}/m", ["m"], OPEN),
     Target("train sparse-preference", BM25,
            f"train sparse-preference --set tuples=3000 {GIVEN} --checkpoint 0 {B} --out {{C}}/m", ["m"], OPEN, partial=True),
@@ -99,6 +104,9 @@ def prepare(program, space, run):
     go(INGEST.replace("--force ", ""))
     go("train bm25 --data {C}/data --out {C}/bm25.model")
     go("train pls --set d=10 --data {C}/data --out {C}/pls.model")
+    go("ingest --clicks {C}/log/clicks.csv --documents {C}/log/documents.jsonl --split query --out {C}/split")
+    go("train clicks --data {C}/split --out {C}/split.model")
+    (big / "gone.txt").write_text("d1\nd2\nd3\n")
     for split, name in (("validation", "train"), ("test", "test")):
         go(f"features --data {{C}}/data --of {{C}}/bm25.model {{C}}/pls.model --split {split} --out {{C}}/{name}.txt")
     queries = [row.split("\t")[1] for row in (big / "log" / "queries.tsv").read_text().splitlines()]
