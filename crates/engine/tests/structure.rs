@@ -180,8 +180,9 @@ fn the_name_of_a_type_means_one_thing() {
 
 /// Files that read a clock: to report how long something took, to save in time, to choose a number of threads that
 /// changes no result, or to keep a limit that the user asked for. What a model learns, and which is chosen, counts work.
-const CLOCKS: [&str; 12] = [
+const CLOCKS: [&str; 14] = [
     "core/matching/sparse_preference/learner.rs",
+    "engine/comparison/course.rs",
     "engine/comparison/making.rs",
     "engine/comparison/measuring.rs",
     "engine/comparison/models.rs",
@@ -192,6 +193,7 @@ const CLOCKS: [&str; 12] = [
     "engine/models/sparse_preference/training/learn.rs",
     "engine/rankers/perceptron/online/mod.rs",
     "engine/rankers/query_dependent/model.rs",
+    "engine/refresh/mod.rs",
     "engine/tuning/mod.rs",
 ];
 

@@ -95,7 +95,7 @@ impl Skip {
             Skip::UnknownDocument => "rows whose document is not in the collection",
             Skip::UnknownSearch => "events whose search is not in the log",
             Skip::OtherAction => "events of types that count nothing",
-            Skip::Old => "rows before the date of option `drop-before`",
+            Skip::Old => "rows before the drop date",
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::combination::{Combination, CombinationParams};
 use super::stack::{Stack, StackParams};
-use super::{MatchingModel, Recipe, Training, combination, stack};
+use super::{MatchingModel, Recipe, Training, combination, registry, stack};
 use crate::json::Json;
 use crate::settings::{Settings, params_from};
 use crate::validation::{NDCG_10, Ranked, Validation};
@@ -60,6 +60,14 @@ impl MadeBy {
             ranked: combination.tuned_on,
             of,
         }
+    }
+
+    /// Returns true if the seed of the training changes the model.
+    pub fn is_seeded(&self) -> bool {
+        if self.of.is_empty() {
+            return registry::find(&self.kind).is_none_or(|kind| kind.is_seeded);
+        }
+        self.weights.is_none()
     }
 
     /// Makes the model from a dataset.

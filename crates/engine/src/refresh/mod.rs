@@ -213,14 +213,15 @@ pub fn refresh(
         (None, Some(made_by)) => {
             let quiet = WithoutNotes(progress);
             let model = made_by.train(&Training::new(&dataset, params.seed, &quiet))?;
-            let provenance = Provenance::of_dataset(&dataset, Some(params.seed)).made_by(Some(made_by));
+            let seed = made_by.is_seeded().then_some(params.seed);
+            let provenance = Provenance::of_dataset(&dataset, seed).made_by(Some(made_by));
             (model, provenance)
         }
         (None, None) => unreachable!("refused above"),
     };
     seconds.train = lap();
-    let candidate = Measured::of(&*model, &dataset, &test)?;
-    let former = current.as_ref().map(|(model, _)| Measured::of(&**model, &dataset, &test)).transpose()?;
+    let candidate = LiveFigures::of(&*model, &dataset, &test)?;
+    let former = current.as_ref().map(|(model, _)| LiveFigures::of(&**model, &dataset, &test)).transpose()?;
     let comparison = former
         .as_ref()
         .map(|former| LiveComparison::of(test.measure().to_string(), &former.values, &candidate.values));
@@ -252,13 +253,13 @@ pub fn refresh(
 }
 
 /// A model on the test queries.
-struct Measured {
+struct LiveFigures {
     values: Vec<f64>,
     /// Mean and standard deviation of the best score of a query.
     top_scores: Option<[f64; 2]>,
 }
 
-impl Measured {
+impl LiveFigures {
     fn of(model: &dyn MatchingModel, dataset: &Dataset, test: &Validation) -> Result<Self> {
         let matcher = bind(model, dataset, test.wanted(), &matchrank_core::progress::Silent)?;
         let mut scorer = matcher.begin(&test.queries())?;

@@ -40,7 +40,7 @@ impl Shop {
     fn day(&self, day: usize, n: usize) -> PathBuf {
         let mut text = "query,document,time,shown\n".to_owned();
         for i in 0..n {
-            let (kind, product) = (i % 4, (i * 7 + day) % 10);
+            let (kind, product) = (i % 4, (3 * i + i / 4 + day) % 10);
             let time = 1_700_000_000 + day * 86_400 + i * 60;
             text += &format!("cosy {} {},p{},{time},0\n", KINDS[kind], product / 3, 4 * product + kind);
             text += &format!("cosy {} {},p{},{time},1\n", KINDS[kind], product / 3, (4 * product + 5) % 40);
