@@ -92,3 +92,29 @@ fn a_live_model_is_refreshed_and_rolled_back() {
     let found = folder.text("search --model live/current.model --data shop sneaker");
     assert!(!found.is_empty());
 }
+
+#[test]
+fn two_processes_that_add_at_once_lose_nothing() {
+    let folder = shop();
+    let tuesday = folder.read("tuesday.csv");
+    let (header, rows) = tuesday.split_once('\n').unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    let (one, two) = rows.split_at(rows.len() / 2);
+    folder.write("one.csv", format!("{header}\n{}\n", one.join("\n")));
+    folder.write("two.csv", format!("{header}\n{}\n", two.join("\n")));
+    let start = |file: &str| folder.start(&format!("ingest --append --clicks {file} --out shop --quiet"));
+    let children = ["one.csv", "two.csv"].map(|file| (file, start(file)));
+    let mut added = Vec::new();
+    for (file, child) in children {
+        let output = child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(0) => added.push(file),
+            code => assert!(code == Some(2) && error.contains("another process is writing"), "{error}"),
+        }
+    }
+    assert!(!added.is_empty());
+    let manifest: serde_json::Value = serde_json::from_str(&folder.read("shop/manifest.json")).unwrap();
+    let sources = manifest["sources"].to_string();
+    assert!(added.iter().all(|file| sources.contains(file)), "{added:?}: {sources}");
+}

@@ -104,7 +104,9 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let is_kept = refreshed.outcome == RefreshOutcome::Kept;
     if args.format == Format::Table {
         let done = match refreshed.outcome {
-            RefreshOutcome::Kept => format!("version {} stays live", refreshed.live),
+            RefreshOutcome::Kept | RefreshOutcome::Unchanged => {
+                format!("version {} stays live", refreshed.live)
+            }
             _ => format!("version {} is live in {}", refreshed.live, refreshed.model),
         };
         terminal.done(&done, started);

@@ -29,11 +29,6 @@ impl Checksum {
         Ok(Self { bytes: hasher.count(), blake3: hasher.finalize().to_hex().to_string() })
     }
 
-    /// The hash, in hexadecimal digits.
-    pub(crate) fn into_hash(self) -> String {
-        self.blake3
-    }
-
     fn of_bytes(bytes: &[u8]) -> Self {
         Self { bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() }
     }

@@ -73,7 +73,7 @@ pub struct HistoryPart {
     pub left_out: BTreeMap<String, u64>,
     /// The file that the rows came from; searches have that of their log.
     pub source: SourceFile,
-    /// BLAKE3 of that file, by which rows that were added before are recognised.
+    /// BLAKE3 of the content of that file, by which rows that were added before are recognised.
     pub origin: String,
 }
 

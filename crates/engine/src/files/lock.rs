@@ -14,10 +14,19 @@ pub struct Lock {
 }
 
 impl Lock {
+    /// Locks a folder that may be replaced while it is locked: the lock is a hidden file next to the folder, which stays.
+    pub fn beside(folder: &Path) -> Result<Self> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        Self::on(&super::parent_of(folder).join(format!(".{name}.matchrank-lock")), folder)
+    }
+
     /// Locks a folder. Returns an error if another process has locked it.
     pub fn of(folder: &Path) -> Result<Self> {
-        let path = folder.join(".matchrank-lock");
-        let file = File::create(&path).map_err(|e| Error::io(name_of(&path), e))?;
+        Self::on(&folder.join(".matchrank-lock"), folder)
+    }
+
+    fn on(path: &Path, folder: &Path) -> Result<Self> {
+        let file = File::create(path).map_err(|e| Error::io(name_of(path), e))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Error::format(
                 name_of(folder),

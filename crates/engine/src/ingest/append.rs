@@ -19,10 +19,10 @@ use super::{
     CsvEscape, FileColumn, IngestParams, NamedColumns, Role, SplitBy, check_named, event_types, ingest_onto,
 };
 use crate::dataset::{
-    ClickGrades, DOCUMENTS, Dataset, History, HistoryPart, Holdout, IngestSettings, Manifest, PartKind,
-    SourceFile, Split,
+    ClickGrades, DOCUMENTS, Dataset, History, HistoryPart, Holdout, IngestSettings, MANIFEST, Manifest,
+    PartKind, SourceFile, Split,
 };
-use crate::files;
+use crate::files::{self, Lock};
 use crate::text::Analyser;
 
 /// What `append` takes. Settings that are not here are those of the dataset.
@@ -57,6 +57,11 @@ pub struct AppendParams {
 /// Adds rows to the dataset in `folder` and replaces it in one step. Returns an error, and leaves the dataset as it is,
 /// if the dataset has no history.
 pub fn append(changes: &AppendParams, folder: &Path, progress: &dyn Progress) -> Result<Manifest> {
+    if !folder.join(MANIFEST).is_file() {
+        Dataset::open(folder)?;
+    }
+    // Whoever reads the former rows must be the next to replace them.
+    let _lock = Lock::beside(&folder.canonicalize().map_err(|e| Error::io(files::name_of(folder), e))?)?;
     let dataset = Dataset::open(folder)?;
     let history = dataset.history()?;
     let settings = &history.settings;
@@ -134,7 +139,9 @@ fn unknown_files(
     let mut unknown = Vec::new();
     for path in paths {
         let origin = origin_of(path)?;
-        match history.parts.iter().find(|part| !origin.is_empty() && part.origin == origin) {
+        // Files without a row are alike.
+        let is_known = |part: &&HistoryPart| part.source.rows > 0 && part.origin == origin;
+        match history.parts.iter().find(is_known) {
             None => unknown.push(path.clone()),
             Some(part) => {
                 let name = files::name_of(path);
@@ -228,6 +235,15 @@ impl Former<'_> {
                     "the document {id} is to be removed and is in the whole catalogue; omit it from one of the two"
                 )));
             }
+            let former = self.dataset.document_ids()?;
+            let n_gone = former.iter().filter(|id| collection.ids.find(id).is_none()).count() as u64;
+            let n_new = collection.ids.len() as u64 + n_gone - former.len() as u64;
+            progress.note(&format!(
+                "catalogue: {} new, {} of {} removed",
+                counted(n_new, "document"),
+                thousands(n_gone),
+                thousands(former.len() as u64)
+            ));
             return Ok(collection);
         }
         if changed.is_empty() && removed.is_empty() {
@@ -250,7 +266,7 @@ impl Former<'_> {
             &merged_at,
         )?;
         progress.note(&format!(
-            "catalogue: {} new, {} changed, {} removed, {} as before",
+            "catalogue: {} new, {} changed, {} removed, {} given as before",
             counted(merged.added, "document"),
             thousands(merged.changed),
             thousands(merged.removed),

@@ -266,6 +266,10 @@ fn what_cannot_be_added_is_refused_and_the_dataset_stays() {
     );
     let message = refused(AppendParams { drop_before: Some(0), ..AppendParams::default() });
     assert!(message.contains("clicks.csv:1: the row has no time"), "{message}");
+    let packed = zstd::encode_all(&b"query,document\nlamp,a\n"[..], 1).unwrap();
+    let again = files.write("again.csv.zst", packed);
+    let message = refused(AppendParams { clicks: vec![again], ..AppendParams::default() });
+    assert!(message.contains("its rows are in the dataset already (added as clicks.csv)"), "{message}");
     let bad = files.write("bad.csv", "query,document,clicks\nlamp,a,-1\n");
     let message = refused(AppendParams { clicks: vec![bad], ..AppendParams::default() });
     assert!(message.contains("bad.csv:2: clicks is -1"), "{message}");
@@ -276,7 +280,7 @@ fn what_cannot_be_added_is_refused_and_the_dataset_stays() {
     bytes[20] ^= 1;
     std::fs::write(&part, bytes).unwrap();
     Dataset::open(&step).expect("models need no history");
-    let more = files.write("more.csv", "query,document\nlamp,a\n");
+    let more = files.write("more.csv", "query,document\nlamp,b\n");
     let more = AppendParams { clicks: vec![more], ..AppendParams::default() };
     let message = refused(more.clone());
     assert!(message.contains("clicks-00001.parquet: was changed after it was written"), "{message}");

@@ -21,7 +21,6 @@ use super::clicks::{LogRow, QueryName, SearchName, Searches, Skip};
 use super::judgments::Graded;
 use super::log_rows::MOST_CLICKS;
 use super::waves::in_waves;
-use crate::dataset::checksums::Checksum;
 use crate::dataset::tables::{self, TableWriter};
 use crate::dataset::{HISTORY, HistoryPart, PartKind, SourceFile};
 use crate::files;
@@ -317,10 +316,12 @@ pub(super) fn read_searches(path: &Path, part: &HistoryPart, searches: &mut Sear
     Ok(())
 }
 
-/// Returns the BLAKE3 of a file as it is; nothing for a pipe, which can be read only once.
+/// Returns the BLAKE3 of the content of a file, decompressed; nothing for a pipe, which can be read only once.
 pub(super) fn origin_of(path: &Path) -> Result<String> {
     if !path.is_file() {
         return Ok(String::new());
     }
-    Ok(Checksum::of(path)?.into_hash())
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(files::open(path)?).map_err(|error| files::damaged(path, error))?;
+    Ok(hasher.finalize().to_hex().to_string())
 }

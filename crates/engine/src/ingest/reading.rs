@@ -92,7 +92,12 @@ impl Reading<'_> {
                     Err(skip) => *part.skips.entry(*skip).or_default() += 1,
                 }
                 if let Err(skip) = row.and_then(|row| self.add_row(part, &row)) {
-                    part.tally.add(skip.reason(), 1, || format!("{}:{line}", log.name()));
+                    let is_former = log.as_former().is_some();
+                    part.tally.add(skip.reason(), 1, || match is_former {
+                        // The row of a history is no line of the file.
+                        true => format!("in {}", log.name()),
+                        false => format!("{}:{line}", log.name()),
+                    });
                 }
                 Ok(())
             },

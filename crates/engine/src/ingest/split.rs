@@ -44,6 +44,12 @@ pub(super) fn decide(
             }
             logs.iter().try_for_each(|log| log.times.check_comparable(log.name()))?;
             let seconds = clicks_per_second(logs, searches)?;
+            if seconds.is_empty() {
+                let message = "no click is left to split: every row was left out, because its search is not in the log, it is \
+                               before the drop date, or it says nothing";
+                let names: Vec<&str> = logs.iter().map(ClickLog::name).collect();
+                return Err(Error::format(names.join(", "), message));
+            }
             let cut = |share: f64| cut_after(&seconds, share);
             let (validation_from, test_from) = (cut(1.0 - held_out), cut(1.0 - test));
             let first = seconds.keys().next().map_or(i64::MAX, |second| second * 1000);

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::checksums::Checksum;
 use crate::files::{self, Lock};
 use crate::model_file::{self, Provenance};
 use crate::models::MatchingModel;
@@ -77,6 +78,10 @@ impl LiveFolder {
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(STATE);
         let name = files::name_of(&path);
+        if !path.exists() {
+            let message = "is not the folder of a live model (no live.json in it); `refresh` makes one";
+            return Err(Error::format(files::name_of(folder), message));
+        }
         let json = std::fs::read(&path).map_err(|e| Error::io(&name, e))?;
         let wrong = |cause: String| Error::format(&name, format!("{cause}; restore the file from a backup"));
         let state: LiveState =
@@ -146,33 +151,53 @@ impl LiveFolder {
         model_file::load(&self.file(version.number))
     }
 
-    /// Adds a version whose file `save` writes, and removes the oldest ones beyond `keep`.
+    /// Adds a version whose file `save` writes, and removes others beyond `keep`. Returns false, and adds nothing, if the
+    /// file is that of the live version.
     pub(super) fn add(
         &mut self,
         version: ModelVersion,
         save: impl FnOnce(&Path) -> Result<()>,
         keep: usize,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let path = self.file(version.number);
         save(&path)?;
         // A file that cannot be loaded takes no traffic.
         model_file::load(&path)?;
+        if let Some(current) = self.current()
+            && Checksum::of(&path)? == Checksum::of(&self.file(current.number))?
+        {
+            std::fs::remove_file(&path).map_err(|e| Error::io(files::name_of(&path), e))?;
+            // Puts `current.model` right, if a process was killed before.
+            return self.write().map(|()| false);
+        }
         if version.state == VersionState::Live {
             self.retire(VersionState::Former);
         }
         self.versions.push(version);
-        let excess = self.versions.len().saturating_sub(keep);
-        let current = self.current().map(|version| version.number);
-        let oldest =
-            self.versions.iter().map(|version| version.number).filter(|number| Some(*number) != current);
-        let gone: Vec<u32> = oldest.take(excess).collect();
+        let gone = self.superfluous(keep);
         self.versions.retain(|version| !gone.contains(&version.number));
         self.write()?;
         for number in gone {
             // A file that cannot be removed does no harm.
             let _ = std::fs::remove_file(self.file(number));
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Versions beyond those to keep: first those that were refused or taken back, then the oldest. The live one stays, and
+    /// so does the last one that was live before it.
+    fn superfluous(&self, keep: usize) -> Vec<u32> {
+        let is_former = |version: &&ModelVersion| version.state == VersionState::Former;
+        let way_back = self.versions.iter().filter(is_former).map(|version| version.number).max();
+        let may_go =
+            |version: &&ModelVersion| version.state != VersionState::Live && Some(version.number) != way_back;
+        let mut gone: Vec<&ModelVersion> = self.versions.iter().filter(may_go).collect();
+        gone.sort_by_key(|version| (version.state == VersionState::Former, version.number));
+        // The last one was just made, and its file may be looked at.
+        let newest = self.versions.last().map(|version| version.number);
+        gone.sort_by_key(|version| Some(version.number) == newest);
+        let excess = self.versions.len().saturating_sub(keep);
+        gone.iter().take(excess).map(|version| version.number).collect()
     }
 
     fn retire(&mut self, state: VersionState) {

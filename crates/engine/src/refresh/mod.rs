@@ -17,6 +17,7 @@
 mod drift;
 mod live;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +30,7 @@ use serde::Serialize;
 pub use drift::{ClickRates, Drift, ScoreShift};
 pub use live::{LiveFolder, ModelVersion, VersionState, rollback};
 
-use crate::dataset::{Dataset, Holdout};
+use crate::dataset::{Dataset, Holdout, Manifest, SourceFile};
 use crate::files::{self, Lock};
 use crate::ingest::{AppendParams, append};
 use crate::model_file::{self, Provenance};
@@ -70,6 +71,8 @@ pub enum RefreshOutcome {
     Promoted,
     /// The candidate is worse, and the live model stays.
     Kept,
+    /// The candidate is the live model to the last byte; no version was made.
+    Unchanged,
 }
 
 /// What a refresh did.
@@ -86,12 +89,49 @@ pub struct Refreshed {
     pub candidate: u32,
     /// File of the live model.
     pub model: String,
+    /// Rows that were added; absent where nothing was given to add.
+    pub added: Option<AddedRows>,
     /// Both models on the newest clicks; absent where there was no live model.
     pub comparison: Option<LiveComparison>,
     /// Changes of the data.
     pub drift: Drift,
     /// Seconds of each step.
     pub seconds: StepSeconds,
+}
+
+/// Rows that a refresh added to the dataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AddedRows {
+    /// Files that were added, with the rows that were read.
+    pub files: Vec<(String, u64)>,
+    /// Rows that were left out beyond those of former files, by reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// Training pairs, before and after.
+    pub pairs: [u64; 2],
+    /// Documents, before and after.
+    pub documents: [u64; 2],
+}
+
+impl AddedRows {
+    fn between(before: &Manifest, after: &Manifest) -> Self {
+        let is_new = |source: &&SourceFile| !before.sources.contains(source);
+        let more = |(reason, n): (&String, &u64)| {
+            let more = n.saturating_sub(before.left_out.get(reason).copied().unwrap_or(0));
+            (more > 0).then(|| (reason.clone(), more))
+        };
+        Self {
+            files: after
+                .sources
+                .iter()
+                .filter(is_new)
+                .map(|source| (source.file.clone(), source.rows))
+                .collect(),
+            left_out: after.left_out.iter().filter_map(more).collect(),
+            pairs: [before.statistics.n_pairs, after.statistics.n_pairs],
+            documents: [before.statistics.n_documents, after.statistics.n_documents],
+        }
+    }
 }
 
 /// Seconds of the steps of a refresh.
@@ -194,12 +234,15 @@ pub fn refresh(
     let mut seconds = StepSeconds::default();
     let mut clock = Instant::now();
     let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
-    if let Some(added) = &params.added {
-        append(&AppendParams { skip_known: true, ..added.clone() }, data, progress)?;
-    }
-    seconds.append = lap();
     folder.create()?;
     let _lock = Lock::of(live)?;
+    let mut added_rows = None;
+    if let Some(added) = &params.added {
+        let before = Dataset::open(data)?.manifest;
+        let after = append(&AppendParams { skip_known: true, ..added.clone() }, data, progress)?;
+        added_rows = Some(AddedRows::between(&before, &after));
+    }
+    seconds.append = lap();
     let dataset = Dataset::open(data)?;
     let test = Validation::on(Holdout::Test, None, &dataset, params.seed)?;
     let Some((test, _)) = test else {
@@ -244,12 +287,18 @@ pub fn refresh(
         top_scores: candidate.top_scores,
         reason: reason.clone(),
     };
-    let number = version.number;
-    folder.add(version, |path| model_file::save(path, &*model, &provenance), params.keep)?;
+    let mut number = version.number;
+    let (mut outcome, mut reason) = (outcome, reason);
+    if !folder.add(version, |path| model_file::save(path, &*model, &provenance), params.keep)? {
+        number = folder.current().map_or(number, |version| version.number);
+        (outcome, reason) =
+            (RefreshOutcome::Unchanged, "the new model is the live one to the last byte".into());
+    }
     seconds.measure = lap();
     let live_now = folder.current().map_or(number, |version| version.number);
     let model = files::name_of(&folder.current_file());
-    Ok(Refreshed { outcome, reason, live: live_now, candidate: number, model, comparison, drift, seconds })
+    let (live, candidate, added) = (live_now, number, added_rows);
+    Ok(Refreshed { outcome, reason, live, candidate, model, added, comparison, drift, seconds })
 }
 
 /// A model on the test queries.

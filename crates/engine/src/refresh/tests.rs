@@ -110,47 +110,61 @@ fn a_model_is_created_refreshed_refused_and_rolled_back() {
     let notes = Notes::default();
     let again = refresh(&with_day(day), &shop.path("data"), &shop.path("live"), &notes).unwrap();
     assert!(notes.take().iter().any(|note| note.contains("its rows are in the dataset already")));
-    assert_eq!((again.outcome, again.live, hash(&shop)), (RefreshOutcome::Promoted, 3, before));
+    assert_eq!((again.outcome, again.live, hash(&shop)), (RefreshOutcome::Unchanged, 2, before));
     assert_eq!(again.comparison.unwrap().difference, 0.0);
-    assert_eq!(shop.version(2), shop.version(3));
+    let added = again.added.unwrap();
+    assert!(added.files.is_empty() && added.pairs[0] == added.pairs[1], "{added:?}");
 
     // A model of words alone knows nothing of the clicks.
     let kept = shop.refresh(&with_model(shop.train("bm25"))).unwrap();
-    assert_eq!((kept.outcome, kept.live, kept.candidate), (RefreshOutcome::Kept, 3, 4), "{kept:?}");
+    assert_eq!((kept.outcome, kept.live, kept.candidate), (RefreshOutcome::Kept, 2, 3), "{kept:?}");
     assert!(kept.reason.contains("worse"), "{}", kept.reason);
-    assert_eq!(shop.current(), shop.version(3));
+    assert_eq!(shop.current(), shop.version(2));
 
     let live = shop.path("live");
-    assert_eq!(rollback(&live, None).unwrap(), 2);
-    assert_eq!(shop.current(), shop.version(2));
-    assert_eq!(rollback(&live, Some(4)).unwrap(), 4, "by number a refused version may be taken");
+    assert_eq!(rollback(&live, None).unwrap(), 1);
+    assert_eq!(shop.current(), shop.version(1));
+    assert_eq!(rollback(&live, Some(3)).unwrap(), 3, "by number a refused version may be taken");
     let error = rollback(&live, Some(9)).unwrap_err().to_string();
-    assert!(error.contains("there is no version 9; there are 1, 2, 3, 4"), "{error}");
+    assert!(error.contains("there is no version 9; there are 1, 2, 3"), "{error}");
     let states: Vec<VersionState> =
         LiveFolder::open(&live).unwrap().versions().iter().map(|version| version.state).collect();
-    use VersionState::{Former, Live, RolledBack};
-    assert_eq!(states, [Former, RolledBack, RolledBack, Live]);
+    use VersionState::{Live, RolledBack};
+    assert_eq!(states, [RolledBack, RolledBack, Live]);
 }
 
 #[test]
-fn old_versions_are_removed_and_the_live_one_stays() {
+fn refused_versions_go_first_and_the_way_back_stays() {
     let shop = Shop::new();
-    let model = shop.train("clicks");
-    let params = RefreshParams { keep: 2, ..with_model(model) };
-    (0..4).for_each(|_| drop(shop.refresh(&params).unwrap()));
-    let numbers = |shop: &Shop| -> Vec<u32> {
-        LiveFolder::open(&shop.path("live"))
-            .unwrap()
-            .versions()
-            .iter()
-            .map(|version| version.number)
-            .collect()
+    let params = |model: PathBuf| RefreshParams { keep: 3, margin: 1.0, ..with_model(model) };
+    // Other settings make other files, which rank alike.
+    let variant = |words: usize| {
+        let dataset = Dataset::open(&shop.path("data")).unwrap();
+        let recipe = Recipe::new("clicks", &[("nearest".into(), crate::json::Json::of(&words))]).unwrap();
+        let model = recipe.train(&Training::new(&dataset, 1, &Silent)).unwrap();
+        let path = shop.path(&format!("clicks{words}.model"));
+        model_file::save(&path, &*model, &Provenance::default().made_by(Some(MadeBy::recipe(&recipe))))
+            .unwrap();
+        path
     };
-    assert_eq!(numbers(&shop), [3, 4]);
-    let refused = RefreshParams { keep: 2, ..with_model(shop.train("bm25")) };
-    (0..3).for_each(|_| assert_eq!(shop.refresh(&refused).unwrap().outcome, RefreshOutcome::Kept));
-    assert_eq!(numbers(&shop), [4, 7]);
-    assert_eq!(std::fs::read_dir(shop.path("live/versions")).unwrap().count(), 2);
+    let numbers = |shop: &Shop| -> Vec<u32> {
+        let live = LiveFolder::open(&shop.path("live")).unwrap();
+        live.versions().iter().map(|version| version.number).collect()
+    };
+    shop.refresh(&params(variant(50))).unwrap();
+    shop.refresh(&params(variant(40))).unwrap();
+    assert_eq!(numbers(&shop), [1, 2]);
+    let refused = params(shop.train("bm25"));
+    for _ in 0..3 {
+        assert_eq!(shop.refresh(&refused).unwrap().outcome, RefreshOutcome::Kept);
+    }
+    assert_eq!(numbers(&shop), [1, 2, 5], "the former version stays, the last refused one can be looked at");
+    assert_eq!(std::fs::read_dir(shop.path("live/versions")).unwrap().count(), 3);
+    for words in [30, 20, 10] {
+        assert_eq!(shop.refresh(&params(variant(words))).unwrap().outcome, RefreshOutcome::Promoted);
+    }
+    assert_eq!(numbers(&shop), [6, 7, 8]);
+    assert_eq!(rollback(&shop.path("live"), None).unwrap(), 7);
 }
 
 #[test]
