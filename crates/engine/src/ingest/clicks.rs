@@ -109,7 +109,7 @@ enum Layout {
     UbiEvents,
     Metarank,
     /// Rows in the history of a former dataset.
-    Former(FormerLog),
+    Former(Box<FormerLog>),
 }
 
 impl Layout {
@@ -238,7 +238,7 @@ impl ClickLog {
             name: former.part.source.file.clone(),
             origin: former.part.origin.clone(),
             table: Table::open(&former.path, CsvRules::default())?,
-            layout: Layout::Former(former),
+            layout: Layout::Former(Box::new(former)),
             unused_id: None,
             events: None,
             times: TimeFormat::Standard,
