@@ -61,7 +61,7 @@ struct Synonyms {
     #[arg(long, value_name = "DATASET")]
     data: Option<PathBuf>,
     /// Leave out pairs with fewer clicks between a query and a document that have the words; needs --data
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "data")]
     min_support: u32,
     /// Which file
     #[arg(long, value_enum, default_value_t = As::Solr)]

@@ -11,7 +11,7 @@ use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::json::Json;
 use matchrank_engine::model_file::{self, Provenance};
-use matchrank_engine::models::{Recipe, Training, note_on_unseen, note_on_zero};
+use matchrank_engine::models::{MadeBy, Recipe, Training, note_on_unseen, note_on_zero};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::tuning::{Axis, Search, Session, Space, Strategy, Trial, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
@@ -134,7 +134,8 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         };
         let seed = recipe.kind().is_seeded.then_some(global.seed);
         let provenance =
-            Provenance { time_limit: tuned.time_limit(&search), ..Provenance::of_dataset(&dataset, seed) };
+            Provenance { time_limit: tuned.time_limit(&search), ..Provenance::of_dataset(&dataset, seed) }
+                .made_by(Some(MadeBy::recipe(recipe)));
         model_file::save(path, &*model, &provenance).with_context(|| path.display().to_string())?;
         notes.extend(note_on_unseen(&*model, &dataset, Some(&validation))?);
     }

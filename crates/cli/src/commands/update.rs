@@ -97,6 +97,8 @@ fn learn_tuples(args: &Args, tuples: &Path, global: &Global, terminal: &Terminal
     check_outputs([tuples].into_iter().chain(args.data.as_deref()), [&args.out])?;
     let tuples = tuple_file(tuples, args.text || args.data.is_none())?;
     let (model, provenance) = model_file::load(&args.model)?;
+    // What the tuples teach cannot be made again from a dataset.
+    let provenance = provenance.made_by(None);
     let Some(model) = (&*model as &dyn Any).downcast_ref::<PreferenceModel>() else {
         bail!(
             "{}: a {} model cannot be updated; models of sparse-preference can",

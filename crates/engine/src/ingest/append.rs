@@ -139,8 +139,9 @@ fn unknown_files(
     let mut unknown = Vec::new();
     for path in paths {
         let origin = origin_of(path)?;
-        // Files without a row are alike.
-        let is_known = |part: &&HistoryPart| part.source.rows > 0 && part.origin == origin;
+        // Files without a row are alike, and pipes have no origin.
+        let is_known =
+            |part: &&HistoryPart| part.table.rows > 0 && !origin.is_empty() && part.origin == origin;
         match history.parts.iter().find(is_known) {
             None => unknown.push(path.clone()),
             Some(part) => {

@@ -290,3 +290,21 @@ fn what_cannot_be_added_is_refused_and_the_dataset_stays() {
     assert!(!step.join("history").exists());
     assert!(refused(more).contains("has no history of its rows"));
 }
+
+/// Positions that turn out to be averages are read twice; the former history must survive that.
+#[test]
+fn average_positions_in_an_added_log_harm_no_history() {
+    let files = Files::new();
+    let first = IngestParams {
+        clicks: vec![files.write("one.csv", "query,document,position\nlamp,d1,3\n")],
+        documents: vec![files.write("documents.jsonl", documents(0..5))],
+        ..IngestParams::default()
+    };
+    let averages = files.write("two.csv", "query,document,position\nlamp,d2,3.5\n");
+    let added = AppendParams { clicks: vec![averages], ..AppendParams::default() };
+    let dataset = check(&files, &first, &added, &first.documents);
+    dataset.history().expect("every part is as it was written");
+    let more = files.write("three.csv", "query,document,position\nlamp,d3,1\n");
+    let more = AppendParams { clicks: vec![more], ..AppendParams::default() };
+    append(&more, &files.0.path().join("step"), &Silent).unwrap();
+}

@@ -111,8 +111,24 @@ impl HistoryWriter {
     }
 
     /// Forgets all parts of logs, which are to be read again.
-    pub(super) fn clear_logs(&mut self) {
-        self.parts.retain(|part| !matches!(part.kind, PartKind::Clicks | PartKind::Searches));
+    pub(super) fn clear_logs(&mut self) -> Result<()> {
+        let is_log = |part: &HistoryPart| matches!(part.kind, PartKind::Clicks | PartKind::Searches);
+        for part in self.parts.iter().filter(|part| is_log(part)) {
+            self.make_room(&part.file)?;
+        }
+        self.parts.retain(|part| !is_log(part));
+        Ok(())
+    }
+
+    /// Removes a file of an earlier reading. It may be a link to a part of the former dataset, which must not be written to.
+    fn make_room(&self, file: &str) -> Result<PathBuf> {
+        let path = self.folder.join(file);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io(files::name_of(&path), error))
+            }
+            _ => Ok(path),
+        }
     }
 
     fn next_name(&self, kind: PartKind) -> String {
@@ -123,7 +139,7 @@ impl HistoryWriter {
     /// Takes over a part of a former dataset as it is. The file is linked where the file system can link.
     pub(super) fn take_over(&mut self, former: &Path, part: &HistoryPart) -> Result<()> {
         let file = self.next_name(part.kind);
-        let path = self.folder.join(&file);
+        let path = self.make_room(&file)?;
         if std::fs::hard_link(former, &path).is_err() {
             let io = |e| Error::io(files::name_of(&path), e);
             std::fs::copy(former, &path).map_err(io)?;
@@ -137,7 +153,7 @@ impl HistoryWriter {
     pub(super) fn begin_log(&self) -> Result<LogPart> {
         let file = self.next_name(PartKind::Clicks);
         let time = || ColumnPath::from("time");
-        let writer = TableWriter::with_properties(&self.folder.join(&file), log_fields(), |properties| {
+        let writer = TableWriter::with_properties(&self.make_room(&file)?, log_fields(), |properties| {
             properties
                 .set_column_dictionary_enabled(time(), false)
                 .set_column_encoding(time(), Encoding::DELTA_BINARY_PACKED)
@@ -169,7 +185,7 @@ impl HistoryWriter {
     ) -> Result<()> {
         let file = self.next_name(kind);
         let fields = ["id", "text"].map(|name| Field::new(name, DataType::Utf8, false));
-        let mut writer = TableWriter::create(&self.folder.join(&file), fields.to_vec())?;
+        let mut writer = TableWriter::create(&self.make_room(&file)?, fields.to_vec())?;
         let mut rows = rows.peekable();
         while rows.peek().is_some() {
             let (ids, texts): (Vec<&str>, Vec<&str>) = rows.by_ref().take(1 << 14).unzip();
@@ -191,7 +207,7 @@ impl HistoryWriter {
         let file = self.next_name(kind);
         let text = |name| Field::new(name, DataType::Utf8, false);
         let fields = vec![text("query_id"), text("document"), Field::new("grade", DataType::Float32, false)];
-        let mut writer = TableWriter::create(&self.folder.join(&file), fields)?;
+        let mut writer = TableWriter::create(&self.make_room(&file)?, fields)?;
         for rows in rows.chunks(1 << 14) {
             writer.write(vec![
                 Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &row.query))),

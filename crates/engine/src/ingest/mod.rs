@@ -325,7 +325,7 @@ fn ingest_onto(
             sources: Vec::new(),
         };
         if let Some(history) = &mut history {
-            history.clear_logs();
+            history.clear_logs()?;
             former.into_iter().try_for_each(|former| former.take_over(PartKind::Searches, history))?;
         }
         progress.begin("clicks", None, "rows");

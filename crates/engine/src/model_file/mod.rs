@@ -66,12 +66,15 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::container::Container;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Split};
 use crate::description::Description;
 use crate::files;
 use crate::json::Json;
 use crate::models::{self, MadeBy, MatchingModel};
 use crate::rankers::{self, RankingModel};
+
+/// Name of the time from which on clicks were held out for the test, in [`Provenance::data`]: milliseconds since 1970.
+pub(crate) const TEST_FROM: &str = "test_from";
 
 /// Origin of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,7 +136,11 @@ impl Provenance {
     pub fn of_dataset(dataset: &Dataset, seed: Option<u64>) -> Self {
         let manifest = &dataset.manifest;
         let (hash, statistics) = (Json::of(&manifest.content_hash), Json::of(&manifest.statistics));
-        let data = [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into();
+        let mut data: BTreeMap<String, Json> =
+            [("content_hash".to_owned(), hash), ("statistics".to_owned(), statistics)].into();
+        if let Split::Time { test_from, .. } = manifest.split {
+            data.insert(TEST_FROM.to_owned(), Json::of(&test_from));
+        }
         Self { seed, data, ..Self::default() }
     }
 

@@ -6,8 +6,8 @@
 //! versions/00003.model
 //! ```
 //!
-//! `live.json` decides. A process that is killed leaves it either before or after a change, and the next command puts
-//! `current.model` right.
+//! `live.json` decides. A process that is killed leaves it either before or after a change, and the next `refresh` or
+//! `rollback` puts `current.model` right.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,9 +106,11 @@ impl LiveFolder {
             return Self::open(folder);
         }
         let is_free = match folder.read_dir() {
-            Ok(entries) => {
-                entries.flatten().all(|entry| entry.file_name().to_string_lossy().starts_with('.'))
-            }
+            // A first refresh that failed leaves hidden files and the folder of versions.
+            Ok(entries) => entries.flatten().all(|entry| {
+                let name = entry.file_name();
+                name.to_string_lossy().starts_with('.') || name == VERSIONS
+            }),
             Err(_) => !folder.exists(),
         };
         if !is_free {
@@ -205,15 +207,30 @@ impl LiveFolder {
         live.for_each(|version| version.state = state);
     }
 
-    /// Writes the state, and then the live model.
+    /// Puts `current.model` right if it is not the file of the live version.
+    pub(super) fn repair(&self) -> Result<()> {
+        let Some(current) = self.current() else { return Ok(()) };
+        let (file, served) = (self.file(current.number), self.current_file());
+        if served.is_file() && Checksum::of(&served)? == Checksum::of(&file)? {
+            return Ok(());
+        }
+        self.serve(current.number)
+    }
+
+    /// Writes the live model, and then the state: until that is written, the former version counts as live.
     fn write(&self) -> Result<()> {
+        let current = self.current().expect("a folder that is written has a live version");
+        self.serve(current.number)?;
         let state = LiveState { format_version: FORMAT_VERSION, versions: self.versions.clone() };
         let path = self.folder.join(STATE);
         files::write_atomically(&path, |out| {
             serde_json::to_writer_pretty(out, &state).map_err(|e| Error::io(files::name_of(&path), e.into()))
-        })?;
-        let current = self.current().expect("a folder that is written has a live version");
-        let (from, to) = (self.file(current.number), self.current_file());
+        })
+    }
+
+    /// Puts the file of a version in the place of `current.model`.
+    fn serve(&self, number: u32) -> Result<()> {
+        let (from, to) = (self.file(number), self.current_file());
         files::write_atomically(&to, |out| {
             let mut file = std::fs::File::open(&from).map_err(|e| Error::io(files::name_of(&from), e))?;
             std::io::copy(&mut file, out).map_err(|e| Error::io(files::name_of(&to), e))?;
@@ -224,8 +241,10 @@ impl LiveFolder {
 
 /// Makes a former version live again: the last one that was live before, or the one of a number. Returns the number.
 pub fn rollback(folder: &Path, to: Option<u32>) -> Result<u32> {
-    let mut live = LiveFolder::open(folder)?;
+    LiveFolder::open(folder)?;
     let _lock = Lock::of(folder)?;
+    let mut live = LiveFolder::open(folder)?;
+    live.repair()?;
     let name = files::name_of(folder);
     let current = live.current().expect("an open folder has a live version").number;
     let former = live.versions.iter().filter(|version| version.state == VersionState::Former);
@@ -247,6 +266,10 @@ pub fn rollback(folder: &Path, to: Option<u32>) -> Result<u32> {
     };
     model_file::load(&live.file(number))?;
     live.retire(VersionState::RolledBack);
+    // Versions that are skipped on the way back are no way back later.
+    let skipped =
+        |version: &&mut ModelVersion| version.state == VersionState::Former && version.number > number;
+    live.versions.iter_mut().filter(skipped).for_each(|version| version.state = VersionState::RolledBack);
     for version in live.versions.iter_mut().filter(|version| version.number == number) {
         version.state = VersionState::Live;
         version.reason = format!("put back in the place of version {current}");

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Under a split by time, the test holds the newest clicks. The live model learned from an older training part, which
-//! ends before today's test begins because the parts only move forward; so neither model has seen the test.
+//! ends before today's test begins because the parts move forward; so neither model has seen the test. Rows that are older
+//! than all others move the parts back, and then models are not compared.
 //!
 //! The rule: the candidate is refused if it is significantly worse (paired t-test over the test queries, one-sided,
 //! p < 0.05), or if it is worse by more than [`RefreshParams::margin`]. Otherwise it is promoted: of two models that
@@ -30,7 +31,7 @@ use serde::Serialize;
 pub use drift::{ClickRates, Drift, ScoreShift};
 pub use live::{LiveFolder, ModelVersion, VersionState, rollback};
 
-use crate::dataset::{Dataset, Holdout, Manifest, SourceFile};
+use crate::dataset::{Dataset, Holdout, Manifest, SourceFile, Split};
 use crate::files::{self, Lock};
 use crate::ingest::{AppendParams, append};
 use crate::model_file::{self, Provenance};
@@ -214,7 +215,16 @@ pub fn refresh(
         return Err(Error::Params("option `keep` must be 1 or more".into()));
     }
     // What can be refused is refused before anything is added.
+    let folder = LiveFolder::open_or_new(live)?;
+    if params.model.is_none() && folder.current().is_none() {
+        let message = "there is no live model yet; give the first one with option `model`";
+        return Err(Error::format(files::name_of(live), message));
+    }
+    folder.create()?;
+    let _lock = Lock::of(live)?;
+    // Another process may have ended just now.
     let mut folder = LiveFolder::open_or_new(live)?;
+    folder.repair()?;
     let given = params.model.as_deref().map(model_file::load).transpose()?;
     let current = folder.current().map(|version| folder.load(version)).transpose()?;
     let made_by = match (&given, &current) {
@@ -226,16 +236,11 @@ pub fn refresh(
                  file of tuples); train it again, and give it with option `model`",
             )
         })?),
-        (None, None) => {
-            let message = "there is no live model yet; give the first one with option `model`";
-            return Err(Error::format(files::name_of(live), message));
-        }
+        (None, None) => unreachable!("refused above"),
     };
     let mut seconds = StepSeconds::default();
     let mut clock = Instant::now();
     let mut lap = || std::mem::replace(&mut clock, Instant::now()).elapsed().as_secs_f64();
-    folder.create()?;
-    let _lock = Lock::of(live)?;
     let mut added_rows = None;
     if let Some(added) = &params.added {
         let before = Dataset::open(data)?.manifest;
@@ -251,12 +256,17 @@ pub fn refresh(
             "holds no clicks out, so that models cannot be compared; ingest with option `split time`",
         ));
     };
+    for (_, provenance) in given.iter().chain(&current) {
+        check_unseen(provenance, &dataset)?;
+    }
+    // As the live model was made, its seed included.
+    let seed = current.as_ref().and_then(|(_, provenance)| provenance.seed).unwrap_or(params.seed);
     let (model, provenance): (Arc<dyn MatchingModel>, Provenance) = match (given, made_by) {
         (Some(given), _) => given,
         (None, Some(made_by)) => {
             let quiet = WithoutNotes(progress);
-            let model = made_by.train(&Training::new(&dataset, params.seed, &quiet))?;
-            let seed = made_by.is_seeded().then_some(params.seed);
+            let model = made_by.train(&Training::new(&dataset, seed, &quiet))?;
+            let seed = made_by.is_seeded().then_some(seed);
             let provenance = Provenance::of_dataset(&dataset, seed).made_by(Some(made_by));
             (model, provenance)
         }
@@ -299,6 +309,24 @@ pub fn refresh(
     let model = files::name_of(&folder.current_file());
     let (live, candidate, added) = (live_now, number, added_rows);
     Ok(Refreshed { outcome, reason, live, candidate, model, added, comparison, drift, seconds })
+}
+
+/// Returns an error if a model may have learned from clicks that are held out now. Clicks that are older than all others
+/// move the parts of a split by time back.
+fn check_unseen(provenance: &Provenance, dataset: &Dataset) -> Result<()> {
+    let learned_until = provenance.data.get(model_file::TEST_FROM).and_then(|time| time.0.as_i64());
+    let (Some(until), Split::Time { test_from, .. }) = (learned_until, &dataset.manifest.split) else {
+        return Ok(());
+    };
+    if until <= *test_from {
+        return Ok(());
+    }
+    Err(Error::format(
+        files::name_of(dataset.folder()),
+        "holds clicks out that a model has learned from, because rows older than its training were added, so that models \
+         cannot be compared; train a model on the dataset as it is, and give it with option `model` and a new folder for \
+         option `live`",
+    ))
 }
 
 /// A model on the test queries.

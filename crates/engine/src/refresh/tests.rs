@@ -236,3 +236,30 @@ fn the_rule_refuses_what_is_significantly_or_much_worse() {
     let comparison = LiveComparison::of("m".into(), &[1.0, 2.0, 3.0], &[0.0, 0.0, 0.0]);
     assert!((comparison.p_worse - 0.037_089_950).abs() < 1e-6, "{}", comparison.p_worse);
 }
+
+#[test]
+fn models_that_have_seen_the_test_are_not_compared() {
+    let shop = Shop::new();
+    shop.refresh(&with_model(shop.train("clicks"))).unwrap();
+    // Two hundred days before the first one.
+    let text = std::fs::read_to_string(shop.day(0, 290)).unwrap().replace(",17", ",16");
+    shop.write("older.csv", &text);
+    let error = shop.refresh(&with_day(shop.path("older.csv"))).unwrap_err().to_string();
+    assert!(error.contains("holds clicks out that a model has learned from"), "{error}");
+    assert_eq!(shop.current(), shop.version(1));
+}
+
+#[test]
+fn a_first_refresh_that_failed_may_be_run_again_and_a_wrong_copy_is_put_right() {
+    let shop = Shop::new();
+    let model = shop.train("clicks");
+    shop.write("bad.csv", "query,document,time\nlamp,p1,never\n");
+    let failing = RefreshParams { model: Some(model.clone()), ..with_day(shop.path("bad.csv")) };
+    assert!(shop.refresh(&failing).unwrap_err().to_string().contains("bad.csv:2"));
+    assert_eq!(shop.refresh(&with_model(model)).unwrap().outcome, RefreshOutcome::Created);
+    shop.refresh(&with_day(shop.day(1, 100))).unwrap();
+    // A process that was killed in the middle of a rollback.
+    std::fs::write(shop.path("live/current.model"), shop.version(1)).unwrap();
+    assert!(rollback(&shop.path("live"), Some(2)).unwrap_err().to_string().contains("live already"));
+    assert_eq!(shop.current(), shop.version(2));
+}
