@@ -28,7 +28,7 @@ fn added_days_give_the_dataset_of_one_ingest() {
     let folder = shop();
     let (_, _, err) =
         folder.run("ingest --append --clicks tuesday.csv --documents new.jsonl --out shop --format json");
-    assert!(err.contains("catalogue: 200 documents new, 0 changed, 0 removed, 0 as before"), "{err}");
+    assert!(err.contains("catalogue: 200 documents new, 0 changed, 0 removed, 0 given as before"), "{err}");
     folder.text(
         "ingest --clicks monday.csv tuesday.csv --documents old.jsonl new.jsonl --split time --out whole --quiet",
     );
