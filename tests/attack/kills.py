@@ -78,7 +78,7 @@ TARGETS = [
     Target("features", f"features {B} --of {{W}}/big/bm25.model --out {{C}}/f.txt",
            f"features {B} --of {{W}}/big/bm25.model {{W}}/big/pls.model --out {{C}}/f.txt --names {{C}}/names",
            ["f.txt", "names"]),
-    Target("export synonyms", SYNONYMS + " --threshold 0.1 --out {C}/s", SYNONYMS + " --threshold 0.01 --out {C}/s", ["s"]),
+    Target("export synonyms", RANK + " --split validation --out {C}/s", SYNONYMS + " --threshold 0 --out {C}/s", ["s"]),
     Target("export query-vectors", "export query-vectors {W}/pls.model --queries {W}/queries.tsv --out {C}/v",
            "export query-vectors {W}/big/pls.model --queries {W}/big/log/queries.tsv --out {C}/v", ["v"]),
     Target("compare", f"compare {B} --models bm25 --trials 1 --out {{C}}/c",
@@ -89,7 +89,7 @@ TARGETS = [
            "report {C}/c --out {C}/check.html", partial=True),
     Target("tune a ranker", SVM, f"tune listnet {LISTS} --trials 3 --trace {{C}}/trace.jsonl --out {{C}}/m", ["m"], OPEN),
     Target("tune", BM25, f"tune pls {B} --trials 3 --trace {{C}}/trace.jsonl --out {{C}}/m", ["m"], OPEN),
-    Target("report", SYNONYMS + " --out {C}/r.html", "report {W}/comparison --data {W}/data --out {C}/r.html", ["r.html"]),
+    Target("report", RANK + " --split validation --out {C}/r.html", "report {W}/comparison --data {W}/data --out {C}/r.html", ["r.html"]),
 ]
 
 

@@ -230,8 +230,6 @@ def models(text, why, why_list):
         if kind not in ("combination", "stack"):
             commands += [f"train {way} --of {{in}} {{W}}/{other}.model {D} --out {{out}}/m"
                          for way in ("combination", "stack --set ranker=listnet")]
-        if kind == "rmls":
-            commands.append(f"train rmls --start {{in}} {D} --out {{out}}/m")
         yield Reader(f"{kind}.model", "models", f"{kind}.model", "model", commands, protected=True)
     for kind in RANKERS:
         features = "--query-features {W}/vectors.tsv" if kind == "query-dependent" else ""
