@@ -200,7 +200,7 @@ fn compounds_of_queries_are_split_by_words_of_the_collection() {
     assert!(manifest(&folder).contains("\"compounds\": \"") && !manifest(&whole).contains("compounds"));
 }
 
-/// What is detected is what naming the language gives, byte for byte, and so for any number of threads.
+/// Detecting a language gives the same bytes as naming it, for any number of threads.
 #[test]
 fn detected_languages_give_the_bytes_of_named_ones() {
     for (name, language) in [("german", "german"), ("spanish", "es"), ("chinese", "chinese")] {

@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// How the parts of a model were made, by the names of their files; `None` if that is not known of one of them.
+/// Returns the recipes of the parts of a model, named after their files; `None` if one file has no recipe.
 fn made_parts<'a>(
     paths: &[PathBuf],
     provenances: impl Iterator<Item = &'a Provenance>,

@@ -71,7 +71,7 @@ struct ChosenModel {
     time_limit: Option<TimeLimit>,
 }
 
-/// How a model was made, and the limit of time for choosing its parameters.
+/// Recipe of a model, and the time limit of its tuning.
 #[derive(Clone)]
 struct ModelOrigin {
     made_by: Option<MadeBy>,
@@ -200,7 +200,7 @@ impl Making<'_> {
         model_file::save(path, model, &Provenance { made_by, time_limit, ..provenance })
     }
 
-    /// How a model was made, so that it can be made again; `None` if that is not known of a part.
+    /// Returns the recipe from which `refresh` trains the model again; `None` if a part has no recipe.
     fn made_by(
         &self,
         planned: &Planned,

@@ -49,7 +49,7 @@ struct Running {
     left: u64,
 }
 
-/// What is known of the work of a comparison.
+/// Planned and measured work of a comparison.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     expected: Vec<Expected>,

@@ -22,7 +22,7 @@ use crate::text::VocabularyParams;
 /// Folder of the history in a dataset folder.
 pub(crate) const HISTORY: &str = "history";
 
-/// What is needed to add to a dataset.
+/// Settings and rows of former inputs, from which `append` continues.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct History {

@@ -49,8 +49,8 @@ pub(crate) struct TableWriter {
     waiting: Option<RecordBatch>,
 }
 
-/// Rows are written in multiples of this number. The crate checks after so many rows whether a page is full, counted
-/// from the start of each call, so the bytes of a table do not depend on how its rows were cut into batches.
+/// Rows are written in multiples of this number, which is also the interval at which the Parquet writer checks whether a
+/// page is full. The bytes of a table therefore do not depend on the sizes of its batches.
 const ALIGNED_ROWS: usize = 1024;
 
 impl TableWriter {

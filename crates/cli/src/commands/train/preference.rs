@@ -62,7 +62,7 @@ pub(super) struct Finished {
 }
 
 impl Args {
-    /// How the model is made, if the dataset alone decides it.
+    /// Returns the recipe of the model; `None` if more than the dataset and the settings decide it.
     pub(super) fn recipe(&self) -> Option<MadeBy> {
         let of_dataset = self.tuples.is_none() && self.density.is_none() && self.trial_tuples == TRIAL_TUPLES;
         let recipe = Recipe::new(sparse_preference::KIND.name, &self.common.settings).ok();

@@ -1,0 +1,121 @@
+//! Summary of a dataset: Table 1 of the papers, settings, and remarks on the files.
+
+use matchrank_engine::dataset::{ClickGrades, Manifest, Split};
+use matchrank_engine::text::{AnalyserParams, LanguageParams};
+
+use crate::terminal::{Format, table, wrap};
+
+/// Describes the analysis of texts in one line for each language.
+fn analysis(params: &AnalyserParams) -> String {
+    let several = !params.languages.is_empty();
+    let of_language = |language: &LanguageParams| {
+        let mut parts = vec![
+            format!("stop words: {}", language.stop_words.as_deref().unwrap_or("none")),
+            format!("stemming: {}", language.stemmer.as_deref().unwrap_or("none")),
+            format!("accents: {}", if language.fold_accents { "removed" } else { "kept" }),
+        ];
+        if let Some(compounds) = &language.compounds {
+            parts.push(format!("compounds: split into {} words", compounds.len()));
+        }
+        match several {
+            true => format!("{}: {}", language.language, parts.join(", ")),
+            false => parts.join("; "),
+        }
+    };
+    let mut parts: Vec<String> = params.each_language().iter().map(of_language).collect();
+    if !params.field_languages.is_empty() {
+        let fields = params.field_languages.iter().map(|(field, language)| format!("{field} {language}"));
+        parts.push(format!("fields: {}", fields.collect::<Vec<_>>().join(", ")));
+    }
+    if params.cjk {
+        parts.push("Chinese, Japanese, Korean: pairs of characters".into());
+    }
+    parts.push(format!("n-grams up to {}", params.ngrams));
+    parts.join("; ")
+}
+
+/// Renders Table 1 of the papers and the settings of the dataset.
+pub(super) fn summary(manifest: &Manifest, format: Format) -> String {
+    let s = &manifest.statistics;
+    let split = match &manifest.split {
+        Split::None => "none: all clicks are training data".to_owned(),
+        Split::Query { validation, test, seed } => {
+            format!("by query: {validation} validation, {test} test, seed {seed}")
+        }
+        Split::Time { validation, test, .. } => {
+            format!("by time: the last {test} test, {validation} before them validation")
+        }
+    };
+    let fields: Vec<String> = manifest
+        .fields
+        .iter()
+        .map(|(name, w)| if w == 1.0 { name.into() } else { format!("{name} x {w}") })
+        .collect();
+    let mut rows = vec![
+        ("queries", "all, held-out ones included", format.count(s.n_queries)),
+        ("documents", "all, unclicked ones included", format.count(s.n_documents)),
+        ("words", "of queries and documents", format.count(s.n_words)),
+        ("n_x", "queries with a training response", format.count(s.n_x)),
+        ("n_y", "documents with a training response", format.count(s.n_y)),
+        ("pairs", "query and document with a training response", format.count(s.n_pairs)),
+        ("negatives", "query and document with grade 0, for preferences", format.count(s.n_negatives)),
+        ("responses", "sum of clicks or grades", format.figure(s.n_clicks, 1)),
+        ("n~y", "documents per query", format.figure(s.documents_per_query, 2)),
+        ("n~x", "queries per document", format.figure(s.queries_per_document, 2)),
+        ("d_x", "query features: words + n_y", format.count(s.d_x)),
+        ("d_y", "document features: words + n_x", format.count(s.d_y)),
+        ("c_x", "nonzero features of a query", format.figure(s.c_x, 2)),
+        ("c_y", "nonzero features of a document", format.figure(s.c_y, 2)),
+        ("N_x", "queries per query feature", format.figure(s.n_per_x_feature, 2)),
+        ("N_y", "documents per document feature", format.figure(s.n_per_y_feature, 2)),
+        (
+            "validation",
+            "judged queries / pairs",
+            format!("{} / {}", format.count(s.n_judged_queries[0]), format.count(s.n_judgments[0])),
+        ),
+        (
+            "test",
+            "judged queries / pairs",
+            format!("{} / {}", format.count(s.n_judged_queries[1]), format.count(s.n_judgments[1])),
+        ),
+        ("split", "", split),
+    ];
+    rows.extend(
+        manifest.click_grades.map(|grades| ("grades", "of held-out clicks", of_grades(grades).to_owned())),
+    );
+    rows.extend([
+        ("minimum clicks", "of a training pair", format.figure(manifest.min_clicks, 0)),
+        ("text fields", "", fields.join(", ")),
+    ]);
+    push_lines(&mut rows, ("analysis", ""), analysis(&manifest.analyser), format);
+    for source in &manifest.sources {
+        let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
+        for sentence in sentences {
+            push_lines(&mut rows, ("file", &source.file), sentence, format);
+        }
+    }
+    let rows =
+        rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();
+    table(&["", "what", "value"], rows, format)
+}
+
+fn of_grades(grades: ClickGrades) -> &'static str {
+    match grades {
+        ClickGrades::Share => "share: 1 to 4, by the clicks relative to the most clicked document",
+        ClickGrades::Binary => "binary: 1 for every clicked document",
+    }
+}
+
+/// Adds a value that may need several lines.
+fn push_lines<'a>(
+    rows: &mut Vec<(&'a str, &'a str, String)>,
+    (name, what): (&'a str, &'a str),
+    value: String,
+    format: Format,
+) {
+    let lines = if format == Format::Table { wrap(&value, 80) } else { vec![value] };
+    rows.extend(lines.into_iter().enumerate().map(|(at, line)| match at {
+        0 => (name, what, line),
+        _ => ("", "", line),
+    }));
+}
