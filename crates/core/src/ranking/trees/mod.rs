@@ -169,6 +169,22 @@ impl Trees {
         self
     }
 
+    /// Returns trees whose value of every row is the mean of the values by several models of the same features.
+    ///
+    /// # Panics
+    /// If there is no model, or if the models have different numbers of features.
+    pub fn mean(models: Vec<Self>) -> Self {
+        let n_features = models.first().expect("a mean has at least one model").n_features;
+        let share = 1.0 / models.len() as f64;
+        let mut trees = Vec::with_capacity(models.iter().map(Self::len).sum());
+        for model in models {
+            assert_eq!(model.n_features, n_features, "all models rank by the same features");
+            trees.extend(model.trees);
+        }
+        trees.iter_mut().flat_map(|tree| &mut tree.leaves).for_each(|leaf| *leaf *= share);
+        Self { n_features, trees }
+    }
+
     /// Returns the importance of each feature: the sum of the gains of its splits.
     pub fn gains(&self) -> Vec<f64> {
         let mut gains = vec![0.0; self.n_features];

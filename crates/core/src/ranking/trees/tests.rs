@@ -36,6 +36,23 @@ fn values_are_those_of_lightgbm() {
     }
 }
 
+#[test]
+fn the_mean_of_models_has_the_mean_of_their_values() {
+    let models: Vec<(Trees, Golden)> = golden()
+        .into_iter()
+        .map(|case| (Trees::parse_lightgbm("golden", &case.text).unwrap(), case))
+        .filter(|(trees, _)| !trees.is_empty())
+        .collect();
+    assert!(models.len() > 1, "a mean of one model shows nothing");
+    let mean = Trees::mean(models.iter().map(|(trees, _)| trees.clone()).collect());
+    assert_eq!(mean.len(), models.iter().map(|(trees, _)| trees.len()).sum::<usize>());
+    for row in &models[0].1.rows {
+        let row: Vec<f32> = row.iter().map(|cell| cell.unwrap_or(f32::NAN)).collect();
+        let expected = models.iter().map(|(trees, _)| trees.value(&row)).sum::<f64>() / models.len() as f64;
+        assert!((mean.value(&row) - expected).abs() < 1e-12, "{row:?}");
+    }
+}
+
 /// As in LightGBM, values up to the threshold go left, whatever counts as missing.
 #[test]
 fn a_value_on_the_threshold_goes_left() {

@@ -11,6 +11,7 @@
 //! given, these are ranked; of the whole collection, those that a model has among its best. Training clicks may be
 //! features too; see [`StackParams::clicks`].
 
+mod bagging;
 mod clicks;
 mod codec;
 mod columns;

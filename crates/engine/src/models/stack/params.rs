@@ -25,7 +25,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::new("queries", "2000", "validation queries that are learned from, at most"),
     Parameter::new("folds", "5", "folds of the validation queries"),
-    Parameter::new("trees", "200", "trees at most"),
+    Parameter::new(
+        "bags",
+        "5",
+        "parts of the queries that trees are grown on; the mean of their values ranks",
+    ),
+    Parameter::new("trees", "200", "trees of a bag at most"),
     Parameter::new("learning_rate", "0.05", "factor that the values of each tree are multiplied by"),
     Parameter::new("min_rows", "100", "rows of a leaf at least"),
 ];
@@ -52,7 +57,10 @@ pub struct StackParams {
     pub queries: usize,
     /// Folds of the validation queries. Default: 5.
     pub folds: usize,
-    /// Trees at most. Default: 200.
+    /// Parts of the queries that trees are grown on, each with four fifths of them; the mean of their values ranks. One has
+    /// all queries. Default: 5.
+    pub bags: usize,
+    /// Trees of a bag at most. Default: 200.
     pub trees: usize,
     /// Factor of the values of each tree. Default: 0.05.
     pub learning_rate: f64,
@@ -81,6 +89,7 @@ impl Default for StackParams {
             clicks: true,
             queries: 2000,
             folds: 5,
+            bags: 5,
             trees: 200,
             learning_rate: 0.05,
             min_rows: 100,
@@ -91,6 +100,9 @@ impl Default for StackParams {
 impl StackParams {
     /// Returns an error if a parameter is out of range.
     pub fn validate(&self) -> Result<()> {
+        if !(1..=100).contains(&self.bags) {
+            return Err(Error::Params("bags must be from 1 to 100".into()));
+        }
         if self.depth == 0 || !(2..=100).contains(&self.folds) || self.queries < self.folds {
             let message = "depth must be at least 1, folds from 2 to 100, and queries no fewer than folds";
             return Err(Error::Params(message.into()));

@@ -16,7 +16,6 @@ use matchrank_core::progress::{Progress, Silent};
 use matchrank_core::ranking::listnet::ListNetParams;
 use matchrank_core::ranking::{LambdaPath, Ranker, ScalingKind};
 use matchrank_core::{Error, Result};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::params::LEAVES;
@@ -53,7 +52,7 @@ pub struct StackTrial {
     pub share: Option<f64>,
     /// Leaves of a tree.
     pub leaves: Option<usize>,
-    /// Trees.
+    /// Trees of a bag.
     pub trees: Option<usize>,
     /// The measure on the validation judgments, each query ranked by a ranker that has not seen it.
     pub validation: f64,
@@ -78,13 +77,13 @@ fn is_usual(measure: &String) -> bool {
 }
 
 /// The lists of the validation queries: what is learned from.
-struct StackLessons<'a> {
+pub(super) struct StackLessons<'a> {
     held_out: &'a HeldOut,
     /// With the columns of all models and counts of clicks.
     lists: FeatureLists,
-    n_folds: usize,
+    pub(super) n_folds: usize,
     /// Measure that rankers are chosen by.
-    measure: Measure,
+    pub(super) measure: Measure,
 }
 
 impl Stack {
@@ -149,7 +148,11 @@ fn best<'t>(trials: impl Iterator<Item = &'t StackTrial>) -> Option<&'t StackTri
 
 impl StackLessons<'_> {
     /// The lists of which `is_wanted` says so, with the columns that a ranker takes.
-    fn lists(&self, ranker: &RankerKind, is_wanted: impl Fn(usize) -> bool) -> Result<FeatureLists> {
+    pub(super) fn lists(
+        &self,
+        ranker: &RankerKind,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<FeatureLists> {
         let (mut lengths, mut labels, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let takes = |column: usize| takes(ranker, column);
         for (_, list) in self.lists.iter().enumerate().filter(|(i, _)| is_wanted(*i)) {
@@ -208,7 +211,11 @@ impl StackLessons<'_> {
         Ok(kept.expect("a stack has at least one model"))
     }
 
-    fn trial(&self, kind: &RankerKind, (validation, values): (f64, Vec<(String, f64)>)) -> StackTrial {
+    pub(super) fn trial(
+        &self,
+        kind: &RankerKind,
+        (validation, values): (f64, Vec<(String, f64)>),
+    ) -> StackTrial {
         StackTrial {
             ranker: kind.name.into(),
             lambda: None,
@@ -223,7 +230,7 @@ impl StackLessons<'_> {
     }
 
     /// The figure of scores that are made fold by fold.
-    fn cross_validated(
+    pub(super) fn cross_validated(
         &self,
         mut score: impl FnMut(usize) -> Result<Vec<f64>>,
     ) -> Result<(f64, Vec<(String, f64)>)> {
@@ -309,8 +316,7 @@ impl StackLessons<'_> {
         let ranker: Arc<dyn RankingModel> = match (kept.leaves, kept.trees) {
             (Some(leaves), Some(trees)) => {
                 let boosting = Boosting { objective: objectives[0], params: params.boosted(leaves, trees) };
-                let lists = self.lists(boosting.objective.kind(), |_| true)?;
-                Arc::new(boosting.train(Lessons { seed, ..Lessons::new(lists) }, &Silent)?)
+                Arc::new(self.grow_all(boosting, params.bags, seed)?)
             }
             _ => {
                 let lists = self.lists(&listnet::KIND, |_| true)?;
@@ -337,34 +343,6 @@ impl StackLessons<'_> {
             Ok(StackTrial { lambda: Some(lambda), share, ..self.trial(&listnet::KIND, figure) })
         };
         shares.iter().map(of_share).collect()
-    }
-
-    /// Trees with so many leaves, as many as are best in the mean over the folds.
-    fn try_trees(
-        &self,
-        objective: Objective,
-        leaves: usize,
-        params: &StackParams,
-        seed: u64,
-    ) -> Result<StackTrial> {
-        let boosting = Boosting { objective, params: params.boosted(leaves, params.trees) };
-        let grow_without = |fold: usize| {
-            let [train, tested] = self.split(objective.kind(), fold)?;
-            let (trees, figures) = boosting.grow(&train, Some((&tested, self.measure)), seed, &Silent)?;
-            Ok((trees, figures, tested))
-        };
-        let grown = (0..self.n_folds).into_par_iter().map(grow_without).collect::<Result<Vec<_>>>()?;
-        let longest = grown.iter().map(|(_, figures, _)| figures.len()).max().unwrap_or(0);
-        // A fold that stopped growing has the figure of its last tree from there on.
-        let at = |figures: &[f64], n: usize| figures.get(n).or(figures.last()).copied().unwrap_or(0.0);
-        let means = (0..longest).map(|n| grown.iter().map(|(_, figures, _)| at(figures, n)).sum::<f64>());
-        let best = means.enumerate().reduce(|best, mean| if mean.1 > best.1 { mean } else { best });
-        let n_trees = best.map_or(1, |(n, _)| n + 1);
-        let figure = self.cross_validated(|fold| {
-            let (trees, _, tested) = &grown[fold];
-            Ok(trees.clone().truncated(n_trees).score_all(tested))
-        })?;
-        Ok(StackTrial { leaves: Some(leaves), trees: Some(n_trees), ..self.trial(objective.kind(), figure) })
     }
 }
 
@@ -436,6 +414,27 @@ mod tests {
         let params = StackParams { trees: 5, min_rows: 1, ..StackParams::default() };
         let found = lessons.try_trees(Objective::LambdaMart, 2, &params, 1).unwrap().validation;
         assert!((found - worst).abs() < 1e-9, "LambdaMART: {found}, not {worst}");
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr)]
+    fn trees_of_bags_are_the_same_for_any_number_of_threads() {
+        if !boosted::is_installed() {
+            eprintln!("skipped: no LightGBM");
+            return;
+        }
+        let grow = |bags: usize, n_threads: usize| {
+            let (held_out, lists) = contradictory();
+            let lessons =
+                StackLessons { held_out: &held_out, lists, n_folds: 2, measure: "map".parse().unwrap() };
+            let params = StackParams { bags, min_rows: 1, ..StackParams::default() };
+            let boosting = Boosting { objective: Objective::Mart, params: params.boosted(4, 3) };
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+            pool.install(|| lessons.grow_all(boosting, bags, 7)).unwrap().trees
+        };
+        let trees = grow(4, 1);
+        assert_eq!((trees.len(), grow(1, 1).len()), (12, 3));
+        assert_eq!(trees, grow(4, 3));
     }
 
     #[test]
