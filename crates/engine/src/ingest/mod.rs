@@ -63,6 +63,7 @@ pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
 pub use inputs::FileColumn;
 pub use languages::LanguageOptions;
+pub(crate) use nested::json_text;
 pub use split::SplitBy;
 pub use times::parse_date;
 
