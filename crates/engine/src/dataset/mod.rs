@@ -3,7 +3,7 @@
 //! | file | rows | columns |
 //! |---|---|---|
 //! | `manifest.json` | | settings, counts, hashes ([`Manifest`]) |
-//! | `documents.parquet` | one per document | `id`, then one text column per field |
+//! | `documents.parquet` | one per document | `id`, then one text column per field, then one column per attribute |
 //! | `queries.parquet` | one per query | `id`, `text` (normalised) |
 //! | `responses.parquet` | one per training pair | `query`, `document` (row numbers), `response`, `shown`, `position` |
 //! | `skipped.parquet` | one per training pair that was shown above a click, or next below the last one, and not clicked; only where the log has positions | `query`, `document`, `position` (mean) |
@@ -20,6 +20,7 @@
 //! checked again where it is used: types, nulls, numbers of rows, row numbers, values. Every contradiction
 //! is an error.
 
+mod attributes;
 pub(crate) mod checksums;
 mod clicks;
 mod deal;
@@ -42,6 +43,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
+pub use attributes::{Attribute, AttributeColumn, AttributeKind, NO_CATEGORY};
 pub use clicks::Clicks;
 pub(crate) use deal::Purpose;
 pub use documents::Documents;
