@@ -32,7 +32,7 @@ use crate::{Global, Outcome, interrupt};
 ///
 /// Models are those that `matchrank train --help` lists, or made of them: rmls+bm25 is a weighted sum of two; listnet,
 /// mart or lambdamart is a ranker over the scores of all single models named; mart:bm25+pls is a MART ranker over these
-/// two only; stack is the better of listnet and lambdamart, with training clicks as features too.
+/// two only; stack is the better of listnet and lambdamart, with training clicks and attributes as features too.
 ///
 /// With --letor rankers of feature lists (`matchrank train --help` lists them) are compared instead, query-dependent ones
 /// with other weights as query-dependent/knn, /uniform, ... Each fold is tested on once: the fold

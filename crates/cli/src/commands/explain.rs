@@ -272,7 +272,7 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
                 table(&["over", "probability"], rows, Format::Table)
             )
         }
-        Why::Stacked { ranker, candidates, base, parts, counts } => {
+        Why::Stacked { ranker, candidates, base, parts, counts, attributes } => {
             let mut rows = vec![line(5, "mean of the candidates", number(*base))];
             rows.extend(parts.iter().map(|part| {
                 let own = part.explanation.score.map_or("no score".into(), |s| number(f64::from(s)));
@@ -283,6 +283,10 @@ pub(crate) fn text(kind: &str, explanation: &Explanation, top: usize) -> String 
             rows.extend(counts.iter().map(|count| {
                 let name = format!("log(1 + {})", count.count);
                 vec![name, number(count.scaled.into()), String::new(), String::new(), number(count.adds)]
+            }));
+            rows.extend(attributes.iter().map(|attribute| {
+                let [name, value] = [attribute.attribute.clone(), attribute.description()];
+                vec![name, value, String::new(), String::new(), number(attribute.adds)]
             }));
             rows.push(line(5, "score", score));
             let header = ["model", "its score", "its rank", "standardised", "adds"];

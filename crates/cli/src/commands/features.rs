@@ -12,7 +12,9 @@ use matchrank_core::progress::Progress;
 use matchrank_engine::dataset::Dataset;
 use matchrank_engine::ingest::{NamedColumns, read_queries};
 use matchrank_engine::models::MatchingModel;
-use matchrank_engine::models::stack::{Columns, JudgedQueries, join_columns, list_columns};
+use matchrank_engine::models::stack::{
+    Columns, JudgedQueries, MoreColumns, StackAttribute, join_columns, list_columns,
+};
 use matchrank_engine::outputs::check_outputs;
 use matchrank_engine::validation::Ranked;
 use matchrank_engine::{Error, files};
@@ -44,6 +46,9 @@ pub(crate) struct Args {
     /// Columns for training clicks too: on the document, of the query, and of the query on the document
     #[arg(long)]
     clicks: bool,
+    /// Columns for attributes of the documents too: numbers, ages by dates, categories
+    #[arg(long)]
+    attributes: bool,
     /// Join with these lists: LETOR / SVMlight files whose qid and docid are ids of queries and documents
     #[arg(long, num_args = 1.., value_name = "FILE", conflicts_with_all = ["split", "candidates", "depth"])]
     letor: Vec<PathBuf>,
@@ -106,7 +111,13 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     }
     let models: Vec<&dyn MatchingModel> = parts.iter().map(|(_, model)| &**model).collect();
-    let columns = Columns::bind(&models, &dataset, args.clicks, &terminal)?;
+    let attributes = if args.attributes { StackAttribute::all_of(&dataset)? } else { Vec::new() };
+    ensure!(
+        !args.attributes || !attributes.is_empty(),
+        "--attributes: the dataset has none; ingest documents with columns such as price and brand"
+    );
+    let more = MoreColumns { clicks: args.clicks, attributes: &attributes };
+    let columns = Columns::bind(&models, &dataset, more, &terminal)?;
     let (lists, n_before) = match args.letor.is_empty() {
         false => {
             let lists = read_lists(&args.letor, &terminal)?;
@@ -144,7 +155,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     ensure!(lists.n_rows() > 0, "none of the queries has a document in its list; nothing is written");
     let own = (1..=n_before).map(|feature| format!("feature {feature}"));
     let names: Vec<String> =
-        own.chain(Columns::names(parts.iter().map(|(name, _)| name.as_str()), args.clicks)).collect();
+        own.chain(Columns::names(parts.iter().map(|(name, _)| name.as_str()), more)).collect();
     write(&args, &lists, &names)?;
     terminal.finish();
     match args.format {

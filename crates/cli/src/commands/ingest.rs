@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// columns among them, are those of the dataset. Documents with a known id replace the former ones, and a
     /// split by time moves on to the newest clicks.
     #[arg(long, conflicts_with_all = [
-        "force", "csv_escape", "delimiter", "date_format", "event_weights", "text", "field_weight", "min_clicks", "split",
+        "force", "csv_escape", "delimiter", "date_format", "event_weights", "text", "attributes", "field_weight", "min_clicks", "split",
         "holdout", "grades", "language", "field_language", "no_compounds", "fold_accents", "no_stemming", "no_stop_words", "ngrams", "min_document_frequency",
         "max_document_share", "max_words", "no_history",
     ])]
@@ -111,6 +111,14 @@ pub(crate) struct Args {
     /// as name.en.
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     text: Vec<String>,
+    /// Columns of the documents that are attributes, or `none` [default: numbers, dates, flags and short texts that
+    /// repeat]
+    ///
+    /// Attributes such as price, stock, date of launch, brand and category are features of stacks. The first rows
+    /// decide whether a column holds numbers, dates or categories. A column can be a text field, too. By default,
+    /// columns that look like ids are left out.
+    #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
+    attributes: Option<Vec<String>>,
     /// Weight of a text field in term counts; fields not named weigh 1
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = parse_weight)]
     field_weight: Vec<(String, f32)>,
@@ -271,6 +279,7 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         date_format: args.date_format.clone(),
         event_weights,
         text: args.text.clone(),
+        attributes: attributes(&args)?,
         field_weights: args.field_weight.iter().cloned().collect(),
         click_grades: match args.grades {
             GradeKind::Share => ClickGrades::Share,
@@ -366,6 +375,18 @@ fn language(args: &Args) -> anyhow::Result<LanguageOptions> {
         },
         ngrams: args.ngrams,
     })
+}
+
+/// Names of the attributes; `None` for the usual ones.
+fn attributes(args: &Args) -> anyhow::Result<Option<Vec<String>>> {
+    match args.attributes.as_deref() {
+        None => Ok(None),
+        Some([only]) if only == "none" => Ok(Some(Vec::new())),
+        Some(several) if several.iter().any(|name| name == "none") => {
+            bail!("--attributes none stands alone; omit the other names, or omit `none`")
+        }
+        Some(named) => Ok(Some(named.to_vec())),
+    }
 }
 
 fn parse_field_language(text: &str) -> Result<(String, String), String> {

@@ -5,7 +5,7 @@
 //! | `rmls` | a kind of [`Recipe`] |
 //! | `rmls+bm25`, `pls+rmls+bm25` | the [combination](crate::models::combination::Combination) of two or more models, as one sum |
 //! | `mart`, `lambdamart`, `listnet` | a [`Stack`](crate::models::stack::Stack) over the scores of all models of the plan that are no stack and no combination |
-//! | `stack` | the same with the training clicks as features too, and the ranker that is best on validation |
+//! | `stack` | the same with the training clicks and attributes as features too, and the ranker that is best on validation |
 //! | `mart:bm25+pls` | a stack over these models |
 
 use foldhash::HashSet;
@@ -128,7 +128,8 @@ pub(super) fn ranker_of(name: &str) -> Option<StackKind> {
 
 /// As the papers have it, a named ranker ranks by scores alone.
 pub(super) fn stack_params(ranker: StackKind) -> StackParams {
-    StackParams { ranker, clicks: ranker == StackKind::Auto, ..Default::default() }
+    let has_more = ranker == StackKind::Auto;
+    StackParams { ranker, clicks: has_more, attributes: has_more, ..Default::default() }
 }
 
 /// Models of a plan that names none: words, clicks, words learned from clicks, and what combines them. The stack of two is

@@ -193,8 +193,13 @@ impl FileModel {
                 }
             }
             let mut params: StackParams = params_from(&settings).map_err(named)?;
-            if !settings.iter().any(|(name, _)| name == "clicks") {
-                params.clicks = stack_params(ranker).clicks;
+            let (usual, is_set) =
+                (stack_params(ranker), |name: &str| settings.iter().any(|(set, _)| set == name));
+            if !is_set("clicks") {
+                params.clicks = usual.clicks;
+            }
+            if !is_set("attributes") {
+                params.attributes = usual.attributes;
             }
             params.ranker = ranker;
             What::Stack { of, params }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use matchrank_core::Result;
+use matchrank_core::{Error, Result};
 
-use super::{Dataset, GivenDocuments};
+use super::{AttributeCell, AttributeColumn, Dataset, GivenDocuments};
 use crate::text::FieldWeights;
 
 /// The documents that a matcher knows, as 0, 1, ...
@@ -118,6 +118,38 @@ impl<'a> BoundDocuments<'a> {
                 (0..self.len()).filter_map(score).collect()
             }
         }
+    }
+
+    /// Reads attributes by their names, which the dataset has.
+    pub(crate) fn attribute_columns(&self, names: &[&str]) -> Result<Vec<AttributeColumn>> {
+        let wanted = match self.selection {
+            Selection::All => None,
+            Selection::Rows(rows) => Some(rows),
+            Selection::Given(_) | Selection::Extended(_) => {
+                return names.iter().map(|name| self.column_of_given(name)).collect();
+            }
+        };
+        self.dataset.attribute_columns(names, wanted)
+    }
+
+    /// The values that given documents have, after those of the dataset where these come first.
+    fn column_of_given(&self, name: &str) -> Result<AttributeColumn> {
+        let attributes = self.dataset.attributes();
+        let Some(place) = attributes.iter().position(|attribute| attribute.name == name) else {
+            return Err(Error::Params(format!("there is no attribute '{name}'")));
+        };
+        let kind = attributes[place].kind;
+        let (own, others): (Vec<AttributeCell>, Vec<&GivenDocuments>) = match self.selection {
+            Selection::Given(documents) => (Vec::new(), vec![documents]),
+            Selection::Extended(others) => {
+                let column = self.dataset.attribute_columns(&[name], None)?.remove(0);
+                let cells = (0..column.len() as u32).map(|row| column.cell(row)).collect();
+                (cells, others.iter().map(|documents| &**documents).collect())
+            }
+            Selection::All | Selection::Rows(_) => (Vec::new(), Vec::new()),
+        };
+        let others = others.into_iter().flat_map(|documents| documents.cells(place));
+        Ok(AttributeColumn::of_cells(kind, own.iter().chain(others)))
     }
 
     /// Id of a document.

@@ -45,13 +45,13 @@ impl Dataset {
     /// Calls `each` with the documents batch by batch, in the order of their rows.
     pub fn for_each_documents(&self, mut each: impl FnMut(&Documents<'_>) -> Result<()>) -> Result<()> {
         let path = self.folder.join(DOCUMENTS);
-        self.batches(DOCUMENTS, None)?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
+        self.text_batches()?.try_for_each(|batch| each(&self.documents_of(&path, &batch?)?))
     }
 
     /// The texts of all documents, field by field, in the order of their rows; read as they are drawn.
     pub fn texts(&self) -> Result<impl Iterator<Item = Result<Vec<String>>>> {
         let path = self.folder.join(DOCUMENTS);
-        Ok(self.batches(DOCUMENTS, None)?.flat_map(move |batch| {
+        Ok(self.text_batches()?.flat_map(move |batch| {
             let texts = batch.and_then(|batch| {
                 let documents = self.documents_of(&path, &batch)?;
                 let n_fields = self.manifest.fields.len();
@@ -61,6 +61,14 @@ impl Dataset {
             });
             texts.unwrap_or_else(|error| vec![Err(error)])
         }))
+    }
+
+    /// Batches of the documents without their attributes.
+    fn text_batches(&self) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let fields = self.manifest.fields.iter().map(|(name, _)| text_column(name));
+        let columns: Vec<String> = ["id".to_owned()].into_iter().chain(fields).collect();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        self.batches(DOCUMENTS, Some(&columns))
     }
 
     fn documents_of<'a>(&self, path: &Path, batch: &'a RecordBatch) -> Result<Documents<'a>> {

@@ -2,49 +2,71 @@
 
 use rayon::prelude::*;
 
+use super::AttributeCell;
+
 /// Documents below which one thread is faster than several.
 const PARALLEL: usize = 64;
 
-/// Documents with their texts, one for each text field of a dataset, in the order of its manifest.
+/// A document that is given.
+#[derive(Debug, Clone, Default)]
+pub struct GivenDocument {
+    /// Its id; empty if it has none.
+    pub id: String,
+    /// A text for each text field of the dataset, in the order of its manifest.
+    pub texts: Vec<String>,
+    /// A value for each attribute of the dataset, in the order of its manifest; attributes beyond the last are missing.
+    pub attributes: Vec<AttributeCell>,
+    /// Row in the dataset of the document whose clicks it has.
+    pub row: Option<u32>,
+}
+
+/// Documents that are given, by number.
 #[derive(Debug, Clone, Default)]
 pub struct GivenDocuments {
-    ids: Vec<String>,
-    /// Texts of a document, one after the other.
-    texts: Vec<Vec<String>>,
-    rows: Vec<Option<u32>>,
+    documents: Vec<GivenDocument>,
 }
 
 impl GivenDocuments {
-    /// Adds a document: its id, its texts by field, and its row in the dataset whose clicks it keeps, if it has one.
-    pub fn push(&mut self, id: String, texts: Vec<String>, row: Option<u32>) {
-        self.ids.push(id);
-        self.texts.push(texts);
-        self.rows.push(row);
+    /// Adds a document.
+    pub fn push(&mut self, document: GivenDocument) {
+        self.documents.push(document);
     }
 
     /// Number of documents.
     pub fn len(&self) -> usize {
-        self.ids.len()
+        self.documents.len()
     }
 
     /// Returns true if there is no document.
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.documents.is_empty()
     }
 
     /// Id of a document.
     pub fn id(&self, document: u32) -> &str {
-        &self.ids[document as usize]
+        &self.documents[document as usize].id
     }
 
     /// Texts of a document by field.
     pub fn texts(&self, document: u32) -> &[String] {
-        &self.texts[document as usize]
+        &self.documents[document as usize].texts
+    }
+
+    /// Values that a document has for the attributes of the dataset.
+    pub(crate) fn attributes(&self, document: u32) -> &[AttributeCell] {
+        &self.documents[document as usize].attributes
     }
 
     /// Row of a document in the dataset.
     pub fn row(&self, document: u32) -> Option<u32> {
-        self.rows[document as usize]
+        self.documents[document as usize].row
+    }
+
+    /// Values of an attribute of the dataset, given by its place in the manifest.
+    pub(super) fn cells(&self, place: usize) -> impl Iterator<Item = &AttributeCell> {
+        self.documents
+            .iter()
+            .map(move |document| document.attributes.get(place).unwrap_or(&AttributeCell::Missing))
     }
 
     /// Makes something of every document from the texts in some places; `take` gets what was made, in order.
@@ -55,8 +77,9 @@ impl GivenDocuments {
         take: &mut impl FnMut(T),
     ) {
         let make = |document: usize| {
-            let texts: Vec<&str> = places.iter().map(|&place| self.texts[document][place].as_str()).collect();
-            make(self.rows[document], &texts)
+            let texts: Vec<&str> =
+                places.iter().map(|&place| self.documents[document].texts[place].as_str()).collect();
+            make(self.documents[document].row, &texts)
         };
         if self.len() < PARALLEL {
             (0..self.len()).map(make).for_each(take);

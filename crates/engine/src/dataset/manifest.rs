@@ -10,6 +10,7 @@ use matchrank_core::message::{HAS, counted_with};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::attributes::Attribute;
 use super::history::History;
 use crate::text::{AnalyserParams, FieldWeights};
 
@@ -38,6 +39,9 @@ pub struct Manifest {
     pub analyser: AnalyserParams,
     /// Text fields of the documents and their weights.
     pub fields: FieldWeights,
+    /// Attributes of the documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<Attribute>,
     /// Number of words in all documents, repetitions included, by field.
     pub field_lengths: Vec<u64>,
     /// Table 1 of the papers.
@@ -372,6 +376,7 @@ mod tests {
             min_clicks: 0.3,
             analyser,
             fields,
+            attributes: Vec::new(),
             field_lengths: vec![u64::MAX, 1, 2],
             statistics: Statistics { n_clicks: 1e300, c_x: 1.0 / 3.0, ..Statistics::default() },
             left_out: BTreeMap::new(),

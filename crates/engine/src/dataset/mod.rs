@@ -3,7 +3,7 @@
 //! | file | rows | columns |
 //! |---|---|---|
 //! | `manifest.json` | | settings, counts, hashes ([`Manifest`]) |
-//! | `documents.parquet` | one per document | `id`, then one text column per field |
+//! | `documents.parquet` | one per document | `id`, then one text column per field, then one column per attribute |
 //! | `queries.parquet` | one per query | `id`, `text` (normalised) |
 //! | `responses.parquet` | one per training pair | `query`, `document` (row numbers), `response`, `shown`, `position` |
 //! | `skipped.parquet` | one per training pair that was shown above a click, or next below the last one, and not clicked; only where the log has positions | `query`, `document`, `position` (mean) |
@@ -20,6 +20,7 @@
 //! checked again where it is used: types, nulls, numbers of rows, row numbers, values. Every contradiction
 //! is an error.
 
+mod attributes;
 mod bound;
 pub(crate) mod checksums;
 mod clicks;
@@ -45,12 +46,13 @@ use std::path::{Path, PathBuf};
 use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
+pub use attributes::{Attribute, AttributeCell, AttributeColumn, AttributeKind, NO_CATEGORY};
 pub use bound::BoundDocuments;
 pub use clicks::Clicks;
 pub(crate) use deal::Purpose;
 pub use documents::Documents;
 pub(crate) use documents::IdList;
-pub use given::GivenDocuments;
+pub use given::{GivenDocument, GivenDocuments};
 pub(crate) use held_out::BinLabel;
 pub use held_out::{BinBy, HeldOut, HeldOutClicks};
 pub(crate) use history::HISTORY;

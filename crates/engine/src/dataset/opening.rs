@@ -100,7 +100,9 @@ impl Dataset {
         let columns: &[(&str, DataType)] = match table {
             DOCUMENTS => {
                 let fields = self.manifest.fields.iter().map(|(name, _)| text_column(name));
-                return Some(["id".into()].into_iter().chain(fields).map(|name| (name, Utf8)).collect());
+                let texts = ["id".into()].into_iter().chain(fields).map(|name| (name, Utf8));
+                let attributes = self.manifest.attributes.iter().map(|a| (a.column(), a.kind.data_type()));
+                return Some(texts.chain(attributes).collect());
             }
             QUERIES => &[("id", Utf8), ("text", Utf8)],
             RESPONSES => {

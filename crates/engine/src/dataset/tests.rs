@@ -240,6 +240,39 @@ fn crafted_negatives_are_refused() {
 }
 
 #[test]
+fn crafted_attributes_are_refused() {
+    let price = |value: f64| -> ArrayRef {
+        Arc::new(arrow_array::Float64Array::from_iter((0..12).map(|i| (i != 3).then_some(value))))
+    };
+    let mut crafted = Crafted::new();
+    crafted.manifest.attributes = vec![Attribute::new("price", AttributeKind::Number)];
+    crafted.seal();
+    assert!(
+        crafted.problem().contains("no column 'attribute:price' of type Float64"),
+        "{}",
+        crafted.problem()
+    );
+    let columns = crafted.columns(DOCUMENTS);
+    for (column, is_right) in [(price(2.5), true), (price(f64::INFINITY), false), (price(f64::NAN), false)] {
+        let mut all: Vec<(&str, ArrayRef)> =
+            columns.iter().map(|(name, c)| (name.as_str(), c.clone())).collect();
+        all.push(("attribute:price", column));
+        crafted.put_columns(DOCUMENTS, &all);
+        let read = Dataset::open(crafted.path()).unwrap().attribute_columns(&["price"], Some(&[2, 3, 11]));
+        match read {
+            Ok(read) => {
+                let AttributeColumn::Number(values) = &read[0] else { panic!("a number") };
+                assert!(is_right && values[0] == 2.5 && values[1].is_nan() && values[2] == 2.5, "{values:?}");
+            }
+            Err(error) => assert!(
+                !is_right && error.to_string().contains("the column 'attribute:price' holds"),
+                "{error}"
+            ),
+        }
+    }
+}
+
+#[test]
 fn tables_of_other_lengths_and_columns_are_refused() {
     for table in [DOCUMENTS, QUERIES, RESPONSES, SKIPPED, JUDGMENTS, VOCABULARY] {
         let mut crafted = Crafted::new();

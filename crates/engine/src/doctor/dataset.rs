@@ -5,7 +5,7 @@ use std::path::Path;
 use foldhash::{HashMap, HashSet};
 
 use super::finding::{Finding, Report, Severity, listed, whole};
-use super::{FileKind, encoding, held_out, memory, test_queries};
+use super::{FileKind, attributes, encoding, held_out, memory, test_queries};
 use crate::Result;
 use crate::dataset::{Clicks, Dataset, Holdout, LostZeros, Query};
 use crate::files;
@@ -47,6 +47,7 @@ pub(super) fn examine(folder: &Path) -> Result<Report> {
         findings.extend(held_out::findings(&dataset, &queries)?);
         findings.extend(test_queries::findings(&dataset)?);
         findings.extend(preferences(&dataset)?);
+        findings.extend(attributes::finding(&dataset)?);
         findings.extend(left_out(&dataset));
         findings.extend(dataset.manifest.lost_zeros.iter().map(lost_zeros));
         findings.push(memory::finding(&dataset.manifest.statistics));

@@ -18,6 +18,7 @@
 //! | `memory` | memory that training the matching models on a dataset takes |
 //! | `together` | files given together: shared queries, runs without judgments |
 
+mod attributes;
 mod columns;
 mod dataset;
 mod encoding;

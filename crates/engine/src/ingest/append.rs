@@ -9,6 +9,7 @@ use matchrank_core::message::{counted, thousands};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
+use super::attributes::WantedAttributes;
 use super::catalogue::{self, read_removed};
 use super::clicks::{ClickLog, Searches};
 use super::documents::{self, Collection, WantedFields};
@@ -107,6 +108,7 @@ pub fn append(changes: &AppendParams, folder: &Path, progress: &dyn Progress) ->
         date_format: settings.date_format.clone(),
         event_weights: settings.event_weights.clone(),
         text: settings.text.clone(),
+        attributes: None,
         field_weights: manifest.fields.iter().map(|(name, weight)| (name.to_owned(), weight)).collect(),
         click_grades: manifest.click_grades.unwrap_or(ClickGrades::Binary),
         min_clicks: manifest.min_clicks,
@@ -226,7 +228,13 @@ impl Former<'_> {
     ) -> Result<Collection> {
         let manifest = &self.dataset.manifest;
         let fields: Vec<String> = manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
-        let wanted = WantedFields { named: named.to_vec(), fixed: Some(fields.clone()) };
+        let attributes = &manifest.attributes;
+        let wanted = WantedFields {
+            named: named.to_vec(),
+            fixed: Some(fields.clone()),
+            attributes: WantedAttributes::Fixed(attributes.clone()),
+        };
+        let columns = (&fields[..], &attributes[..]);
         let removed = read_removed(&self.changes.removed)?;
         let sources = || manifest.sources.iter().filter(|source| source.role == "documents").cloned();
         if self.changes.whole_catalogue {
@@ -249,7 +257,7 @@ impl Former<'_> {
         }
         if changed.is_empty() && removed.is_empty() {
             let stored = self.dataset.folder().join(DOCUMENTS);
-            let collection = documents::read_stored(&stored, &fields, analyser, place, progress)?;
+            let collection = documents::read_stored(&stored, columns, analyser, place, progress)?;
             let n_repeated = self.history.repeated_documents;
             return Ok(Collection { sources: sources().collect(), n_repeated, ..collection });
         }
@@ -280,7 +288,7 @@ impl Former<'_> {
                 counted(unknown, "document")
             ));
         }
-        let collection = documents::read_stored(&merged_at, &fields, analyser, place, progress)?;
+        let collection = documents::read_stored(&merged_at, columns, analyser, place, progress)?;
         let (new_sources, n_repeated) =
             changes.map_or((Vec::new(), 0), |changes| (changes.sources, changes.n_repeated));
         let n_repeated = self.history.repeated_documents + n_repeated + merged.unchanged;

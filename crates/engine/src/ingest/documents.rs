@@ -1,25 +1,25 @@
 //! The documents of a dataset: read, checked for duplicate ids, analysed, written.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray};
 use arrow_schema::{DataType, Field};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 use super::aggregate::MOST_DOCUMENTS;
+use super::attributes::{Unreadable, WantedAttributes};
 use super::clicks::with_nested;
 use super::columns::{Mapping, Role, is_usual_id, plain};
 use super::delimiters::CsvRules;
+use super::document_rows::{DocumentRow, DocumentRows};
 use super::events::is_metarank;
-use super::fields::Fields;
+use super::fields::{Fields, values_of};
 use super::inputs::InputSettings;
-use super::items::{item, item_fields};
-use super::table::Table;
+use super::items::{first_values, item, item_attributes, item_fields};
+use super::table::{Table, TableRows};
 use crate::dataset::Names;
 use crate::dataset::tables::TableWriter;
-use crate::dataset::{IgnoredColumn, SourceFile, TableInfo, text_column};
+use crate::dataset::{Attribute, IgnoredColumn, SourceFile, TableInfo, text_column};
 use crate::files;
 use crate::text::{Analyser, LanguageSample, LanguageShares, TermCounts};
 
@@ -33,6 +33,7 @@ pub(super) struct Collection {
     pub(super) n_words: Vec<u32>,
     pub(super) counts: TermCounts,
     pub(super) fields: Vec<String>,
+    pub(super) attributes: Vec<Attribute>,
     /// Words by field, repeated ones included.
     pub(super) lengths: Vec<u64>,
     pub(super) n_empty: u64,
@@ -43,26 +44,14 @@ pub(super) struct Collection {
     pub(super) languages: LanguageShares,
 }
 
-/// The rows of a chunk of documents, analysed.
-#[derive(Default)]
-struct DocumentRows {
-    lines: Vec<u64>,
-    ids: Vec<String>,
-    /// Texts by field, then by row.
-    texts: Vec<Vec<String>>,
-    n_words: Vec<u32>,
-    /// Words by field, repeated ones included.
-    lengths: Vec<u64>,
-    counts: TermCounts,
-}
-
-/// Text fields of documents.
+/// Text fields and attributes of documents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WantedFields {
     /// Fields that the user named; empty means those with usual names and short texts.
     pub(super) named: Vec<String>,
     /// Fields of the dataset that documents are added to.
     pub(super) fixed: Option<Vec<String>>,
+    pub(super) attributes: WantedAttributes,
 }
 
 struct DocumentFile {
@@ -77,6 +66,8 @@ struct DocumentFile {
     guess: Option<String>,
     /// Fields that are not indexed unless another file has them.
     ignored: Vec<IgnoredColumn>,
+    /// Attributes that the first rows suggest, each with the number of its values there.
+    attributes: Vec<(Attribute, usize)>,
 }
 
 /// Reads document files and writes the table of documents to `path`.
@@ -87,11 +78,11 @@ pub(super) fn read_documents(
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<Collection> {
-    let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, &wanted.named));
+    let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, wanted));
     let mut files = files.collect::<Result<Vec<_>>>()?;
     let mut fields: Vec<String> = wanted.fixed.clone().unwrap_or_else(|| wanted.named.clone());
     if let Some(fixed) = &wanted.fixed {
-        files.iter_mut().try_for_each(|file| file.keep_only(fixed))?;
+        files.iter_mut().try_for_each(|file| file.keep_only(fixed, &wanted.attributes))?;
     } else if fields.is_empty() {
         for file in &files {
             for column in &file.columns {
@@ -102,9 +93,12 @@ pub(super) fn read_documents(
         }
     }
     files.iter().filter_map(|file| file.guess.as_deref()).for_each(|guess| progress.note(guess));
+    let found = files.iter_mut().flat_map(|file| std::mem::take(&mut file.attributes)).collect();
+    let attributes = wanted.attributes.decide(found, &fields)?;
     // A field that one file has as a text is one in all files.
     for file in &mut files {
-        file.ignored.retain(|ignored| !fields.contains(&ignored.column));
+        let is_used = |name: &String| fields.contains(name) || attributes.iter().any(|a| a.name == *name);
+        file.ignored.retain(|ignored| !is_used(&ignored.column));
         if file.id.is_some() {
             file.columns = fields.iter().filter(|f| file.table.columns().contains(f)).cloned().collect();
         }
@@ -117,13 +111,13 @@ pub(super) fn read_documents(
             "no text column beside the id; name the text columns with option `text NAME,NAME`",
         ));
     }
-    write_documents(&files, fields, analyser, path, progress)
+    write_documents(&files, (fields, attributes), analyser, path, progress)
 }
 
 /// Reads a table of documents that was written before, and writes it again with all that is counted on the way.
 pub(super) fn read_stored(
     stored: &Path,
-    fields: &[String],
+    (fields, attributes): (&[String], &[Attribute]),
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
@@ -136,19 +130,21 @@ pub(super) fn read_stored(
         is_stored: true,
         guess: None,
         ignored: Vec::new(),
+        attributes: Vec::new(),
     };
-    write_documents(&[file], fields.to_vec(), analyser, path, progress)
+    write_documents(&[file], (fields.to_vec(), attributes.to_vec()), analyser, path, progress)
 }
 
 fn write_documents(
     files: &[DocumentFile],
-    fields: Vec<String>,
+    (fields, attributes): (Vec<String>, Vec<Attribute>),
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
 ) -> Result<Collection> {
     let mut schema = vec![Field::new("id", DataType::Utf8, false)];
     schema.extend(fields.iter().map(|f| Field::new(text_column(f), DataType::Utf8, false)));
+    schema.extend(attributes.iter().map(|a| Field::new(a.column(), a.kind.data_type(), true)));
     let mut writer = TableWriter::create(path, schema)?;
     let mut sample = LanguageSample::default();
     let (mut ids, mut n_words, mut counts) = (Names::default(), Vec::new(), TermCounts::new());
@@ -159,9 +155,11 @@ fn write_documents(
     progress.begin("documents", None, "documents");
     for (number, file) in files.iter().enumerate() {
         let mut rows = 0;
+        let mut unreadable = vec![Unreadable::default(); attributes.len()];
         let merge = |mut part: DocumentRows| {
             rows += part.ids.len() as u64;
             progress.advance(part.ids.len() as u64);
+            part.count_unreadable(&mut unreadable);
             let mut keep = vec![true; part.ids.len()];
             for (i, id) in part.ids.iter().enumerate() {
                 let hash = content_hash(part.texts.iter().map(|t| t[i].as_str()));
@@ -192,22 +190,21 @@ fn write_documents(
             }
             if keep.iter().any(|k| !k) {
                 n_repeated += keep.iter().filter(|k| !**k).count() as u64;
-                part = without(part, &keep, &file.name, (analyser, &fields))?;
+                part = part.kept(&keep, (analyser, &fields));
             }
             for row in 0..part.ids.len() {
                 sample.see(part.texts.iter().map(|texts| texts[row].as_str()));
             }
             lengths.iter_mut().zip(&part.lengths).for_each(|(sum, n)| *sum += n);
             counts = std::mem::take(&mut counts).merge(std::mem::take(&mut part.counts));
-            let mut columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from(part.ids))];
-            columns
-                .extend(part.texts.into_iter().map(|texts| Arc::new(StringArray::from(texts)) as ArrayRef));
-            writer.write(columns)
+            writer.write(part.into_columns())
         };
-        file.read(&fields, analyser, merge)?;
+        file.read((&fields, &attributes), analyser, merge)?;
+        let mut remarks = file.table.remarks();
+        remarks.extend(attributes.iter().zip(&unreadable).filter_map(|(a, texts)| texts.remark(a)));
         sources.push(SourceFile {
             ignored: with_nested(file.ignored.clone(), &file.table),
-            ..source("documents", &file.name, rows, file.table.remarks())
+            ..source("documents", &file.name, rows, remarks)
         });
     }
     if ids.is_empty() {
@@ -218,6 +215,7 @@ fn write_documents(
         n_words,
         counts,
         fields,
+        attributes,
         lengths,
         n_empty,
         n_repeated,
@@ -225,20 +223,6 @@ fn write_documents(
         table: writer.close()?,
         languages: sample.shares(),
     })
-}
-
-/// The rows that are kept, analysed again.
-fn without(
-    part: DocumentRows,
-    keep: &[bool],
-    file: &str,
-    analyser: (&Analyser, &[String]),
-) -> Result<DocumentRows> {
-    let mut kept = DocumentRows::of(part.texts.len());
-    for (i, id) in part.ids.iter().enumerate().filter(|(i, _)| keep[*i]) {
-        kept.push(file, part.lines[i], id, part.texts.iter().map(|texts| texts[i].as_str()), analyser)?;
-    }
-    Ok(kept)
 }
 
 fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
@@ -250,7 +234,8 @@ fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
     u64::from_le_bytes(hasher.finalize().as_bytes()[..8].try_into().expect("eight bytes"))
 }
 
-fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> Result<DocumentFile> {
+fn open_documents(path: &Path, settings: &InputSettings, wanted: &WantedFields) -> Result<DocumentFile> {
+    let WantedFields { named: wanted, attributes, .. } = wanted;
     let InputSettings { columns: named, csv, .. } = settings;
     let name = files::name_of(path);
     let table = Table::open(path, *csv)?;
@@ -258,7 +243,11 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
     if is_metarank(&table)? {
         settings.refuse_own_columns(&name, "Metarank events")?;
         let (columns, ignored) = item_fields(&table, wanted)?;
-        return Ok(DocumentFile { columns, ignored, name, table, id: None, is_stored: false, guess: None });
+        let others = ignored.iter().map(|ignored| &ignored.column).filter(|name| !columns.contains(name));
+        let names: Vec<String> = columns.iter().chain(others).cloned().collect();
+        let attributes = attributes.among(&names, &first_values(&table, &names)?);
+        let (id, is_stored, guess) = (None, false, None);
+        return Ok(DocumentFile { columns, ignored, name, table, id, is_stored, guess, attributes });
     }
     // In a collection a column called `id` is the document's id, whatever else looks like one.
     let by_name =
@@ -289,9 +278,21 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
         }
     };
     let others: Vec<String> = table.columns().iter().filter(|c| **c != id).cloned().collect();
+    let values = values_of(&table, &others)?;
+    let attributes = attributes.among(&others, &values);
+    let is_stored = false;
     if wanted.is_empty() {
-        let Fields { columns, ignored } = Fields::choose(&table, &others)?;
-        return Ok(DocumentFile { name, table, id: Some(id), guess, columns, is_stored: false, ignored });
+        let Fields { columns, ignored } = Fields::choose(&table, &others, &values);
+        return Ok(DocumentFile {
+            name,
+            table,
+            id: Some(id),
+            guess,
+            columns,
+            is_stored,
+            ignored,
+            attributes,
+        });
     }
     if let Some(absent) = wanted.iter().find(|w| !others.contains(w)) {
         let message = format!(
@@ -302,17 +303,31 @@ fn open_documents(path: &Path, settings: &InputSettings, wanted: &[String]) -> R
     }
     let ignored = others.iter().filter(|c| !wanted.contains(c));
     let ignored = ignored.map(|c| IgnoredColumn::new(c, NOT_NAMED)).collect();
-    Ok(DocumentFile { name, table, id: Some(id), guess, columns: wanted.to_vec(), is_stored: false, ignored })
+    let columns = wanted.to_vec();
+    Ok(DocumentFile { name, table, id: Some(id), guess, columns, is_stored, ignored, attributes })
 }
 
 impl DocumentFile {
     /// Keeps to the fields of the dataset that the documents are added to.
-    fn keep_only(&mut self, fields: &[String]) -> Result<()> {
+    fn keep_only(&mut self, fields: &[String], attributes: &WantedAttributes) -> Result<()> {
         let has = |field: &&String| self.id.is_none() || self.table.columns().contains(field);
         if let Some(absent) = fields.iter().find(|field| !has(field)) {
             let message = format!(
                 "no column '{absent}', which is a text field of the dataset; give changed documents with all their \
                  fields; the columns are {}",
+                self.table.columns().join(", ")
+            );
+            return Err(Error::parse(&self.name, 1, message));
+        }
+        if let WantedAttributes::Fixed(attributes) = attributes
+            // An object without a field has no value, and a header without one has lost the column.
+            && !self.table.is_json()
+            && let Some(absent) = attributes.iter().find(|attribute| !has(&&attribute.name))
+        {
+            let message = format!(
+                "no column '{}', which is an attribute of the dataset; give changed documents with all their attributes; \
+                 the columns are {}",
+                absent.name,
                 self.table.columns().join(", ")
             );
             return Err(Error::parse(&self.name, 1, message));
@@ -324,25 +339,42 @@ impl DocumentFile {
 
     fn read(
         &self,
-        fields: &[String],
+        (fields, attributes): (&[String], &[Attribute]),
         analyser: &Analyser,
         merge: impl FnMut(DocumentRows) -> Result<()>,
     ) -> Result<()> {
-        let present: Vec<&String> = fields.iter().filter(|f| self.columns.contains(f)).collect();
-        let column = |field: &&String| if self.is_stored { text_column(field) } else { (*field).clone() };
-        let columns: Vec<String> = present.iter().map(column).collect();
+        let stored = |name: String, stored: String| if self.is_stored { stored } else { name };
+        let texts = fields
+            .iter()
+            .map(|field| self.columns.contains(field).then(|| stored(field.clone(), text_column(field))));
+        let attribute = |a: &Attribute| stored(a.name.clone(), a.column());
+        let texts: Vec<Option<String>> = texts.collect();
+        let values: Vec<String> = attributes.iter().map(attribute).collect();
         let mut wanted: Vec<&str> = Vec::new();
-        wanted.extend(self.id.as_deref());
-        if self.id.is_some() {
-            wanted.extend(columns.iter().map(String::as_str));
+        if let Some(id) = self.id.as_deref() {
+            wanted.push(id);
+            let present = values.iter().filter(|name| self.table.columns().contains(name));
+            for name in texts.iter().flatten().chain(present) {
+                if !wanted.contains(&name.as_str()) {
+                    wanted.push(name);
+                }
+            }
         }
-        let work = |rows: &super::table::TableRows<'_>| {
-            let mut part = DocumentRows::of(fields.len());
+        let place = |name: &str| wanted.iter().position(|wanted| *wanted == name);
+        let text_places: Vec<Option<usize>> = texts.iter().map(|name| place(name.as_deref()?)).collect();
+        let value_places: Vec<Option<usize>> = values.iter().map(|name| place(name)).collect();
+        let analyser = (analyser, fields);
+        let work = |rows: &TableRows<'_>| {
+            let mut part = DocumentRows::of(fields.len(), attributes, self.is_stored);
             if self.id.is_none() {
                 rows.for_each_json(|line, event| match event["event"].as_str() {
                     Some("item") => {
                         let (id, texts) = item(&self.name, line, event, fields)?;
-                        part.push(&self.name, line, id, texts.iter().map(AsRef::as_ref), (analyser, fields))
+                        let values = item_attributes(event, attributes);
+                        let values: Vec<Option<&str>> =
+                            values.iter().map(|value| value.as_deref().map(str::trim)).collect();
+                        let row = DocumentRow { line, id, attributes: &values };
+                        part.push(&self.name, &row, texts.iter().map(AsRef::as_ref), analyser)
                     }
                     _ => Ok(()),
                 })?;
@@ -351,47 +383,19 @@ impl DocumentFile {
             rows.for_each(|row| {
                 let id = row.fields[0]
                     .ok_or_else(|| Error::parse(&self.name, row.line, "the document has no id"))?;
-                let text = |field: &String| {
-                    present
-                        .iter()
-                        .position(|p| *p == field)
-                        .and_then(|i| row.fields[i + 1])
-                        .unwrap_or_default()
-                };
-                part.push(&self.name, row.line, id, fields.iter().map(text), (analyser, fields))
+                let field = |place: &Option<usize>| place.and_then(|place| row.fields[place]);
+                let values: Vec<Option<&str>> = value_places.iter().map(field).collect();
+                let texts = text_places.iter().map(|place| field(place).unwrap_or_default());
+                part.push(
+                    &self.name,
+                    &DocumentRow { line: row.line, id, attributes: &values },
+                    texts,
+                    analyser,
+                )
             })?;
             Ok(part)
         };
         self.table.read(&wanted, work, merge)
-    }
-}
-
-impl DocumentRows {
-    fn of(n_fields: usize) -> Self {
-        Self { texts: vec![Vec::new(); n_fields], lengths: vec![0; n_fields], ..Self::default() }
-    }
-
-    fn push<'a>(
-        &mut self,
-        file: &str,
-        line: u64,
-        id: &str,
-        texts: impl Iterator<Item = &'a str>,
-        (analyser, fields): (&Analyser, &[String]),
-    ) -> Result<()> {
-        check_id(file, line, "document", id)?;
-        self.lines.push(line);
-        self.ids.push(id.to_owned());
-        self.counts.begin_document();
-        let mut n_words = 0;
-        texts.zip(&mut self.texts).for_each(|(text, column)| column.push(text.to_owned()));
-        let texts = self.texts.iter().filter_map(|column| column.last().map(String::as_str));
-        analyser.document(fields.iter().map(String::as_str).zip(texts), |field, token| {
-            n_words += u32::from(self.counts.add(token));
-            self.lengths[field] += 1;
-        });
-        self.n_words.push(n_words);
-        Ok(())
     }
 }
 

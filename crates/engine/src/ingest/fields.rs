@@ -1,4 +1,4 @@
-//! Chooses the fields of documents that are indexed if the user names none.
+//! Chooses the fields of documents that are indexed, and those that are attributes, if the user names none.
 //!
 //! Fields with usual names are, such as title and description, and so are other short texts, such as brand and category.
 //! Numbers, dates, addresses, ids and long texts of unknown names are not: they are reported. The values of the first
@@ -9,10 +9,11 @@ use std::collections::HashSet;
 use foldhash::fast::FixedState;
 use matchrank_core::Result;
 
+use super::attributes::parse_number;
 use super::columns::plain;
 use super::table::{MOST_COLUMNS, Table};
-use super::times::is_time;
-use crate::dataset::IgnoredColumn;
+use super::times::{is_month_first, is_time};
+use crate::dataset::{Attribute, AttributeKind, IgnoredColumn};
 
 /// Column names that are taken for text when the user names none.
 const TEXT_FIELDS: [&str; 18] = [
@@ -40,14 +41,23 @@ const TEXT_FIELDS: [&str; 18] = [
 const ID_NAMES: [&str; 12] =
     ["id", "sku", "ean", "ean13", "gtin", "upc", "isbn", "asin", "uuid", "guid", "barcode", "hash"];
 
+/// Reason for not indexing flags.
+const FLAGS: &str = "true or false";
+
 /// Words of a short text, on average.
 const SHORT: f64 = 10.0;
 /// Share of the values that tells the kind of a field.
 const MOST: f64 = 0.9;
 /// Values from which on it counts that all differ, or that none does.
 const ENOUGH: usize = 20;
-/// Most fields to index; one more column holds the id.
-const MOST_FIELDS: usize = MOST_COLUMNS - 1;
+/// Words of a category, on average, at most.
+const WORDS_OF_CATEGORY: f64 = 4.0;
+/// Documents of a category, on average, at least.
+const DOCUMENTS_OF_CATEGORY: usize = 4;
+/// Digits of numbers that are ids, at least.
+const DIGITS_OF_ID: usize = 6;
+/// Most fields to index.
+pub(super) const MOST_FIELDS: usize = 63;
 
 /// Fields to index, and the others with their reasons.
 pub(super) struct Fields {
@@ -57,15 +67,23 @@ pub(super) struct Fields {
 
 /// Values of a field in the first rows.
 #[derive(Default)]
-struct FieldValues {
+pub(super) struct FieldValues {
     n: usize,
     words: usize,
+    /// Numbers and lists of numbers.
     numbers: usize,
+    /// Numbers alone.
+    single_numbers: usize,
     flags: usize,
     times: usize,
     addresses: usize,
     /// Single words with a digit.
     codes: usize,
+    /// Numbers of digits of whole numbers, and their number.
+    digits: HashSet<usize, FixedState>,
+    whole: usize,
+    /// Dates that tell the month from the day: those with the month first, less those with the day first.
+    month_first: i64,
     distinct: HashSet<String, FixedState>,
 }
 
@@ -78,16 +96,13 @@ enum FieldKind {
 }
 
 impl Fields {
-    /// Chooses among the columns of a table.
-    pub(super) fn choose(table: &Table, columns: &[String]) -> Result<Self> {
-        let mut kinds = Vec::new();
-        for columns in columns.chunks(MOST_COLUMNS) {
-            let values = values_of(table, columns)?;
-            kinds.extend(columns.iter().zip(&values).map(|(name, values)| {
-                let is_nested = table.nested().contains(name) && !is_usual(name);
-                (name, if is_nested { FieldKind::Other("nested") } else { values.kind(name) }, values.n)
-            }));
-        }
+    /// Chooses among the columns of a table, given with their values.
+    pub(super) fn choose(table: &Table, columns: &[String], values: &[FieldValues]) -> Self {
+        let kinds = columns.iter().zip(values).map(|(name, values)| {
+            let is_nested = table.nested().contains(name) && !is_usual(name);
+            (name, if is_nested { FieldKind::Other("nested") } else { values.kind(name) }, values.n)
+        });
+        let kinds: Vec<_> = kinds.collect();
         let has_usual = kinds.iter().any(|(_, kind, _)| matches!(kind, FieldKind::Usual));
         let is_text = |kind: &FieldKind| match kind {
             FieldKind::Usual | FieldKind::ShortText => true,
@@ -120,12 +135,17 @@ impl Fields {
             chosen.into_iter().partition(|(rank, _)| limit.is_none_or(|limit| *rank < limit));
         let beyond = format!("beyond {MOST_FIELDS} fields");
         ignored.extend(dropped.into_iter().map(|(_, name)| IgnoredColumn::new(name, &beyond)));
-        Ok(Self { columns: kept.into_iter().map(|(_, name)| name.clone()).collect(), ignored })
+        Self { columns: kept.into_iter().map(|(_, name)| name.clone()).collect(), ignored }
     }
 }
 
 /// Returns the values of columns in the first rows.
-fn values_of(table: &Table, columns: &[String]) -> Result<Vec<FieldValues>> {
+pub(super) fn values_of(table: &Table, columns: &[String]) -> Result<Vec<FieldValues>> {
+    let chunks = columns.chunks(MOST_COLUMNS).map(|columns| values_of_some(table, columns));
+    Ok(chunks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn values_of_some(table: &Table, columns: &[String]) -> Result<Vec<FieldValues>> {
     let wanted: Vec<&str> =
         columns.iter().map(String::as_str).filter(|c| !table.nested().iter().any(|n| n == c)).collect();
     let mut found: Vec<FieldValues> = Vec::new();
@@ -142,30 +162,84 @@ fn values_of(table: &Table, columns: &[String]) -> Result<Vec<FieldValues>> {
 }
 
 impl FieldValues {
-    fn add(&mut self, text: Option<&str>) {
+    /// Number of values.
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
+    pub(super) fn add(&mut self, text: Option<&str>) {
         let Some(text) = text else { return };
         let words = text.split_whitespace().count();
         self.n += 1;
         self.words += words;
         let is_date = fast_float2::parse::<f64, _>(text).is_err() && is_time(text);
         self.numbers += usize::from(!is_date && is_number(text));
+        self.single_numbers += usize::from(!is_date && parse_number(text).is_some());
         self.flags += usize::from(matches!(text.to_lowercase().as_str(), "true" | "false" | "yes" | "no"));
         self.times += usize::from(is_date);
         self.addresses += usize::from(text.split_whitespace().all(is_address));
         self.codes += usize::from(words == 1 && text.bytes().any(|b| b.is_ascii_digit()));
+        if text.bytes().all(|b| b.is_ascii_digit()) {
+            self.whole += 1;
+            self.digits.insert(text.len());
+        }
+        self.month_first += is_month_first(text).map_or(0, |is_first| if is_first { 1 } else { -1 });
         self.distinct.insert(text.to_owned());
     }
 
+    fn are_most(&self, n: usize) -> bool {
+        n as f64 >= MOST * self.n as f64
+    }
+
+    fn mean_words(&self) -> f64 {
+        self.words as f64 / self.n.max(1) as f64
+    }
+
+    /// Returns the attribute that a field of this name is.
+    pub(super) fn attribute(&self, name: &str) -> Attribute {
+        let kind = match () {
+            () if self.n > 0 && self.are_most(self.single_numbers) => AttributeKind::Number,
+            () if self.n > 0 && self.are_most(self.times) => AttributeKind::Date,
+            () => AttributeKind::Category,
+        };
+        let month_first = kind == AttributeKind::Date && self.month_first > 0;
+        Attribute { month_first, ..Attribute::new(name, kind) }
+    }
+
+    /// Returns true if a field of this name is an attribute unless the user says otherwise.
+    pub(super) fn is_usual_attribute(&self, name: &str) -> bool {
+        let varies = self.n < ENOUGH || self.distinct.len() > 1;
+        let is_id = is_id_name(name)
+            || self.n >= ENOUGH
+                && self.are_most(self.distinct.len())
+                && self.whole == self.n
+                && self.digits.len() == 1
+                && self.digits.iter().all(|digits| *digits >= DIGITS_OF_ID);
+        if self.n == 0 || !varies || is_id || is_usual(name) {
+            return false;
+        }
+        match (self.attribute(name).kind, self.kind(name)) {
+            (AttributeKind::Number | AttributeKind::Date, _) => true,
+            (_, FieldKind::Other(reason)) => reason == FLAGS,
+            (_, FieldKind::ShortText) => {
+                self.n >= ENOUGH
+                    && self.distinct.len() * DOCUMENTS_OF_CATEGORY <= self.n
+                    && self.mean_words() <= WORDS_OF_CATEGORY
+            }
+            _ => false,
+        }
+    }
+
     fn kind(&self, name: &str) -> FieldKind {
-        let most = |n: usize| n as f64 >= MOST * self.n as f64;
-        let mean_words = self.words as f64 / self.n.max(1) as f64;
+        let most = |n: usize| self.are_most(n);
+        let mean_words = self.mean_words();
         if is_usual(name) {
             return FieldKind::Usual;
         }
         let reason = match () {
             () if self.n == 0 => Some("empty in the first rows"),
             () if is_id_name(name) => Some("ids"),
-            () if most(self.flags) => Some("true or false"),
+            () if most(self.flags) => Some(FLAGS),
             () if most(self.numbers) => Some("numeric"),
             () if most(self.times) => Some("dates"),
             () if most(self.addresses) => Some("URLs or files"),
@@ -230,6 +304,38 @@ mod tests {
             FieldKind::ShortText => "short".into(),
             FieldKind::LongText(words) => format!("long {words}"),
             FieldKind::Other(reason) => reason.into(),
+        }
+    }
+
+    #[test]
+    fn attributes_are_told_by_their_values() {
+        let rows = |value: &dyn Fn(usize) -> String| (0..2 * ENOUGH).map(value).collect::<Vec<_>>();
+        let number = Some(AttributeKind::Number);
+        for (name, texts, expected) in [
+            ("price", rows(&|i| format!("{i},99")), number),
+            ("price", rows(&|i| if i > 1 { i.to_string() } else { "n/a".into() }), number),
+            ("stock", vec!["3".into()], number),
+            ("year", rows(&|i| format!("{}", 2000 + i)), number),
+            ("views", rows(&|i| format!("{}", 10_usize.pow(i as u32 % 9))), number),
+            ("article", rows(&|i| format!("{}", 100_000 + i)), None),
+            ("ean", rows(&|i| format!("{}", i)), None),
+            ("added", rows(&|i| format!("{}/14/2011", i % 12 + 1)), Some(AttributeKind::Date)),
+            ("brand", rows(&|i| format!("brand {}", i % 5)), Some(AttributeKind::Category)),
+            ("title", rows(&|i| format!("brand {}", i % 5)), None),
+            ("model", rows(&|i| format!("model name {i}")), None),
+            ("brand", vec!["Nike".into(), "Nike".into()], None),
+            ("available", vec!["true".into(), "no".into()], Some(AttributeKind::Category)),
+            ("shop", rows(&|_| "us".into()), None),
+            ("tax", rows(&|_| "19".into()), None),
+            ("sizes", rows(&|_| "38 39 40".into()), None),
+            ("image", rows(&|i| format!("{}.jpg", i % 5)), None),
+            ("nothing", Vec::new(), None),
+        ] {
+            let mut values = FieldValues::default();
+            texts.iter().for_each(|text: &String| values.add(Some(text)));
+            let found = values.is_usual_attribute(name).then(|| values.attribute(name));
+            assert_eq!(found.as_ref().map(|found| found.kind), expected, "{name}: {texts:?}");
+            assert_eq!(found.is_some_and(|found| found.month_first), name == "added");
         }
     }
 

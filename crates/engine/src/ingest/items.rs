@@ -6,14 +6,15 @@ use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 use super::documents::NOT_NAMED;
-use super::table::{MOST_COLUMNS, Table, TableRows};
-use crate::dataset::IgnoredColumn;
+use super::fields::{FieldValues, MOST_FIELDS};
+use super::table::{Table, TableRows};
+use crate::dataset::{Attribute, IgnoredColumn};
 
 /// Returns the text fields of Metarank's `item` events, and the other fields.
 pub(super) fn item_fields(table: &Table, wanted: &[String]) -> Result<(Vec<String>, Vec<IgnoredColumn>)> {
     let too_many = || {
         let message =
-            format!("the items have more than {MOST_COLUMNS} text fields; name some with option `text`");
+            format!("the items have more than {MOST_FIELDS} text fields; name some with option `text`");
         Error::format(table.name(), message)
     };
     let (mut texts, mut others): (Vec<String>, Vec<String>) = Default::default();
@@ -21,7 +22,7 @@ pub(super) fn item_fields(table: &Table, wanted: &[String]) -> Result<(Vec<Strin
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
-        if wanted.is_empty() && names.len() > MOST_COLUMNS { Err(too_many()) } else { Ok(()) }
+        if wanted.is_empty() && names.len() > MOST_FIELDS { Err(too_many()) } else { Ok(()) }
     };
     let work = |rows: &TableRows<'_>| {
         let (mut texts, mut others) = (Vec::new(), Vec::new());
@@ -62,6 +63,37 @@ fn item_text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
+/// Returns the value of a field of an item as a text; numbers and flags have one, too.
+fn item_value<'a>(event: &'a Value, name: &str) -> Option<Cow<'a, str>> {
+    let field = event["fields"].as_array()?.iter().find(|field| field["name"] == name)?;
+    match &field["value"] {
+        value @ (Value::Number(_) | Value::Bool(_)) => Some(Cow::Owned(value.to_string())),
+        value => item_text(value),
+    }
+}
+
+/// Returns the values of the attributes of an item.
+pub(super) fn item_attributes<'a>(event: &'a Value, attributes: &[Attribute]) -> Vec<Option<Cow<'a, str>>> {
+    let value =
+        |attribute: &Attribute| item_value(event, &attribute.name).filter(|text| !text.trim().is_empty());
+    attributes.iter().map(value).collect()
+}
+
+/// Returns the values of fields of the first items.
+pub(super) fn first_values(table: &Table, names: &[String]) -> Result<Vec<FieldValues>> {
+    let mut found: Vec<FieldValues> = names.iter().map(|_| FieldValues::default()).collect();
+    let Some(rows) = table.first_rows(&[])? else { return Ok(found) };
+    rows.for_each_json(|_, event| {
+        if event["event"] == "item" {
+            for (values, name) in found.iter_mut().zip(names) {
+                values.add(item_value(event, name).as_deref().map(str::trim).filter(|text| !text.is_empty()));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// Returns the id of an `item` event, and the texts of the wanted fields.
 pub(super) fn item<'a>(
     file: &str,
@@ -95,9 +127,9 @@ mod tests {
         };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("items.jsonl");
-        std::fs::write(&path, (0..=MOST_COLUMNS).map(|i| item(i) + "\n").collect::<String>()).unwrap();
+        std::fs::write(&path, (0..=MOST_FIELDS).map(|i| item(i) + "\n").collect::<String>()).unwrap();
         let error =
             item_fields(&Table::open(&path, CsvRules::default()).unwrap(), &[]).err().unwrap().to_string();
-        assert!(error.contains("more than 64 text fields"), "{error}");
+        assert!(error.contains("more than 63 text fields"), "{error}");
     }
 }

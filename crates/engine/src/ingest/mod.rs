@@ -16,12 +16,16 @@ mod aggregate;
 mod append;
 #[cfg(test)]
 mod append_tests;
+#[cfg(test)]
+mod attribute_tests;
+mod attributes;
 mod catalogue;
 mod chunks;
 mod clicks;
 mod columns;
 mod date_format;
 mod delimiters;
+mod document_rows;
 mod documents;
 mod escapes;
 mod event_types;
@@ -59,6 +63,7 @@ use matchrank_core::{Error, Result};
 
 pub use crate::lines::LONGEST_RECORD;
 pub use append::{AppendParams, append};
+pub(crate) use attributes::attribute_cell;
 pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
 pub use inputs::FileColumn;
@@ -70,6 +75,7 @@ pub use times::parse_date;
 use crate::tally::Tally;
 use aggregate::Aggregator;
 use append::Former;
+use attributes::WantedAttributes;
 use clicks::ClickLog;
 use documents::WantedFields;
 use foldhash::HashSet;
@@ -116,6 +122,8 @@ pub struct IngestParams {
     pub event_weights: BTreeMap<String, f64>,
     /// Text columns of the documents; empty means those with usual names and short texts.
     pub text: Vec<String>,
+    /// Attributes of the documents; `None` means the columns whose values suggest it.
+    pub attributes: Option<Vec<String>>,
     /// Weights of text fields; those not named weigh 1.
     pub field_weights: BTreeMap<String, f32>,
     /// Grades of held-out clicks.
@@ -157,6 +165,7 @@ impl Default for IngestParams {
             date_format: None,
             event_weights: BTreeMap::new(),
             text: Vec::new(),
+            attributes: None,
             field_weights: BTreeMap::new(),
             click_grades: ClickGrades::default(),
             min_clicks: 0.0,
@@ -274,7 +283,9 @@ fn ingest_onto(
             (analyser, collection)
         }
         None => {
-            let wanted = WantedFields { named: params.text.clone(), fixed: None };
+            let attributes =
+                params.attributes.clone().map_or(WantedAttributes::Usual, WantedAttributes::Named);
+            let wanted = WantedFields { named: params.text.clone(), fixed: None, attributes };
             let read = |analyser: &Analyser, is_first: bool| {
                 // The files say the same things each time.
                 let progress: &dyn Progress = if is_first { progress } else { &Silent };
@@ -287,6 +298,13 @@ fn ingest_onto(
         progress.note(&format!(
             "text fields of the documents: {} (option `text` overrides)",
             collection.fields.join(", ")
+        ));
+    }
+    if params.attributes.is_none() && former.is_none() && !collection.attributes.is_empty() {
+        let attributes = collection.attributes.iter().map(|a| format!("{} ({})", a.name, a.kind.name()));
+        progress.note(&format!(
+            "attributes of the documents: {} (option `attributes` overrides)",
+            attributes.collect::<Vec<_>>().join(", ")
         ));
     }
     let advice = "name them with option `column query_id=NAME` and option `column query=NAME`";
@@ -489,6 +507,7 @@ impl output::Written {
             min_clicks: params.min_clicks,
             analyser,
             fields: self.fields,
+            attributes: self.attributes,
             field_lengths: self.field_lengths,
             statistics: self.statistics,
             left_out,

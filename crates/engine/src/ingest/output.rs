@@ -21,7 +21,8 @@ use super::zeros::{ZeroFinder, ZeroTally};
 use super::{IngestParams, split, waves};
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{
-    DOCUMENTS, Holdout, LostZeros, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY, id_of_text,
+    Attribute, DOCUMENTS, Holdout, LostZeros, Names, QUERIES, Split, Statistics, TableInfo, VOCABULARY,
+    id_of_text,
 };
 use crate::tally::Tally;
 use crate::text::{
@@ -32,6 +33,7 @@ use crate::text::{
 pub(super) struct Written {
     pub(super) tables: BTreeMap<String, TableInfo>,
     pub(super) fields: FieldWeights,
+    pub(super) attributes: Vec<Attribute>,
     pub(super) field_lengths: Vec<u64>,
     pub(super) statistics: Statistics,
 }
@@ -178,6 +180,7 @@ pub(super) fn write(
         collection.fields.iter().map(|name| (name.clone(), weights.get(name).copied().unwrap_or(1.0))),
     )?;
 
+    let attributes = collection.attributes.clone();
     let mut tables = BTreeMap::from([(DOCUMENTS.to_owned(), collection.table.clone())]);
     let n_queries = queries.writer.rows();
     queries.count_listed(listed, &pairs.answered);
@@ -196,7 +199,7 @@ pub(super) fn write(
         &mut tables,
     )?;
     finish_statistics(&mut statistics, n_words, n_queries, collection.ids.len() as u64);
-    Ok(Written { tables, fields, field_lengths: collection.lengths, statistics })
+    Ok(Written { tables, fields, attributes, field_lengths: collection.lengths, statistics })
 }
 
 fn listed_text<'a>(listed: &'a ListedQueries, query: &'a QuerySums) -> &'a str {

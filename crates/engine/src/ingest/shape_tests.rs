@@ -288,13 +288,11 @@ fn fields_of_documents_are_indexed_or_named() {
     assert_eq!(
         found,
         [
-            "added: dates",
             "attributes.vendor_id: ids",
             "categories.id: ids",
             "grid: nested",
             "image: URLs or files",
-            "legal: long text of an unknown name, 16 words on average",
-            "price: numeric"
+            "legal: long text of an unknown name, 16 words on average"
         ]
     );
     let notes = notes.take();

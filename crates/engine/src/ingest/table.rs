@@ -25,7 +25,7 @@ use crate::unwind::caught;
 /// Advice at the end of the message about a damaged Parquet file.
 const ADVICE: &str = "write it again";
 /// Largest number of columns that one read may request.
-pub(super) const MOST_COLUMNS: usize = 64;
+pub(super) const MOST_COLUMNS: usize = 128;
 /// Largest number of fields to name that only later rows have.
 const MOST_LATE_FIELDS: usize = 100;
 
@@ -273,6 +273,11 @@ impl Table {
         wanted: &[&str],
         each: impl FnMut(TableRow<'_>) -> Result<()>,
     ) -> Result<()> {
+        self.first_rows(wanted)?.map_or(Ok(()), |rows| rows.for_each(each))
+    }
+
+    /// Returns the first chunk of rows; `None` if there is no row.
+    pub(super) fn first_rows<'t>(&'t self, wanted: &'t [&'t str]) -> Result<Option<TableRows<'t>>> {
         let part = match self.format {
             Format::Parquet => {
                 let first =
@@ -281,7 +286,7 @@ impl Table {
             }
             _ => Chunks::open(&self.path, self.format.dialect())?.next()?.map(TablePart::Text),
         };
-        part.map_or(Ok(()), |part| TableRows { table: self, wanted, part }.for_each(each))
+        Ok(part.map(|part| TableRows { table: self, wanted, part }))
     }
 
     pub(super) fn name(&self) -> String {

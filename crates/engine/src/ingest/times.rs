@@ -262,6 +262,23 @@ pub(super) fn is_time(text: &str) -> bool {
     standard(text).is_some() || NumericDate::parse(text).is_some_and(is_numeric)
 }
 
+/// Returns true if a date has the month before the day, and false if after; `None` if its numbers do not tell.
+pub(super) fn is_month_first(text: &str) -> Option<bool> {
+    match NumericDate::parse(text)?.order()? {
+        DateOrder::MonthDayYear => Some(true),
+        DateOrder::DayMonthYear => Some(false),
+        DateOrder::YearMonthDay => None,
+    }
+}
+
+/// Returns the milliseconds since 1970 of a date in any format that is recognised; `month_first` orders the month and the
+/// day where their numbers do not tell.
+pub(super) fn any_date(text: &str, month_first: bool) -> Option<i64> {
+    let Some(date) = NumericDate::parse(text) else { return standard(text) };
+    let usual = if month_first { DateOrder::MonthDayYear } else { DateOrder::DayMonthYear };
+    date.milliseconds(date.order().unwrap_or(usual))
+}
+
 /// Parses a date or a time as those of logs without a format of their own, for example `2011-09-14`: milliseconds since
 /// 1970.
 pub fn parse_date(text: &str) -> Option<i64> {
@@ -340,6 +357,25 @@ mod tests {
         for iso in ["2011-09-14", "2011-09-14 12:46", "1316004388.66", "1.5"] {
             assert!(NumericDate::parse(iso).is_none(), "{iso}");
         }
+    }
+
+    #[test]
+    fn numbers_of_a_date_tell_the_month_or_the_attribute_does() {
+        let day = |text: &str| standard(text);
+        for (text, month_first, expected) in [
+            ("9/4/2011", false, day("2011-04-09")),
+            ("9/4/2011", true, day("2011-09-04")),
+            ("9/14/2011", false, day("2011-09-14")),
+            ("14/9/2011", true, day("2011-09-14")),
+            ("4.9.2011", true, day("2011-09-04")),
+            ("2011/09/14", true, day("2011-09-14")),
+            ("2011-09-14", true, day("2011-09-14")),
+            ("soon", true, None),
+        ] {
+            assert_eq!(any_date(text, month_first), expected, "{text}");
+        }
+        let told = ["9/14/2011", "14/9/2011", "9/4/2011", "2011/09/14", "x"].map(is_month_first);
+        assert_eq!(told, [Some(true), Some(false), None, None, None]);
     }
 
     #[test]

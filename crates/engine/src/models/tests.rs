@@ -1,6 +1,7 @@
 //! Every matcher keeps the same promises: blocks, lists and rankings agree, explanations add up, and what
 //! is not known has no score.
 
+mod attributes;
 mod base;
 mod combinations;
 mod day_two;

@@ -1,6 +1,7 @@
 //! Why a document has its score, by the model's own formula.
 
 use matchrank_core::matching::bm25::Contribution;
+use matchrank_core::message::shortest;
 use serde::Serialize;
 
 /// Why a document has its score.
@@ -60,7 +61,7 @@ pub enum Why {
         /// The models, those of weight 0 too.
         parts: Vec<Part>,
     },
-    /// A ranker over the scores of several models. `base` and what models and counts add are the score.
+    /// A ranker over the scores of several models. `base` and what models, counts and attributes add are the score.
     Stacked {
         /// Kind of the ranker.
         ranker: String,
@@ -72,6 +73,8 @@ pub enum Why {
         parts: Vec<StackedPart>,
         /// Counts of training clicks that the ranker knows; none where it knows none.
         counts: Vec<StackedCount>,
+        /// Attributes of the document that the ranker knows.
+        attributes: Vec<StackedAttribute>,
     },
 }
 
@@ -186,6 +189,41 @@ pub struct StackedCount {
     pub scaled: f32,
     /// Contribution to the mean score of the candidates.
     pub adds: f64,
+}
+
+/// An attribute of a document that a stack ranks by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackedAttribute {
+    /// Name of the attribute; that of a date says that the value is an age.
+    pub attribute: String,
+    /// Value of the document; `None` if it is missing.
+    pub value: Option<AttributeValue>,
+    /// True if the query contains the value of a category; `None` for other kinds, and without a value.
+    pub in_query: Option<bool>,
+    /// Contribution to the mean score of the candidates, of all columns of the attribute.
+    pub adds: f64,
+}
+
+/// Value of an attribute.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AttributeValue {
+    /// A number, or an age in days.
+    Number(f32),
+    /// A category.
+    Category(String),
+}
+
+impl StackedAttribute {
+    /// Describes the value.
+    pub fn description(&self) -> String {
+        match (&self.value, self.in_query) {
+            (None, _) => "missing".into(),
+            (Some(AttributeValue::Number(number)), _) => shortest(f64::from(*number)),
+            (Some(AttributeValue::Category(name)), Some(true)) => format!("{name}, in the query"),
+            (Some(AttributeValue::Category(name)), _) => name.clone(),
+        }
+    }
 }
 
 /// A [`Contribution`] with its term spelled out.

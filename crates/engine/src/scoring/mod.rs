@@ -27,8 +27,8 @@ use crate::dataset::GivenDocuments;
 
 pub use among::Among;
 pub use explanation::{
-    ClickPath, ExpandedWord, Explanation, FeedbackShare, Pair, Part, StackedCount, StackedPart,
-    TermContribution, Why, WordLikelihood,
+    AttributeValue, ClickPath, ExpandedWord, Explanation, FeedbackShare, Pair, Part, StackedAttribute,
+    StackedCount, StackedPart, TermContribution, Why, WordLikelihood,
 };
 pub(crate) use sparse::SparseScorer;
 pub(crate) use sweep::{map_blocks, top as sweep_top, top_of};

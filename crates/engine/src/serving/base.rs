@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, StringArray};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-use crate::dataset::{Clicks, Dataset, Names};
+use crate::dataset::{AttributeCell, AttributeColumn, Clicks, Dataset, Names};
 
 /// A dataset with its documents and clicks in memory.
 pub(super) struct Base {
@@ -14,6 +14,8 @@ pub(super) struct Base {
     pub(super) ids: Names,
     pub(super) clicks: Arc<Clicks>,
     pub(super) is_new: Vec<bool>,
+    /// Attributes, in the order of the manifest.
+    pub(super) attributes: Vec<AttributeColumn>,
     /// Number of the first document of each batch.
     starts: Vec<u32>,
 }
@@ -39,7 +41,9 @@ impl Base {
         }
         let clicks = Arc::new(Clicks::of(&dataset)?);
         let is_new = dataset.new_documents()?;
-        Ok(Self { dataset, ids, clicks, is_new, starts })
+        let names: Vec<&str> = dataset.attributes().iter().map(|attribute| attribute.name.as_str()).collect();
+        let attributes = dataset.attribute_columns(&names, None)?;
+        Ok(Self { dataset, ids, clicks, is_new, attributes, starts })
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -52,6 +56,11 @@ impl Base {
         let column = batch.column_by_name(&crate::dataset::text_column(field));
         let column: Option<&StringArray> = column.and_then(|column| column.as_any().downcast_ref());
         column.map_or("", |column| column.value(row))
+    }
+
+    /// Attributes of a document, in the order of the manifest.
+    pub(super) fn cells(&self, document: u32) -> Vec<AttributeCell> {
+        self.attributes.iter().map(|column| column.cell(document)).collect()
     }
 
     fn place(&self, document: u32) -> (&RecordBatch, usize) {

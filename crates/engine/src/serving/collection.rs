@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::temporal_conversions::timestamp_ms_to_datetime;
 use foldhash::{HashMap, HashMapExt};
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
@@ -9,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::base::Base;
 use super::filter::{Allowed, Filter};
-use crate::dataset::{Dataset, GivenDocuments};
-use crate::ingest::json_text;
+use crate::dataset::{Attribute, AttributeCell, AttributeKind, Dataset, GivenDocument, GivenDocuments};
+use crate::ingest::{attribute_cell, json_text};
 use crate::scoring::Among;
 
 /// A change of the documents that are served.
@@ -129,12 +130,21 @@ impl Collection {
         }
     }
 
-    /// Fields of a document: its texts, and for documents that were added or changed all that was given.
+    /// Fields of a document: its texts and attributes, and for documents that were added or changed all that was given.
     pub fn stored(&self, number: u32) -> Vec<(&str, Value)> {
         match self.place(number) {
             Place::Base(row) => {
-                let fields = self.base.dataset.manifest.fields.iter();
-                fields.map(|(name, _)| (name, Value::from(self.base.text(row, name)))).collect()
+                let texts = self.base.dataset.manifest.fields.iter();
+                let texts = texts.map(|(name, _)| (name, Value::from(self.base.text(row, name))));
+                let attributes = self.base.dataset.attributes().iter().zip(self.base.cells(row));
+                // A short text may be both.
+                let is_text = |name: &str| self.base.dataset.manifest.fields.position(name).is_some();
+                let attributes = attributes.filter(|(attribute, _)| !is_text(&attribute.name));
+                let mut stored: Vec<(&str, Value)> = texts.collect();
+                for (attribute, cell) in attributes {
+                    stored.extend(json_of(attribute, cell).map(|value| (attribute.name.as_str(), value)));
+                }
+                stored
             }
             Place::Chunk(chunk, at) => {
                 let fields = chunk.fields[at as usize].as_object().into_iter().flatten();
@@ -151,6 +161,14 @@ impl Collection {
                 let place = self.base.dataset.manifest.fields.position(field);
                 place.map_or("", |place| &chunk.documents.texts(at)[place])
             }
+        }
+    }
+
+    /// Attributes of a document, in the order of the manifest.
+    pub(super) fn cells(&self, number: u32) -> Vec<AttributeCell> {
+        match self.place(number) {
+            Place::Base(row) => self.base.cells(row),
+            Place::Chunk(chunk, at) => chunk.documents.attributes(at).to_vec(),
         }
     }
 
@@ -224,7 +242,11 @@ impl Collection {
             let texts = names.iter().map(|name| json_text(&fields, name).unwrap_or_default()).collect();
             numbers.insert(id.clone(), at);
             let row = base.ids.find(&id);
-            documents.push(id, texts, row);
+            let cell = |attribute: &Attribute| {
+                attribute_cell(attribute, json_text(&fields, &attribute.name).as_deref())
+            };
+            let attributes = base.dataset.attributes().iter().map(cell).collect();
+            documents.push(GivenDocument { id, texts, attributes, row });
             kept.push(fields);
         }
         self.chunks.push(Arc::new(Chunk { documents: Arc::new(documents), fields: kept, numbers }));
@@ -261,6 +283,18 @@ pub(super) enum Place<'a> {
     Base(u32),
     /// A chunk, and its number there.
     Chunk(&'a Chunk, u32),
+}
+
+/// A value of an attribute; a date as text.
+fn json_of(attribute: &Attribute, cell: AttributeCell) -> Option<Value> {
+    match cell {
+        AttributeCell::Missing => None,
+        AttributeCell::Number(time) if attribute.kind == AttributeKind::Date => {
+            timestamp_ms_to_datetime(time as i64).map(|time| time.and_utc().to_rfc3339().into())
+        }
+        AttributeCell::Number(number) => Some(number.into()),
+        AttributeCell::Category(name) => Some(name.into()),
+    }
 }
 
 fn is_set(words: &[u64], number: u32) -> bool {

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::collection::{Collection, Place};
+use crate::dataset::{AttributeCell, AttributeKind};
+use crate::ingest::parse_date;
 use crate::scoring::Among;
 
 /// Conditions on stored fields, which must all hold: a value, several values of which one must be there, or a range.
@@ -31,22 +33,47 @@ enum Condition {
     One(Value),
 }
 
-/// Bounds of numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+/// Bounds of numbers or dates.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Range {
-    gte: Option<f64>,
-    gt: Option<f64>,
-    lte: Option<f64>,
-    lt: Option<f64>,
+    gte: Option<Bound>,
+    gt: Option<Bound>,
+    lte: Option<Bound>,
+    lt: Option<Bound>,
+}
+
+/// A number, or a date as text.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Bound {
+    Number(f64),
+    Date(String),
+}
+
+impl Bound {
+    /// The number, or the milliseconds since 1970; none for a text that is no date.
+    fn value(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Date(text) => parse_date(text).map(|time| time as f64),
+        }
+    }
 }
 
 impl Range {
+    fn bounds(&self) -> impl Iterator<Item = &Bound> {
+        [&self.gte, &self.gt, &self.lte, &self.lt].into_iter().flatten()
+    }
+
     fn holds(&self, value: f64) -> bool {
-        self.gte.is_none_or(|bound| value >= bound)
-            && self.gt.is_none_or(|bound| value > bound)
-            && self.lte.is_none_or(|bound| value <= bound)
-            && self.lt.is_none_or(|bound| value < bound)
+        let meets = |bound: &Option<Bound>, is: fn(f64, f64) -> bool| {
+            bound.as_ref().is_none_or(|bound| bound.value().is_some_and(|bound| is(value, bound)))
+        };
+        meets(&self.gte, |value, bound| value >= bound)
+            && meets(&self.gt, |value, bound| value > bound)
+            && meets(&self.lte, |value, bound| value <= bound)
+            && meets(&self.lt, |value, bound| value < bound)
     }
 }
 
@@ -66,6 +93,24 @@ impl Condition {
             }
     }
 
+    /// By the value of an attribute; dates are compared with dates as texts.
+    fn of_cell(&self, kind: AttributeKind, cell: &AttributeCell) -> bool {
+        let is = |value: f64, wanted: &Value| match wanted {
+            Value::String(text) if kind == AttributeKind::Date => parse_date(text) == Some(value as i64),
+            Value::String(text) => text.trim().parse() == Ok(value),
+            wanted => wanted.as_f64() == Some(value),
+        };
+        match (cell, self) {
+            (AttributeCell::Missing, _) => false,
+            (AttributeCell::Category(name), _) => self.of_text(name),
+            (AttributeCell::Number(value), Self::Range(range)) => range.holds(*value),
+            (AttributeCell::Number(value), Self::Any(wanted)) => {
+                wanted.iter().any(|wanted| is(*value, wanted))
+            }
+            (AttributeCell::Number(value), Self::One(wanted)) => is(*value, wanted),
+        }
+    }
+
     fn of_value(&self, value: &Value) -> bool {
         match value {
             Value::Array(values) => values.iter().any(|value| self.of_value(value)),
@@ -81,8 +126,11 @@ impl Condition {
         let is_value = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
         let wrong = |what: &str| Err(Error::Params(format!("the filter of {field:?} {what}")));
         match self {
-            Self::Range(Range { gte: None, gt: None, lte: None, lt: None }) => {
+            Self::Range(range) if range.bounds().next().is_none() => {
                 wrong("has no bound; give gte, gt, lte or lt")
+            }
+            Self::Range(range) if range.bounds().any(|bound| bound.value().is_none()) => {
+                wrong("has a bound that is no number and no date such as 2026-01-31")
             }
             Self::Any(values) if values.is_empty() => wrong("lists no value"),
             Self::Any(values) if !values.iter().all(is_value) => {
@@ -106,14 +154,23 @@ pub struct Allowed {
 impl Allowed {
     pub(super) fn new(collection: &Collection, filter: &Filter) -> Result<Self> {
         let fields = &collection.dataset().manifest.fields;
+        let attributes = collection.dataset().attributes();
+        let attribute = |field: &str| attributes.iter().position(|attribute| attribute.name == field);
+        let conditions: Vec<(&str, &Condition, Option<usize>)> = filter
+            .conditions
+            .iter()
+            .map(|(field, condition)| (field.as_str(), condition, attribute(field)))
+            .collect();
         for (field, condition) in &filter.conditions {
             condition.check(field)?;
             let is_given = collection
                 .chunks
                 .iter()
                 .any(|chunk| chunk.fields.iter().any(|fields| fields.get(field).is_some()));
-            if fields.position(field).is_none() && !is_given {
-                let known: Vec<&str> = fields.iter().map(|(name, _)| name).collect();
+            if fields.position(field).is_none() && attribute(field).is_none() && !is_given {
+                let names = collection.dataset().attributes().iter().map(|attribute| attribute.name.as_str());
+                let mut known: Vec<&str> = fields.iter().map(|(name, _)| name).chain(names).collect();
+                known.dedup();
                 return Err(Error::Params(format!(
                     "the filter names the field {field:?}, which no document has; stored fields are {}",
                     known.join(", ")
@@ -128,12 +185,21 @@ impl Allowed {
                 let bit = rest.trailing_zeros();
                 rest &= rest - 1;
                 let number = at as u32 * 64 + bit;
-                if filter.conditions.iter().all(|(field, condition)| match collection.place(number) {
-                    Place::Base(row) => condition.of_text(collection.base.text(row, field)),
-                    Place::Chunk(chunk, at) => {
+                let meets = |&(field, condition, place): &(&str, &Condition, Option<usize>)| match (
+                    collection.place(number),
+                    place,
+                ) {
+                    (Place::Base(row), Some(place)) => condition
+                        .of_cell(attributes[place].kind, &collection.base.attributes[place].cell(row)),
+                    (Place::Base(row), None) => condition.of_text(collection.base.text(row, field)),
+                    (Place::Chunk(chunk, at), Some(place)) => {
+                        condition.of_cell(attributes[place].kind, &chunk.documents.attributes(at)[place])
+                    }
+                    (Place::Chunk(chunk, at), None) => {
                         chunk.fields[at as usize].get(field).is_some_and(|value| condition.of_value(value))
                     }
-                }) {
+                };
+                if conditions.iter().all(meets) {
                     n += 1;
                 } else {
                     *word &= !(1 << bit);

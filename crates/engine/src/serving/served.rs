@@ -9,7 +9,7 @@ use self_cell::self_cell;
 use super::Allowed;
 use super::collection::Collection;
 use super::view::{BaseMatcher, ChunkMatcher, View};
-use crate::dataset::{BoundDocuments, GivenDocuments};
+use crate::dataset::{BoundDocuments, GivenDocument, GivenDocuments};
 use crate::models::{Binding, MatchingModel};
 use crate::scoring::{Explanation, Hit, Matcher};
 
@@ -167,18 +167,20 @@ impl Served {
             match candidate {
                 Candidate::Known(number) => {
                     let texts = fields.iter().map(|(name, _)| self.collection.text(*number, name).to_owned());
-                    given.push(
-                        self.collection.id(*number).to_owned(),
-                        texts.collect(),
-                        self.collection.row(*number),
-                    );
+                    given.push(GivenDocument {
+                        id: self.collection.id(*number).to_owned(),
+                        texts: texts.collect(),
+                        attributes: self.collection.cells(*number),
+                        row: self.collection.row(*number),
+                    });
                 }
                 Candidate::Text(texts) => {
                     let text = |name: &str| {
                         let found = texts.iter().find(|(field, _)| *field == name);
                         found.map_or(String::new(), |(_, text)| (*text).to_owned())
                     };
-                    given.push(String::new(), fields.iter().map(|(name, _)| text(name)).collect(), None);
+                    let texts = fields.iter().map(|(name, _)| text(name)).collect();
+                    given.push(GivenDocument { texts, ..GivenDocument::default() });
                 }
             }
         }

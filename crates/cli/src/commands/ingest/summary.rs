@@ -87,6 +87,11 @@ pub(super) fn summary(manifest: &Manifest, format: Format) -> String {
         ("minimum clicks", "of a training pair", format.figure(manifest.min_clicks, 0)),
         ("text fields", "", fields.join(", ")),
     ]);
+    if !manifest.attributes.is_empty() {
+        let attributes = manifest.attributes.iter().map(|a| format!("{} ({})", a.name, a.kind.name()));
+        let attributes: Vec<String> = attributes.collect();
+        push_lines(&mut rows, ("attributes", ""), attributes.join(", "), format);
+    }
     push_lines(&mut rows, ("analysis", ""), analysis(&manifest.analyser), format);
     for source in &manifest.sources {
         let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());

@@ -189,6 +189,7 @@ fn stack() -> Stack {
         ranker: Arc::new(boosted::trees(4)),
         depth: 10,
         clicks: false,
+        attributes: Vec::new(),
         trials: vec![trial(Some(0.5), None, 0.25), trial(None, Some(4), 0.5)],
     }
 }
@@ -372,6 +373,37 @@ fn files_that_contradict_themselves_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     assert!(save(&path, ModelRef::Matching(&broken), &Provenance::default()).is_err());
+}
+
+#[test]
+fn a_stack_keeps_its_attributes() {
+    let mut stack = stack();
+    let attributes = serde_json::json!([
+        {"name": "price", "kind": "number"},
+        {"name": "brand", "kind": "category", "values": ["Sony", "Bose"]},
+    ]);
+    stack.attributes = serde_json::from_value(attributes).unwrap();
+    stack.ranker = Arc::new(boosted::trees(12));
+    let bytes = saved(&stack, &small().1);
+    let again = loaded(&bytes).unwrap().0;
+    let again: &Stack = find_part(&*again).unwrap();
+    assert_eq!(again.attributes, stack.attributes);
+    assert_eq!(
+        again.columns()[4..],
+        [
+            "price",
+            "price, standardised",
+            "brand = Sony",
+            "brand = Sony, standardised",
+            "brand = Bose",
+            "brand = Bose, standardised",
+            "query contains brand",
+            "query contains brand, standardised",
+        ]
+    );
+    stack.attributes.pop();
+    let error = refusal(&saved(&stack, &small().1));
+    assert!(error.contains("12 features, where 6"), "{error}");
 }
 
 #[test]

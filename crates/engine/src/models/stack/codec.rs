@@ -1,6 +1,7 @@
 //! A ranker over the scores of models: metadata `names`, `depth` and `trials` (JSON); the ranker under names that start
 //! with `ranker.`, and the models under those that start with `part0.`, `part1.`, ... Where training clicks are features
-//! too, metadata `clicks` is true; else it is not there.
+//! too, metadata `clicks` is true, and where attributes are, metadata `attributes` lists them (JSON); else these are not
+//! there.
 
 use matchrank_core::{Error, Result};
 
@@ -16,6 +17,9 @@ pub(super) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a Stack) -> Result<()>
     file.put_json("trials", &model.trials)?;
     if model.clicks {
         file.put_json("clicks", &true)?;
+    }
+    if !model.attributes.is_empty() {
+        file.put_json("attributes", &model.attributes)?;
     }
     rankers::registry::put(&mut file.inside("ranker"), &*model.ranker)?;
     for (i, (_, part)) in model.parts.iter().enumerate() {
@@ -38,7 +42,10 @@ pub(super) fn get(file: &Reader<'_>) -> Result<Stack> {
         .map(|(i, name)| Ok((name, registry::get(&file.inside(&format!("part{i}")))?)));
     let parts = parts.collect::<Result<Vec<_>>>()?;
     let clicks = file.has_metadata("clicks").then(|| file.json("clicks")).transpose()?.unwrap_or(false);
-    let stack = Stack { parts, ranker, depth: file.json("depth")?, clicks, trials: file.json("trials")? };
+    let attributes =
+        file.has_metadata("attributes").then(|| file.json("attributes")).transpose()?.unwrap_or_default();
+    let (depth, trials) = (file.json("depth")?, file.json("trials")?);
+    let stack = Stack { parts, ranker, depth, clicks, attributes, trials };
     if stack.parts.is_empty() || stack.depth == 0 || n_features != stack.n_features() {
         return Err(Error::Shape(format!(
             "has {} models and a ranker of {n_features} features, where {} are expected",

@@ -1,53 +1,80 @@
-//! Scores of models, and counts of clicks, as columns of features.
+//! Scores of models, counts of clicks and attributes as columns of features.
 //!
 //! Every source gives two columns: its score, and its score standardised over the documents of the query's list. What a
 //! [`Stack`](super::Stack) learns from and ranks by, and what [`list_columns`](super::list_columns)
-//! writes for any ranker, are the same columns. A document without a score counts as 0.
+//! writes for any ranker, are the same columns. A document without a score counts as 0. A document without an attribute
+//! has NaN, which trees take as missing, and 0 where the attribute is standardised over the documents that have it.
 
 use matchrank_core::Result;
 use matchrank_core::progress::{Progress, Silent};
 
+use super::attributes::{AttributeColumns, StackAttribute};
 use super::clicks::{COUNTS, ClickCounts};
-use crate::dataset::{Dataset, GivenDocuments};
+use crate::dataset::{BoundDocuments, Dataset, GivenDocuments};
 use crate::models::{MatchingModel, bind_all};
 use crate::scoring::{Among, Matcher, Scorer};
 
 /// Columns that every source gives.
 pub(crate) const FEATURES: usize = 2;
 
-/// Models bound to the documents of a dataset, and its clicks where they are asked for.
+/// Columns beside the scores of models.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MoreColumns<'a> {
+    /// True for the counts of training clicks.
+    pub clicks: bool,
+    /// Attributes of the documents.
+    pub attributes: &'a [StackAttribute],
+}
+
+impl MoreColumns<'_> {
+    /// Number of sources.
+    pub(super) fn len(&self) -> usize {
+        let counts = if self.clicks { COUNTS.len() } else { 0 };
+        counts + self.attributes.iter().map(StackAttribute::n_columns).sum::<usize>()
+    }
+}
+
+/// Models bound to the documents of a dataset, with its clicks and attributes where they are asked for.
 pub struct Columns<'a> {
     pub(super) matchers: Vec<Box<dyn Matcher + 'a>>,
     counts: Option<ClickCounts<'a>>,
+    pub(super) attributes: AttributeColumns<'a>,
 }
 
 impl<'a> Columns<'a> {
-    /// Of models, at least one, with all documents of a dataset, and of its training clicks where `clicks` says so.
+    /// Of models, at least one, with all documents of a dataset, and of what else is asked for.
     pub fn bind(
         models: &[&'a dyn MatchingModel],
         dataset: &'a Dataset,
-        clicks: bool,
+        more: MoreColumns<'a>,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let matchers = bind_all(models, dataset, None, progress)?;
-        let counts = clicks.then(|| ClickCounts::of_dataset(dataset)).transpose()?;
-        Ok(Self::new(matchers, counts))
+        let counts = more.clicks.then(|| ClickCounts::of_dataset(dataset)).transpose()?;
+        let documents = BoundDocuments::all(dataset);
+        Ok(Self::new(matchers, counts, AttributeColumns::bind(more.attributes, documents, progress)?))
     }
 
-    pub(super) fn new(matchers: Vec<Box<dyn Matcher + 'a>>, counts: Option<ClickCounts<'a>>) -> Self {
-        Self { matchers, counts }
+    pub(super) fn new(
+        matchers: Vec<Box<dyn Matcher + 'a>>,
+        counts: Option<ClickCounts<'a>>,
+        attributes: AttributeColumns<'a>,
+    ) -> Self {
+        Self { matchers, counts, attributes }
     }
 
     /// The columns of other documents.
     pub(super) fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Columns<'s>> {
         let matchers = self.matchers.iter().map(|matcher| matcher.over(documents)).collect::<Result<_>>()?;
-        Ok(Columns::new(matchers, self.counts.as_ref().map(|counts| counts.over(documents))))
+        let counts = self.counts.as_ref().map(|counts| counts.over(documents));
+        Ok(Columns::new(matchers, counts, self.attributes.over(documents)?))
     }
 
     /// Names of the columns, by the names of the models.
-    pub fn names<'n>(models: impl Iterator<Item = &'n str>, clicks: bool) -> Vec<String> {
-        let counts = COUNTS.iter().filter(|_| clicks).map(|count| format!("log(1 + {count})"));
-        let names = models.map(str::to_owned).chain(counts);
+    pub fn names<'n>(models: impl Iterator<Item = &'n str>, more: MoreColumns<'_>) -> Vec<String> {
+        let counts = COUNTS.iter().filter(|_| more.clicks).map(|count| format!("log(1 + {count})"));
+        let attributes = more.attributes.iter().flat_map(StackAttribute::columns);
+        let names = models.map(str::to_owned).chain(counts).chain(attributes);
         names.flat_map(|name| [name.clone(), format!("{name}, standardised")]).collect()
     }
 
@@ -86,7 +113,7 @@ impl<'a> Columns<'a> {
     pub fn begin(&self, queries: &[&str]) -> Result<ColumnScorer<'_>> {
         let scorers = self.matchers.iter().map(|matcher| matcher.begin(queries)).collect::<Result<_>>()?;
         let queries = queries.iter().map(|&query| query.to_owned()).collect();
-        Ok(ColumnScorer { scorers, counts: self.counts.as_ref(), queries })
+        Ok(ColumnScorer { scorers, counts: self.counts.as_ref(), attributes: &self.attributes, queries })
     }
 }
 
@@ -94,16 +121,17 @@ impl<'a> Columns<'a> {
 pub struct ColumnScorer<'a> {
     scorers: Vec<Box<dyn Scorer + 'a>>,
     counts: Option<&'a ClickCounts<'a>>,
+    attributes: &'a AttributeColumns<'a>,
     pub(super) queries: Vec<String>,
 }
 
 impl ColumnScorer<'_> {
     /// The rows of documents for a query, given by its number, one after the other.
     pub fn rows(&self, query: usize, documents: &[u32]) -> Vec<f32> {
-        features(&self.sources(query, documents))
+        self.features(&self.sources(query, documents))
     }
 
-    /// Scores of every model, NaN for no score, and then every count of clicks.
+    /// Scores of every model, then counts of clicks, then columns of attributes. NaN is no score, and no attribute.
     pub(super) fn sources(&self, query: usize, documents: &[u32]) -> Vec<Vec<f32>> {
         let scores = self.scorers.iter().map(|scorer| {
             let mut scores = vec![0.0; documents.len()];
@@ -111,26 +139,35 @@ impl ColumnScorer<'_> {
             scores
         });
         let counts = self.counts.iter().flat_map(|counts| counts.of(&self.queries[query], documents));
-        scores.chain(counts).collect()
+        scores.chain(counts).chain(self.attributes.of(&self.queries[query], documents)).collect()
+    }
+
+    /// Rows of features of sources.
+    pub(super) fn features(&self, sources: &[Vec<f32>]) -> Vec<f32> {
+        features(sources, sources.len() - self.attributes.len())
     }
 }
 
-/// Rows of features from what every source says of the same documents.
-pub(super) fn features(sources: &[Vec<f32>]) -> Vec<f32> {
+/// Rows of features from what every source says of the same documents. The sources from `attributes` on keep missing
+/// values; in the others NaN counts as 0.
+fn features(sources: &[Vec<f32>], attributes: usize) -> Vec<f32> {
     let n = sources.first().map_or(0, Vec::len);
     let width = FEATURES * sources.len();
     let mut rows = vec![0.0; n * width];
     for (source, scores) in sources.iter().enumerate() {
-        let value = |score: f32| if score.is_nan() { 0.0 } else { score };
-        let mean = scores.iter().map(|&s| f64::from(value(s))).sum::<f64>() / n.max(1) as f64;
-        let squares = scores.iter().map(|&s| (f64::from(value(s)) - mean).powi(2)).sum::<f64>();
-        let deviation = (squares / n.max(1) as f64).sqrt();
+        let keeps_missing = source >= attributes;
+        let value = |score: f32| if score.is_nan() && !keeps_missing { 0.0 } else { score };
+        let known = || scores.iter().map(|&s| f64::from(value(s))).filter(|score| !score.is_nan());
+        let n_known = known().count().max(1) as f64;
+        let mean = known().sum::<f64>() / n_known;
+        let deviation = (known().map(|score| (score - mean).powi(2)).sum::<f64>() / n_known).sqrt();
         // Scores are f32: what varies by less than their rounding does not vary.
         let varies = deviation > 1e-6 * mean.abs();
         for (row, &score) in scores.iter().enumerate() {
             let (at, score) = (row * width + FEATURES * source, value(score));
+            let is_scaled = varies && !score.is_nan();
             rows[at] = score;
-            rows[at + 1] = if varies { ((f64::from(score) - mean) / deviation) as f32 } else { 0.0 };
+            rows[at + 1] = if is_scaled { ((f64::from(score) - mean) / deviation) as f32 } else { 0.0 };
         }
     }
     rows

@@ -156,8 +156,8 @@ fn in_batches(
         let scorer = columns.begin(batch)?;
         let scored: Vec<Vec<f32>> =
             lists.par_iter().enumerate().map(|(query, documents)| scorer.rows(query, documents)).collect();
-        if scored.iter().flatten().any(|score| !score.is_finite()) {
-            return Err(Error::Params("a model gives NaN or infinite scores".into()));
+        if scored.iter().flatten().any(|score| score.is_infinite()) {
+            return Err(Error::Params("a model gives infinite scores".into()));
         }
         for (query, (documents, rows)) in lists.iter().zip(&scored).enumerate() {
             let width = (rows.len() / documents.len().max(1)).max(1);

@@ -9,7 +9,7 @@ use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use super::clicks::COUNTS;
-use super::columns::{ColumnScorer, FEATURES, features};
+use super::columns::{ColumnScorer, FEATURES};
 use super::{Columns, Stack, takes};
 use crate::dataset::GivenDocuments;
 use crate::scoring::{Among, Explanation, Hit, Matcher, Scorer, StackedCount, StackedPart, Why, settle_all};
@@ -82,8 +82,9 @@ impl Matcher for StackMatcher<'_> {
             documents.insert(place, document);
             place
         });
-        let sources = self.columns.begin(&[query])?.sources(0, &documents);
-        let (rows, width) = (features(&sources), self.model.width());
+        let columns = self.columns.begin(&[query])?;
+        let sources = columns.sources(0, &documents);
+        let (rows, width) = (columns.features(&sources), self.model.width());
         let score = self.model.score_rows(&rows)?[place];
         let all: Vec<usize> = (0..documents.len()).collect();
         let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place, &all)?;
@@ -105,12 +106,16 @@ impl Matcher for StackMatcher<'_> {
                 explanation: self.columns.matchers[part].explain(query, document)?,
             });
         }
-        let counts = COUNTS.iter().zip(parts.len()..sources.len());
+        let n_counts = if self.model.clicks { COUNTS.len() } else { 0 };
+        let counts = COUNTS[..n_counts].iter().zip(parts.len()..);
         let counts = counts.map(|(&count, source)| StackedCount {
             count,
             scaled: sources[source][place],
             adds: adds[source],
         });
+        let counts: Vec<StackedCount> = counts.collect();
+        let of_attributes = &adds[adds.len() - self.columns.attributes.len()..];
+        let attributes = self.columns.attributes.explained(query, document, of_attributes);
         let known = parts.iter().any(|part| part.explanation.score.is_some());
         Ok(Explanation {
             score: known.then_some(score),
@@ -118,7 +123,8 @@ impl Matcher for StackMatcher<'_> {
                 ranker: self.model.ranker.kind().name.to_owned(),
                 candidates: documents.len(),
                 base: why.base,
-                counts: counts.collect(),
+                counts,
+                attributes,
                 parts,
             },
         })
@@ -176,7 +182,7 @@ impl Scorer for StackScorer<'_> {
     fn list(&self, query: usize, documents: &[u32], scores: &mut [f32]) {
         let sources = self.columns.sources(query, documents);
         let model = self.matcher.model;
-        match model.score_rows(&features(&sources)) {
+        match model.score_rows(&self.columns.features(&sources)) {
             Ok(found) => scores.copy_from_slice(&found),
             // Rankings with infinite scores are refused.
             Err(_) => return scores.fill(f32::INFINITY),

@@ -8,9 +8,10 @@
 //!
 //! A document without a score counts as 0, as in a [combination](super::combination::Combination). The ranker is trained on the
 //! validation judgments, which the models have not learned from; see [`train`](Stack::train). Where candidates are
-//! given, these are ranked; of the whole collection, those that a model has among its best. Training clicks may be
-//! features too; see [`StackParams::clicks`].
+//! given, these are ranked; of the whole collection, those that a model has among its best. Training clicks and attributes
+//! of documents may be features too; see [`StackParams::clicks`] and [`StackParams::attributes`].
 
+mod attributes;
 mod bagging;
 mod clicks;
 mod codec;
@@ -27,9 +28,11 @@ use matchrank_core::message::shortest;
 use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use attributes::AttributeColumns;
+pub use attributes::StackAttribute;
 use clicks::ClickCounts;
 use columns::FEATURES;
-pub use columns::{ColumnScorer, Columns};
+pub use columns::{ColumnScorer, Columns, MoreColumns};
 pub use lists::{JudgedQueries, join_columns, list_columns};
 pub use params::{StackCandidates, StackParams};
 pub use requirements::check_stack;
@@ -67,6 +70,8 @@ pub struct Stack {
     pub depth: usize,
     /// True if training clicks are features too.
     pub clicks: bool,
+    /// Attributes of documents that are features too.
+    pub attributes: Vec<StackAttribute>,
     /// The rankers that were tried, and what they were worth on the validation judgments.
     pub trials: Vec<StackTrial>,
 }
@@ -93,7 +98,7 @@ fn takes(ranker: &RankerKind, column: usize) -> bool {
 impl Stack {
     /// Names of the columns that its ranker takes.
     pub fn columns(&self) -> Vec<String> {
-        let columns = Columns::names(self.parts.iter().map(|(name, _)| name.as_str()), self.clicks);
+        let columns = Columns::names(self.parts.iter().map(|(name, _)| name.as_str()), self.more());
         columns
             .into_iter()
             .enumerate()
@@ -118,7 +123,12 @@ impl Stack {
 
     /// All features of a document.
     fn width(&self) -> usize {
-        FEATURES * (self.parts.len() + if self.clicks { clicks::COUNTS.len() } else { 0 })
+        FEATURES * (self.parts.len() + self.more().len())
+    }
+
+    /// Columns beside the scores of its models.
+    fn more(&self) -> MoreColumns<'_> {
+        MoreColumns { clicks: self.clicks, attributes: &self.attributes }
     }
 
     /// Replaces the models by others of the same names and kinds, such as those retrained with more data. The ranker
@@ -155,7 +165,8 @@ impl MatchingModel for Stack {
     ) -> Result<Box<dyn Matcher + 'a>> {
         let counts =
             if self.clicks { Some(ClickCounts::new(binding.clicks()?, binding.documents)) } else { None };
-        Ok(Box::new(matcher::StackMatcher::new(self, Columns::new(parts, counts))))
+        let attributes = AttributeColumns::bind(&self.attributes, binding.documents, binding.progress)?;
+        Ok(Box::new(matcher::StackMatcher::new(self, Columns::new(parts, counts, attributes))))
     }
 
     fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()> {

@@ -23,6 +23,12 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         "whether training clicks are features too: on the document, of the query, and of the query on the document, \
          each as log(1 + n)",
     ),
+    Parameter::new(
+        "attributes",
+        "true",
+        "whether attributes of documents are features too: numbers, ages by dates, the most frequent values of \
+         categories, and whether the query contains the value",
+    ),
     Parameter::new("queries", "2000", "validation queries that are learned from, at most"),
     Parameter::new("folds", "5", "folds of the validation queries"),
     Parameter::new(
@@ -53,6 +59,8 @@ pub struct StackParams {
     /// the query is the same for a whole list, so it is nothing when standardised, and tells trees alone something.
     /// Default: true.
     pub clicks: bool,
+    /// True if attributes of documents are features too, where the dataset has some. Default: true.
+    pub attributes: bool,
     /// Validation queries that are learned from, at most; which, depends on the seed. Default: 2000.
     pub queries: usize,
     /// Folds of the validation queries. Default: 5.
@@ -87,6 +95,7 @@ impl Default for StackParams {
             depth: 100,
             candidates: StackCandidates::Auto,
             clicks: true,
+            attributes: true,
             queries: 2000,
             folds: 5,
             bags: 5,

@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use super::params::LEAVES;
 use super::requirements::{check_measure, check_queries, learned_already};
 use super::{
-    Columns, FEATURES, JudgedQueries, Stack, StackCandidates, StackKind, StackParams, list_columns, takes,
+    Columns, FEATURES, JudgedQueries, MoreColumns, Stack, StackAttribute, StackCandidates, StackKind,
+    StackParams, list_columns, takes,
 };
 use crate::dataset::{HeldOut, Holdout};
 use crate::models::MatchingModel;
@@ -79,7 +80,7 @@ fn is_usual(measure: &String) -> bool {
 /// The lists of the validation queries: what is learned from.
 pub(super) struct StackLessons<'a> {
     held_out: &'a HeldOut,
-    /// With the columns of all models and counts of clicks.
+    /// With the columns of all models, counts of clicks and attributes.
     lists: FeatureLists,
     pub(super) n_folds: usize,
     /// Measure that rankers are chosen by.
@@ -116,9 +117,11 @@ impl Stack {
         };
         let queries = counted(held_out.queries.len(), "validation query");
         progress.note(&format!("learning from {queries}, {documents}"));
+        let attributes = if params.attributes { StackAttribute::all_of(dataset)? } else { Vec::new() };
         let lists = {
             let models: Vec<&dyn MatchingModel> = parts.iter().map(|(_, model)| &**model).collect();
-            let columns = Columns::bind(&models, dataset, params.clicks, progress)?;
+            let more = MoreColumns { clicks: params.clicks, attributes: &attributes };
+            let columns = Columns::bind(&models, dataset, more, progress)?;
             let judged = JudgedQueries { held_out: &held_out, ranked, depth: params.depth };
             list_columns(&columns, dataset, &judged, progress)?
         };
@@ -132,7 +135,7 @@ impl Stack {
         }
         let lessons = StackLessons { held_out: &held_out, lists, n_folds: params.folds, measure };
         let (ranker, trials) = lessons.choose(params, (parts.len(), seed), progress)?;
-        Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, trials })
+        Ok(Self { parts, ranker, depth: params.depth, clicks: params.clicks, attributes, trials })
     }
 
     /// The ranker that was kept, among those that were tried.

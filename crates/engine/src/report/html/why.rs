@@ -151,7 +151,7 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
             }), 0))
             (inner(parts.iter().map(|part| (part.model.as_str(), &part.explanation, part.contribution)), depth))
         },
-        Why::Stacked { ranker, candidates, base, parts, counts } => html! {
+        Why::Stacked { ranker, candidates, base, parts, counts, attributes } => html! {
             p.formula { strong { (model) } ", score " (score) ": " (ranker) " over the scores of " (parts.len()) " models for " (candidates)
                 " candidates; their mean score, " (short(*base)) ", and what every model adds to it" }
             (strips(parts.iter().map(|part| Strip {
@@ -162,6 +162,10 @@ fn explanation(model: &str, explanation: &Explanation, depth: usize) -> Markup {
                 name: format!("log(1 + {})", count.count),
                 value: count.adds,
                 detail: short(f64::from(count.scaled)),
+            })).chain(attributes.iter().map(|attribute| Strip {
+                name: attribute.attribute.clone(),
+                value: attribute.adds,
+                detail: attribute.description(),
             })), 0))
             (inner(parts.iter().map(|part| (part.model.as_str(), &part.explanation, part.adds)), depth))
         },
