@@ -187,3 +187,70 @@ fn a_stack_explains_attributes_and_takes_those_that_a_dataset_lacks_as_missing()
     let Why::Stacked { attributes, .. } = matcher.explain("lamp", 3).unwrap().why else { panic!() };
     assert!(attributes.iter().all(|a| a.value.is_none() && a.adds == 0.0), "{attributes:?}");
 }
+
+/// Documents that are added or changed while a stack is served have the attributes that `ingest` would give them.
+#[test]
+fn attributes_of_live_documents_are_those_of_ingest() {
+    use crate::serving::{Candidate, Collection, DocumentChange, Filter, Served};
+
+    let mut products: Vec<Product> = (0..70u16)
+        .map(|i| (Some(i * 37 % 50).filter(|_| i % 5 > 0), Some(i as u8 % 4), Some(i as u8 % 28)))
+        .collect();
+    let (_first, dataset) = shop(&products, &ATTRIBUTES);
+    let bm25: Model = Arc::new(TextBm25::of_dataset(&Bm25Params::default(), &dataset).unwrap());
+    let params = StackParams { ranker: StackKind::ListNet, ..Default::default() };
+    let training = Training::new(&dataset, 1, &Silent);
+    let parts = vec![("words".to_owned(), bm25)];
+    let stack: Model = Arc::new(Stack::train(parts, &params, crate::validation::NDCG_10, &training).unwrap());
+    let changed: [(usize, Product); 3] =
+        [(4, (Some(999), None, Some(2))), (70, (None, Some(1), None)), (71, (Some(12), Some(3), Some(9)))];
+    let mut changes = Vec::new();
+    for (number, product) in changed {
+        if number < products.len() {
+            products[number] = product;
+        } else {
+            products.push(product);
+        }
+        let (price, brand, day) = product;
+        let mut fields = serde_json::Map::new();
+        fields.insert("title".into(), if number % 2 == 0 { "red lamp" } else { "lamp" }.into());
+        fields.extend(price.map(|price| ("price".to_owned(), price.into())));
+        fields.extend(brand.map(|brand| ("brand".to_owned(), BRANDS[usize::from(brand)].into())));
+        fields.extend(day.map(|day| ("added".to_owned(), format!("2026-01-{:02}", day + 1).into())));
+        changes.push(DocumentChange::Put { id: format!("d{number}"), fields });
+    }
+    let (_second, second) = shop(&products, &ATTRIBUTES);
+    let collection = Collection::open(dataset, &Silent).unwrap().with(&changes).unwrap();
+    let collection = Arc::new(collection);
+    let served = Served::bind(stack.clone(), collection.clone(), 0, &Silent).unwrap();
+    let numbers: Vec<u32> = (0..products.len()).map(|i| collection.find(&format!("d{i}")).unwrap()).collect();
+    let known: Vec<Candidate<'_>> = numbers.iter().map(|&number| Candidate::Known(number)).collect();
+    let rows: Vec<u32> = (0..products.len() as u32).collect();
+    let matcher = bind(&*stack, &second, None, &Silent).unwrap();
+    for query in ["lamp", "red lamp Sony", "akai lamp"] {
+        let mut expected = vec![0.0; rows.len()];
+        matcher.begin(&[query]).unwrap().list(0, &rows, &mut expected);
+        let found = served.score(query, &known).unwrap();
+        let found: Vec<f32> = found.into_iter().map(|score| score.unwrap_or(f32::NAN)).collect();
+        assert!(close(&found, &expected), "{query}\n{found:?}\n{expected:?}");
+        // With a candidate that is a text, the others are given with their texts and attributes.
+        let mut mixed = known.clone();
+        mixed.push(Candidate::Text(&[("title", "nothing")]));
+        assert_eq!(served.score(query, &mixed).unwrap().len(), mixed.len());
+    }
+    let n = |filter: serde_json::Value| {
+        let filter: Filter = serde_json::from_value(filter).unwrap();
+        collection.allowed(&filter).unwrap().len() as usize
+    };
+    let of = |is: &dyn Fn(&Product) -> bool| products.iter().filter(|product| is(product)).count();
+    assert_eq!(
+        n(serde_json::json!({ "price": { "gte": 40 } })),
+        of(&|p| p.0.is_some_and(|price| price >= 40))
+    );
+    assert_eq!(n(serde_json::json!({ "brand": ["Sony", "Akai"] })), of(&|p| matches!(p.1, Some(0 | 3))));
+    let recent = serde_json::json!({ "added": { "gte": "2026-01-10" }, "price": { "lt": 20 } });
+    assert_eq!(n(recent), of(&|p| p.2.is_some_and(|day| day >= 9) && p.0.is_some_and(|price| price < 20)));
+    let stored = collection.stored(numbers[1]);
+    assert!(stored.contains(&("price", 37.0.into())), "{stored:?}");
+    assert!(stored.contains(&("added", "2026-01-02T00:00:00+00:00".into())), "{stored:?}");
+}
