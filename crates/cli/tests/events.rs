@@ -109,8 +109,9 @@ fn changed_documents_are_appended() {
         "{\"id\":\"d1\",\"title\":\"a green hat\"}\n{\"id\":\"new\",\"title\":\"rubber boots\"}\n"
     );
     assert_eq!(folder.read("removed.txt"), "d3\n");
-    let manifest = folder
-        .json("ingest --append shop --documents changed.jsonl --removed removed.txt --format json --quiet");
+    let manifest = folder.json(
+        "ingest --append --documents changed.jsonl --removed removed.txt --out shop --format json --quiet",
+    );
     assert_eq!(manifest["statistics"]["n_documents"], 12, "{manifest}");
 }
 

@@ -30,7 +30,7 @@ fn appends_until_it_is_killed() {
     load::append(Path::new(&state), 8, Some((&base, &data))).unwrap();
 }
 
-/// What a process acknowledged: sequences of events by id, versions and sequences of documents.
+/// Acknowledgements of a process: sequences of events by id, versions and sequences of documents.
 #[derive(Default)]
 struct Acknowledged {
     events: HashMap<String, u64>,

@@ -69,7 +69,7 @@ struct ExportArgs {
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   matchrank events export --state state --out today.parquet --since 2026-05-01
-  matchrank ingest --append shop --clicks today.parquet
+  matchrank ingest --append --clicks today.parquet --out shop
   matchrank events export --state state --documents changed.jsonl --removed removed.txt
   matchrank events export --state state --tuples - --since 1200 | matchrank update words.model --tuples - --data shop --out words.model";
 
