@@ -4,6 +4,7 @@
 //! `bench/service/kills.py` does the same many more times, with the real `matchrank update` and with full disks.
 
 #[path = "../examples/store_load/load.rs"]
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is read")]
 mod load;
 mod shop;
 
