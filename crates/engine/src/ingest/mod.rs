@@ -66,6 +66,8 @@ pub use append::{AppendParams, append};
 pub(crate) use attributes::attribute_cell;
 pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
+pub use event_types::EventKind;
+pub use events::{METARANK_QUERY, UBI_OBJECT, UBI_POSITION};
 pub use inputs::FileColumn;
 pub use languages::LanguageOptions;
 pub(crate) use nested::json_text;
