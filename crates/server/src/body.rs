@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::header;
+use axum::http::request::Parts;
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,6 +22,18 @@ const LOGGED: usize = 2000;
 pub(crate) struct Bytes {
     pub(crate) bytes: Vec<u8>,
     _memory: Option<OwnedSemaphorePermit>,
+}
+
+/// A part of the path.
+pub(crate) struct InPath(pub(crate) String);
+
+impl FromRequestParts<Arc<Service>> for InPath {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Arc<Service>) -> Result<Self, Failure> {
+        let path = Path::<String>::from_request_parts(parts, service).await;
+        path.map(|Path(part)| Self(part)).map_err(|_| Failure::BadRequest("the path is not UTF-8".into()))
+    }
 }
 
 /// A body that was parsed as JSON.

@@ -1,5 +1,6 @@
 //! Documents as requests give them: by id, by text, by fields, or by features.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use matchrank_core::data::{FeatureLists, FeatureRows};
@@ -138,14 +139,18 @@ impl GivenDocument {
         if let Some(number) = self.id.as_deref().and_then(|id| live.collection.find(id)) {
             return ResolvedDocument::Known(number);
         }
-        let fields = self.fields.iter().filter(|(name, _)| service.fields.contains(name));
-        let mut texts: Vec<(&str, &str)> =
-            fields.map(|(name, text)| (name.as_str(), text.as_str())).collect();
-        // Texts of fields that the dataset does not have are as good as a text without a field.
-        let others =
-            self.fields.iter().filter(|(name, _)| !service.fields.contains(name)).map(|(_, text)| text);
+        let mut texts: Vec<(&str, Cow<'a, str>)> = Vec::new();
+        let mut add =
+            |field: &'a str, text: &'a str| match texts.iter_mut().find(|(known, _)| *known == field) {
+                Some((_, known)) => *known = format!("{known} {text}").into(),
+                None => texts.push((field, text.into())),
+            };
         let main = service.main_field.as_str();
-        texts.extend(self.text.iter().chain(others).map(|text| (main, text.as_str())));
+        self.text.iter().for_each(|text| add(main, text.as_str()));
+        // Texts of fields that the dataset does not have are as good as a text without a field.
+        for (name, text) in &self.fields {
+            add(if service.fields.contains(name) { name.as_str() } else { main }, text.as_str());
+        }
         ResolvedDocument::Text(texts)
     }
 }
@@ -181,14 +186,22 @@ fn column(name: &str) -> Option<u32> {
 /// A document with its number in the collection, or its texts by field.
 enum ResolvedDocument<'a> {
     Known(u32),
-    Text(Vec<(&'a str, &'a str)>),
+    Text(Vec<(&'a str, Cow<'a, str>)>),
 }
 
 impl ResolvedDocument<'_> {
-    fn candidate(&self) -> Candidate<'_> {
+    /// Returns the texts by field; none for a document of the collection.
+    fn texts(&self) -> Vec<(&str, &str)> {
+        match self {
+            Self::Known(_) => Vec::new(),
+            Self::Text(texts) => texts.iter().map(|(field, text)| (*field, &**text)).collect(),
+        }
+    }
+
+    fn candidate<'t>(&self, texts: &'t [(&'t str, &'t str)]) -> Candidate<'t> {
         match self {
             Self::Known(number) => Candidate::Known(*number),
-            Self::Text(texts) => Candidate::Text(texts),
+            Self::Text(_) => Candidate::Text(texts),
         }
     }
 }
@@ -200,7 +213,8 @@ pub(crate) fn with_candidate<T>(
     document: &GivenDocument,
     act: impl FnOnce(&Candidate<'_>) -> T,
 ) -> T {
-    act(&document.resolve(service, live).candidate())
+    let resolved = document.resolve(service, live);
+    act(&resolved.candidate(&resolved.texts()))
 }
 
 /// A document of a request with its place there and its score.
@@ -237,7 +251,9 @@ pub(crate) fn rank(
         }
         Scorer::Matching(served) => {
             let resolved: Vec<_> = documents.iter().map(|document| document.resolve(service, live)).collect();
-            let candidates: Vec<Candidate<'_>> = resolved.iter().map(ResolvedDocument::candidate).collect();
+            let texts: Vec<_> = resolved.iter().map(ResolvedDocument::texts).collect();
+            let candidates: Vec<Candidate<'_>> =
+                resolved.iter().zip(&texts).map(|(document, texts)| document.candidate(texts)).collect();
             served.score(query, &candidates)?
         }
     };

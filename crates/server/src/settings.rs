@@ -142,6 +142,13 @@ pub struct ModelSetting {
     pub file: PathBuf,
 }
 
+impl ModelSetting {
+    /// A model file under a name.
+    pub fn new(name: impl Into<String>, file: impl Into<PathBuf>) -> Self {
+        Self { name: name.into(), file: file.into() }
+    }
+}
+
 impl FromStr for ModelSetting {
     type Err = String;
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::body::{Bytes, Posted};
+use crate::body::{Bytes, InPath, Posted};
 use crate::candidate::{GivenDocument, RankedDocument, rank as order, with_candidate};
 use crate::event::named;
 use crate::failure::Failure;
@@ -83,7 +83,7 @@ impl From<ScorePart> for FeatureValue {
 )]
 pub(crate) async fn rank(
     State(service): State<Arc<Service>>,
-    Path(model): Path<String>,
+    InPath(model): InPath,
     RawQuery(parameters): RawQuery,
     Posted(request): Posted<ItemsRequest>,
 ) -> Result<Response<Body>, Failure> {
@@ -107,24 +107,24 @@ fn answer(
     let model = live.model(Some(model))?;
     let text = named(request.fields.as_ref(), "query").and_then(Value::as_str);
     let query = match (text, &model.version.scorer) {
-        (Some(text), _) => Query::try_from(text.to_owned())?,
-        (None, Scorer::Ranking(_)) => Query::try_from("none".to_owned())?,
+        (Some(text), _) => Some(Query::try_from(text.to_owned())?),
+        (None, Scorer::Ranking(_)) => None,
         (None, Scorer::Matching(_)) => {
             return Err(Failure::Unusable(
                 "the request has no field `query`, which a matching model needs: {\"fields\": [{\"name\": \"query\", \"value\": ...}]}".into(),
             ));
         }
     };
+    let query = query.as_ref().map_or("", Query::as_str);
     let items = request.items.items("items")?;
     if let Some(index) = items.iter().position(|item| item.id.is_none()) {
         return Err(Failure::Unusable(format!("item {index} has no `id`")));
     }
-    let ranked = order(service, live, &model, query.as_str(), &items)?;
+    let ranked = order(service, live, &model, query, &items)?;
     let explained = |of: &RankedDocument| -> Result<Vec<FeatureValue>, Failure> {
         let served = model.matching()?;
-        let explanation = with_candidate(service, live, &items[of.index], |candidate| {
-            served.explain(query.as_str(), candidate)
-        })?;
+        let explanation =
+            with_candidate(service, live, &items[of.index], |candidate| served.explain(query, candidate))?;
         Ok(score_parts(&explanation).into_iter().map(FeatureValue::from).collect())
     };
     let items = ranked.iter().enumerate().map(|(place, of)| {

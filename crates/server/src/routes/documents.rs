@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::body::Posted;
+use crate::body::{InPath, Posted};
 use crate::catalogue::DocumentUpdate;
 use crate::failure::Failure;
 use crate::listed::MAX_LISTED;
@@ -73,7 +73,7 @@ pub(crate) struct PutDocument {
 )]
 pub(super) async fn put(
     State(service): State<Arc<Service>>,
-    Path(id): Path<String>,
+    InPath(id): InPath,
     Posted(fields): Posted<Map<String, Value>>,
 ) -> Result<Response<Body>, Failure> {
     change(&service, vec![DocumentChange::Put { id, fields }]).await
@@ -89,7 +89,7 @@ pub(super) async fn put(
 )]
 pub(super) async fn delete(
     State(service): State<Arc<Service>>,
-    Path(id): Path<String>,
+    InPath(id): InPath,
 ) -> Result<Response<Body>, Failure> {
     service.writing()?;
     if service.fleet.live().collection.find(&id).is_none() {
@@ -108,7 +108,7 @@ pub(super) async fn delete(
 )]
 pub(super) async fn get(
     State(service): State<Arc<Service>>,
-    Path(id): Path<String>,
+    InPath(id): InPath,
 ) -> Result<Response<Body>, Failure> {
     let live = service.fleet.live();
     let Some(number) = live.collection.find(&id) else {

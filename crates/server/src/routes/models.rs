@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::body::{Bytes, parse};
+use crate::body::{Bytes, InPath, parse};
 use crate::failure::Failure;
 use crate::fleet::{Activation, Slot};
 use crate::service::{Service, json_response};
@@ -120,7 +120,7 @@ pub(super) async fn list(State(service): State<Arc<Service>>) -> Result<Response
 )]
 pub(super) async fn activate(
     State(service): State<Arc<Service>>,
-    Path(name): Path<String>,
+    InPath(name): InPath,
     body: Bytes,
 ) -> Result<Response<Body>, Failure> {
     let ActivateRequest { file, reason } = optional(&body)?;
@@ -141,7 +141,7 @@ pub(super) async fn activate(
 )]
 pub(super) async fn roll_back(
     State(service): State<Arc<Service>>,
-    Path(name): Path<String>,
+    InPath(name): InPath,
     body: Bytes,
 ) -> Result<Response<Body>, Failure> {
     let RollbackRequest { reason } = optional(&body)?;
