@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 use crate::fleet::Fleet;
-use crate::handover::Log;
 use crate::standin::{Collection, DocumentChange};
+use crate::store::Store;
+use crate::writing::stored;
 
 /// Requests with changes that may wait.
 const MAX_WAITING: usize = 1024;
@@ -47,9 +48,9 @@ struct ChangeJob {
 
 impl Catalogue {
     /// Starts the thread.
-    pub(crate) fn start(fleet: Arc<Fleet>, log: Arc<dyn Log>) -> std::io::Result<Self> {
+    pub(crate) fn start(fleet: Arc<Fleet>, store: Arc<Store>) -> std::io::Result<Self> {
         let (jobs, waiting) = sync_channel(MAX_WAITING);
-        std::thread::Builder::new().name("catalogue".into()).spawn(move || run(&waiting, &fleet, &*log))?;
+        std::thread::Builder::new().name("catalogue".into()).spawn(move || run(&waiting, &fleet, &store))?;
         Ok(Self { jobs })
     }
 
@@ -64,7 +65,7 @@ impl Catalogue {
     }
 }
 
-fn run(waiting: &Receiver<ChangeJob>, fleet: &Fleet, log: &dyn Log) {
+fn run(waiting: &Receiver<ChangeJob>, fleet: &Fleet, store: &Store) {
     while let Ok(first) = waiting.recv() {
         let mut n = first.changes.len();
         let mut jobs = vec![first];
@@ -75,11 +76,11 @@ fn run(waiting: &Receiver<ChangeJob>, fleet: &Fleet, log: &dyn Log) {
             jobs.push(job);
         }
         let all: Vec<DocumentUpdate> = jobs.iter().flat_map(|job| job.changes.iter().cloned()).collect();
-        match apply(&all, fleet, log) {
+        match apply(&all, fleet, store) {
             // One request may be wrong, and the others right.
             Err(Failure::Unusable(_)) if jobs.len() > 1 => {
                 for job in jobs {
-                    let _ = job.done.send(apply(&job.changes, fleet, log));
+                    let _ = job.done.send(apply(&job.changes, fleet, store));
                 }
             }
             result => jobs.into_iter().for_each(|job| drop(job.done.send(result.clone()))),
@@ -87,11 +88,11 @@ fn run(waiting: &Receiver<ChangeJob>, fleet: &Fleet, log: &dyn Log) {
     }
 }
 
-fn apply(updates: &[DocumentUpdate], fleet: &Fleet, log: &dyn Log) -> Result<u32, Failure> {
+fn apply(updates: &[DocumentUpdate], fleet: &Fleet, store: &Store) -> Result<u32, Failure> {
     let changes = &merged(updates, &fleet.live().collection)[..];
     // A panic must not end the thread, and with it all later changes.
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        fleet.change_documents(changes, || log.add_changes(changes))
+        fleet.change_documents(changes, || store.append(stored(changes)).map_err(Failure::from))
     }));
     result.unwrap_or(Err(Failure::Internal))?;
     Ok(fleet.live().collection.n_documents())

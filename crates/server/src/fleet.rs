@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::failure::Failure;
-use crate::settings::ModelSetting;
+use crate::settings::{ModelSetting, ServiceSettings};
 use crate::standin::{Collection, DocumentChange, Served};
 use crate::version::{Scorer, Version, load, now};
 
@@ -108,6 +108,12 @@ struct Past {
 
 impl Past {
     fn add(&mut self, activation: Activation) {
+        // Checkpoints come by the minute; the latest stands for all of a run.
+        if activation.action == "learned"
+            && self.activations.back().is_some_and(|last| last.action == "learned")
+        {
+            self.activations.pop_back();
+        }
         if self.activations.len() == REMEMBERED {
             self.activations.pop_front();
         }
@@ -124,6 +130,8 @@ pub(crate) struct Fleet {
     sample: Vec<String>,
     /// Folders of the model files: those that may be activated lie there.
     folders: BTreeMap<String, PathBuf>,
+    /// Names of the models that learn from events.
+    learning: Vec<String>,
 }
 
 impl Fleet {
@@ -131,11 +139,11 @@ impl Fleet {
     pub(crate) fn open(
         collection: Arc<Collection>,
         sample: Vec<String>,
-        models: &[ModelSetting],
+        settings: &ServiceSettings,
         aliases: BTreeMap<String, String>,
     ) -> matchrank_core::Result<Self> {
         let (mut slots, mut past, mut folders) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for ModelSetting { name, file } in models {
+        for ModelSetting { name, file } in &settings.model {
             let current = Arc::new(load(1, file, &collection, &sample)?);
             let mut history = Past { n_versions: 1, ..Past::default() };
             history.add(Activation::of(&current, "start", None));
@@ -155,7 +163,7 @@ impl Fleet {
         }
         let snapshot = Snapshot {
             collection,
-            default_model: models[0].name.clone(),
+            default_model: settings.model[0].name.clone(),
             models: slots,
             aliases: Arc::new(aliases),
         };
@@ -165,6 +173,7 @@ impl Fleet {
             past: Mutex::new(past),
             sample,
             folders,
+            learning: settings.learn.clone(),
         })
     }
 
@@ -220,6 +229,7 @@ impl Fleet {
     ) -> Result<Arc<Version>, Failure> {
         let live = self.live();
         let name = live.model(Some(name))?.name;
+        self.check_changeable(name)?;
         let slot = &live.models[name];
         let path = match file {
             None => slot.current.file.clone(),
@@ -231,12 +241,7 @@ impl Fleet {
             }
         };
         // A number is taken even by a file that is refused, so that no number means two things.
-        let number = {
-            let mut past = self.past();
-            let past = past.entry(name.to_owned()).or_default();
-            past.n_versions += 1;
-            past.n_versions
-        };
+        let number = self.next_number(name);
         let version = match load(number, &path, &live.collection, &self.sample) {
             Ok(version) => version,
             Err(error) => {
@@ -264,6 +269,7 @@ impl Fleet {
     pub(crate) fn roll_back(&self, name: &str, reason: Option<String>) -> Result<Arc<Version>, Failure> {
         let live = self.live();
         let name = live.model(Some(name))?.name;
+        self.check_changeable(name)?;
         self.replace(name, "rollback", reason, |slot, collection| {
             let Some(previous) = &slot.previous else {
                 return Err(matchrank_core::Error::Params(format!(
@@ -272,6 +278,33 @@ impl Fleet {
             };
             previous.rebound(collection)
         })
+    }
+
+    /// Gives the traffic to a model that has learned from events, saved in a file.
+    pub(crate) fn learned(&self, name: &str, file: &Path) -> Result<(), Failure> {
+        let version = load(self.next_number(name), file, &self.live().collection, &self.sample)?;
+        self.replace(name, "learned", None, |_, collection| {
+            if version.is_bound_to(collection) { Ok(version) } else { version.rebound(collection) }
+        })?;
+        Ok(())
+    }
+
+    /// Returns an error for a model that learns: what it learned would be lost.
+    fn check_changeable(&self, name: &str) -> Result<(), Failure> {
+        if self.learning.iter().any(|learning| learning == name) {
+            return Err(Failure::Conflict(format!(
+                "the model {name} learns from events, so its versions are its checkpoints; to begin anew with another file, \
+                 start the service with that file"
+            )));
+        }
+        Ok(())
+    }
+
+    fn next_number(&self, name: &str) -> u32 {
+        let mut past = self.past();
+        let past = past.entry(name.to_owned()).or_default();
+        past.n_versions += 1;
+        past.n_versions
     }
 
     fn replace(

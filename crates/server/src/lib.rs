@@ -1,4 +1,4 @@
-//! The HTTP service of matchrank: search, reranking, explanations, live documents and events.
+//! The HTTP service of matchrank: search, reranking, explanations, live documents, and events that models learn from.
 //!
 //! ```text
 //! listen    connections: TLS, limits, timeouts, draining
@@ -6,24 +6,30 @@
 //!     -> routes   own routes;   compat   routes of other services
 //!       -> workers   a bounded number of requests compute at a time
 //!         -> fleet     models and documents, swapped as a whole
+//!         -> writing   document changes and events, durable in the store
 //! ```
 //!
-//! A request reads one snapshot ([`fleet`]) from start to end. Document changes and model activations make a new
-//! snapshot and swap it in, so no request waits for them and none sees half a change.
+//! A request reads one snapshot of models and documents from start to end. Document changes and model activations make a
+//! new snapshot and swap it in, so no request waits for them and none sees half a change.
 //!
-//! [`start`] opens the dataset and the models; [`Running::serve`] answers requests until it is told to stop.
+//! [`start`] opens the dataset and the models; [`Running::serve`] answers requests until it is told to stop. Two modules are
+//! of use without the service:
+//!
+//! | module | content |
+//! |---|---|
+//! | [`store`] | events and document changes on disk, acknowledged when durable |
+//! | [`learning`] | events of clients, models that learn from them while serving, and the export back to `ingest` |
 
 mod body;
 mod candidate;
 mod catalogue;
 mod compat;
-mod event;
 mod failure;
 mod fleet;
 mod guard;
-mod handover;
 mod identity;
 mod keys;
+pub mod learning;
 mod listed;
 mod listen;
 mod logging;
@@ -38,8 +44,10 @@ mod service;
 mod settings;
 mod spans;
 mod standin;
+pub mod store;
 mod version;
 mod workers;
+mod writing;
 
 pub use keys::Keys;
 pub use listen::{Running, start};

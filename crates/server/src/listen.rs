@@ -86,6 +86,7 @@ impl Running {
             .build()
             .map_err(failed)?;
         let drain = Duration::from_secs(self.service.settings.drain_timeout);
+        let service = self.service.clone();
         let result = runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
             accept(&self.service, &listener, self.tls.as_ref(), stop).await;
@@ -93,7 +94,7 @@ impl Running {
         });
         // Requests that compute still may take a moment; their answers have nobody to go to.
         runtime.shutdown_timeout(drain.min(Duration::from_secs(1)));
-        result
+        service.close().and(result)
     }
 }
 
@@ -160,7 +161,7 @@ async fn accept(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = tick.tick() => if stop() { break } else { continue },
+            _ = tick.tick() => if stop() || service.has_failed() { break } else { continue },
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,

@@ -162,6 +162,25 @@ pub(crate) fn render(service: &Service) -> String {
         let labels = [("model", name.as_str()), ("kind", slot.current.kind)];
         page.line("matchrank_model_version", &labels, slot.current.number);
     }
+    if let Some(writing) = &service.writing {
+        let last = writing.state.store.last_sequence();
+        page.head(
+            "matchrank_log_sequence",
+            "gauge",
+            "Sequence of the last durable event or document change.",
+        );
+        page.line("matchrank_log_sequence", &[], last);
+        page.head(
+            "matchrank_learned_sequence",
+            "gauge",
+            "Sequence up to which each learning model has learned.",
+        );
+        for (name, sequence) in service.settings.learn.iter().zip(writing.learned()) {
+            page.line("matchrank_learned_sequence", &[("model", name)], sequence);
+        }
+        page.head("matchrank_log_bytes", "gauge", "Bytes of the file of the log.");
+        page.line("matchrank_log_bytes", &[], writing.state.store.file_bytes().unwrap_or(0));
+    }
     page.head("matchrank_build_info", "gauge", "Version of the program.");
     page.line("matchrank_build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     page.0

@@ -14,16 +14,15 @@ use matchrank_engine::text::Analyser;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use crate::catalogue::Catalogue;
 use crate::failure::Failure;
 use crate::fleet::{Fleet, Snapshot};
-use crate::handover::Log;
 use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::sample::sample_queries;
 use crate::settings::{ServiceSettings, is_name};
 use crate::standin::Collection;
 use crate::workers::Workers;
+use crate::writing::{OpenState, Writing};
 
 /// Memory for bodies of requests, in KiB: bodies beyond it are refused until others are done.
 const BODY_MEMORY: usize = 256 << 10;
@@ -48,12 +47,6 @@ pub(crate) struct Service {
     draining: AtomicBool,
 }
 
-/// What a service that writes has beside.
-pub(crate) struct Writing {
-    pub(crate) log: Arc<dyn Log>,
-    pub(crate) catalogue: Catalogue,
-}
-
 impl Service {
     /// Opens the dataset and the models.
     pub(crate) fn open(settings: ServiceSettings, keys: Keys, progress: &dyn Progress) -> Result<Self> {
@@ -65,13 +58,19 @@ impl Service {
         // The first of those with the largest weight.
         let main = weights.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name.clone());
         let sample = sample_queries(&dataset)?;
-        let collection = Arc::new(Collection::open(dataset, progress)?);
-        let fleet = Arc::new(Fleet::open(collection, sample, &settings.model, aliases(&settings.alias)?)?);
+        let state = settings.state.as_deref().map(OpenState::open).transpose()?;
+        let mut collection = Collection::open(dataset.clone(), progress)?;
+        if let Some(state) = &state {
+            collection = state.restore(collection)?;
+        }
+        let aliases = aliases(&settings.alias)?;
+        let fleet = Arc::new(Fleet::open(Arc::new(collection), sample, &settings, aliases)?);
+        let writing = state.map(|state| Writing::start(state, &fleet, &settings, &dataset)).transpose()?;
         Ok(Self {
             workers: Workers::new(settings.max_queue),
             metrics: Metrics::default(),
             body_memory: Arc::new(Semaphore::new(BODY_MEMORY)),
-            writing: None,
+            writing,
             fields: weights.into_iter().map(|(name, _)| name).collect(),
             main_field: main.unwrap_or_default(),
             analyser,
@@ -90,6 +89,21 @@ impl Service {
     /// Returns true once the service is ending.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Returns true once the disk has failed. The process ends then, because what was written last may be lost.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.writing.as_ref().is_some_and(|writing| writing.state.failed.load(Ordering::SeqCst))
+    }
+
+    /// Saves what models learned and ends the writer. Returns an error if the disk has failed.
+    pub(crate) fn close(&self) -> Result<()> {
+        let Some(writing) = &self.writing else { return Ok(()) };
+        writing.close();
+        match writing.state.store.failure() {
+            Some(error) => Err(Error::Params(error.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// Returns the part that writes; a service that only reads is an error that says how to change that.

@@ -23,6 +23,8 @@ pub struct ServiceSettings {
     pub alias: Vec<String>,
     /// Folder of the log of events and document changes; none for a service that only reads.
     pub state: Option<PathBuf>,
+    /// Names of models that learn from events: sparse preferences and perceptrons.
+    pub learn: Vec<String>,
     /// Address and port.
     pub listen: SocketAddr,
     /// Names under which clients reach the service, besides the local ones.
@@ -58,6 +60,7 @@ impl Default for ServiceSettings {
             model: Vec::new(),
             alias: Vec::new(),
             state: None,
+            learn: Vec::new(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878),
             host: Vec::new(),
             read_key_file: None,
@@ -101,6 +104,11 @@ impl ServiceSettings {
         }
         if self.model.is_empty() {
             return wrong("option `model` is missing; name at least one model file");
+        }
+        if self.state.is_none() && !self.learn.is_empty() {
+            return wrong(
+                "option `learn` needs a state folder, which holds the events; name one in option `state`",
+            );
         }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             return wrong("options `tls-certificate` and `tls-key` belong together; give both");

@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// Folder of the log of events and document changes; without it the service only reads
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// Model that learns from events while it serves: sparse preferences, from searches and clicks; perceptrons, from lists.
+    /// May be given many times, and needs --state
+    #[arg(long, value_name = "NAME")]
+    learn: Vec<String>,
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -124,6 +128,7 @@ fn settings(args: Args) -> anyhow::Result<ServiceSettings> {
     set_list(&mut settings.model, args.model);
     set_list(&mut settings.alias, args.alias);
     set(&mut settings.state, args.state.map(Some));
+    set_list(&mut settings.learn, args.learn);
     set(&mut settings.listen, args.listen);
     set_list(&mut settings.host, args.host);
     set(&mut settings.read_key_file, args.read_key_file.map(Some));

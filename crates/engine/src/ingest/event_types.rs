@@ -30,7 +30,7 @@ const MOST_WEIGHT: f64 = 1e6;
 
 /// Effect of a row of an event type.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum EventKind {
+pub enum EventKind {
     /// So many clicks.
     Counts(f64),
     /// The document was shown.
@@ -104,10 +104,34 @@ impl LogEvents {
     }
 }
 
+impl EventKind {
+    /// Returns the effect of a type of the event formats where nobody gives it a weight.
+    pub fn usual(name: &str) -> Self {
+        if is_impression(name) {
+            Self::Shown
+        } else if is_response(name) {
+            Self::Counts(1.0)
+        } else {
+            Self::LeftOut
+        }
+    }
+
+    /// Returns the effect of a weight: 0 says that the document was shown. Returns `None` if it is out of range.
+    pub fn of_weight(weight: f64) -> Option<Self> {
+        if weight == 0.0 {
+            return Some(Self::Shown);
+        }
+        is_weight(weight).then(|| Self::Counts((weight * UNIT).round() / UNIT))
+    }
+}
+
+fn is_weight(weight: f64) -> bool {
+    weight == 0.0 || (1.0 / UNIT..=MOST_WEIGHT).contains(&weight)
+}
+
 /// Returns an error if a weight is out of range.
 pub(super) fn check_weights(weights: &BTreeMap<String, f64>) -> Result<()> {
-    let in_range = |weight: f64| weight == 0.0 || (1.0 / UNIT..=MOST_WEIGHT).contains(&weight);
-    match weights.iter().find(|(_, weight)| !in_range(**weight)) {
+    match weights.iter().find(|(_, weight)| !is_weight(**weight)) {
         Some((name, weight)) => Err(Error::Params(format!(
             "the weight of the event type '{name}' is {weight}; 0, or a number from 1/65536 to 1,000,000, is expected"
         ))),

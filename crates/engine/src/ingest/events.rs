@@ -17,9 +17,13 @@ const METARANK_EVENTS: [&str; 4] = ["ranking", "interaction", "item", "user"];
 pub(super) const METARANK_FIELDS: [&str; 8] =
     ["event", "id", "timestamp", "items", "item", "fields", "ranking", "type"];
 
-const UBI_OBJECT: [&str; 3] =
+/// Paths at which a UBI event names its document, in the order of their precedence.
+pub const UBI_OBJECT: [&str; 3] =
     ["event_attributes.object.object_id", "event_attributes.object_id", "object_id"];
-const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
+/// Paths at which a UBI event has its position.
+pub const UBI_POSITION: [&str; 2] = ["event_attributes.position.ordinal", "position"];
+/// Fields of a Metarank ranking that hold its query.
+pub const METARANK_QUERY: [&str; 3] = ["query", "search", "q"];
 
 impl ClickLog {
     /// Returns the columns to read. Events of one log differ, so JSON lines are searched for every place that a field
@@ -168,9 +172,9 @@ pub(super) fn count_interactions(table: &Table) -> Result<Option<BTreeMap<String
     merge_types(table, &[], work)
 }
 
-/// Returns the query of a Metarank ranking event: its field `query` (or `search`, `q`).
+/// Returns the query of a Metarank ranking event.
 pub(super) fn metarank_query(event: &Value) -> Option<&str> {
     let fields = event["fields"].as_array()?;
     let named = |name: &str| fields.iter().find(|f| f["name"] == name).and_then(|f| f["value"].as_str());
-    named("query").or_else(|| named("search")).or_else(|| named("q"))
+    METARANK_QUERY.into_iter().find_map(named)
 }

@@ -61,6 +61,8 @@ pub use crate::lines::LONGEST_RECORD;
 pub use append::{AppendParams, append};
 pub use columns::{NamedColumns, Role};
 pub use escapes::CsvEscape;
+pub use event_types::EventKind;
+pub use events::{METARANK_QUERY, UBI_OBJECT, UBI_POSITION};
 pub use inputs::FileColumn;
 pub use languages::LanguageOptions;
 pub use split::SplitBy;

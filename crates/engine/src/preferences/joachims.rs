@@ -56,6 +56,38 @@ impl Shown {
     }
 }
 
+/// Document in the results of one search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShownResult {
+    /// Position on the result page.
+    pub position: u32,
+    /// True if the user clicked the document.
+    pub is_clicked: bool,
+}
+
+/// Preferences of one search by Joachims' rules, as pairs of a clicked result and a worse one, by their places in
+/// `results`. Clicked results come in their order in `results`; the worse ones of each from the top down.
+///
+/// ```
+/// use matchrank_engine::preferences::{ShownResult, passed_over};
+///
+/// let clicks = [false, true, false, false];
+/// let results: Vec<ShownResult> =
+///     (1..).zip(clicks).map(|(position, is_clicked)| ShownResult { position, is_clicked }).collect();
+/// assert_eq!(passed_over(&results), [(1, 0), (1, 2)]);
+/// ```
+pub fn passed_over(results: &[ShownResult]) -> Vec<(usize, usize)> {
+    let of = |is_clicked: bool| -> Vec<(f32, u32)> {
+        let numbered = (0u32..).zip(results).filter(|(_, result)| result.is_clicked == is_clicked);
+        numbered.map(|(number, result)| (result.position as f32, number)).collect()
+    };
+    let shown = Shown::new(of(false), &of(true));
+    let pairs = shown
+        .pairs()
+        .flat_map(|(better, worse)| worse.iter().map(move |&worse| (better as usize, worse as usize)));
+    pairs.collect()
+}
+
 /// Documents shown to every query, by its row among the clicks.
 pub(crate) struct Showings {
     by_query: HashMap<u32, Shown>,

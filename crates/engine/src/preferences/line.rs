@@ -56,6 +56,11 @@ pub(super) fn parse(line: &str, texts: bool) -> Result<Preference, String> {
     Ok(Preference { query: Given::Text(query.to_owned()), better: document(better), worse: document(worse) })
 }
 
+/// Returns an error if a line of JSON is no preference.
+pub fn check_line(line: &str) -> Result<(), String> {
+    parse_json(line).map(drop)
+}
+
 fn parse_json(line: &str) -> Result<Preference, String> {
     let mut value: Value = serde_json::from_str(line).map_err(|e| {
         let number = ["NaN", "Infinity"].into_iter().find(|name| line.contains(name));

@@ -38,11 +38,11 @@ pub(super) enum LineSkip {
 pub(super) type MadeTuple = Result<([FeatureRow; 3], u64), LineSkip>;
 
 /// Makes rows of lines.
-pub(super) struct Maker<'a> {
-    pub(super) features: &'a Features,
-    pub(super) documents: Option<&'a NamedDocuments>,
+pub(crate) struct Maker<'a> {
+    pub(crate) features: &'a Features,
+    pub(crate) documents: Option<&'a NamedDocuments>,
     /// True if the documents of tab-separated lines are texts, not ids.
-    pub(super) texts: bool,
+    pub(crate) texts: bool,
 }
 
 impl Maker<'_> {

@@ -14,11 +14,13 @@ use matchrank_core::matching::sparse_preference::Tuple;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-pub use joachims::RuleCheck;
+pub use joachims::{RuleCheck, ShownResult, passed_over};
+pub use line::check_line;
+pub(crate) use maker::Maker;
 pub use maker::NamedDocuments;
 pub(crate) use sampled::{Preferences, SampledTuples, Worse};
 pub use stream::TupleFile;
-pub(crate) use stream::TupleStream;
+pub(crate) use stream::{LineLessons, TupleStream};
 
 use crate::settings::AutoNumber;
 

@@ -40,32 +40,23 @@ impl TupleFile {
     }
 }
 
-/// The preferences of a file as they arrive.
-pub(crate) struct TupleStream<'a> {
-    file: &'a TupleFile,
-    maker: Maker<'a>,
-    lines: Lines,
-    waiting: VecDeque<Line>,
+/// Lines of preferences made into lessons, and the count of lines that were left out.
+pub(crate) struct LineLessons {
+    /// Name of their source, for messages.
+    name: String,
     queries: Csr,
     rows: Csr,
     tuples: Vec<Tuple>,
-    tally: Tally,
-    n_malformed: u64,
+    pub(crate) tally: Tally,
+    pub(crate) n_malformed: u64,
     n_unknown_words: u64,
 }
 
-impl<'a> TupleStream<'a> {
-    pub(crate) fn new(
-        file: &'a TupleFile,
-        features: &'a Features,
-        documents: Option<&'a NamedDocuments>,
-    ) -> Result<Self> {
+impl LineLessons {
+    pub(crate) fn new(name: String, features: &Features) -> Result<Self> {
         let empty = || CsrBuilder::new(features.n_words()).finish();
         Ok(Self {
-            file,
-            maker: Maker { features, documents, texts: file.texts },
-            lines: Lines::open(&file.path),
-            waiting: Default::default(),
+            name,
             queries: empty()?,
             rows: empty()?,
             tuples: Vec::new(),
@@ -76,13 +67,12 @@ impl<'a> TupleStream<'a> {
     }
 
     /// Makes the lesson of some lines.
-    fn learn_lines(&mut self, lines: &[Line]) -> Result<()> {
-        let maker = &self.maker;
+    pub(crate) fn make(&mut self, maker: &Maker<'_>, lines: &[Line]) -> Result<Lesson<'_>> {
         let made: Vec<MadeTuple> = lines.par_iter().map(|line| maker.make(line)).collect();
         let n_words = maker.features.n_words();
         let (mut queries, mut rows) = (CsrBuilder::new(n_words), CsrBuilder::new(n_words));
         self.tuples.clear();
-        let name = files::name_of(&self.file.path);
+        let name = &self.name;
         for (line, made) in lines.iter().zip(made) {
             match made {
                 Ok(([query, better, worse], unknown)) => {
@@ -104,7 +94,36 @@ impl<'a> TupleStream<'a> {
             }
         }
         (self.queries, self.rows) = (queries.finish()?, rows.finish()?);
-        Ok(())
+        Ok(Lesson { queries: &self.queries, documents: &self.rows, tuples: &self.tuples })
+    }
+
+    fn forget_counts(&mut self) {
+        (self.tally, self.n_malformed, self.n_unknown_words) = Default::default();
+    }
+}
+
+/// The preferences of a file as they arrive.
+pub(crate) struct TupleStream<'a> {
+    file: &'a TupleFile,
+    maker: Maker<'a>,
+    lines: Lines,
+    waiting: VecDeque<Line>,
+    lessons: LineLessons,
+}
+
+impl<'a> TupleStream<'a> {
+    pub(crate) fn new(
+        file: &'a TupleFile,
+        features: &'a Features,
+        documents: Option<&'a NamedDocuments>,
+    ) -> Result<Self> {
+        Ok(Self {
+            file,
+            maker: Maker { features, documents, texts: file.texts },
+            lines: Lines::open(&file.path),
+            waiting: Default::default(),
+            lessons: LineLessons::new(files::name_of(&file.path), features)?,
+        })
     }
 }
 
@@ -126,8 +145,7 @@ impl TupleLessons for TupleStream<'_> {
             return Ok(None);
         }
         let lines: Vec<Line> = self.waiting.drain(..most.min(self.waiting.len())).collect();
-        self.learn_lines(&lines)?;
-        Ok(Some(Lesson { queries: &self.queries, documents: &self.rows, tuples: &self.tuples }))
+        self.lessons.make(&self.maker, &lines).map(Some)
     }
 
     fn rewind(&mut self) -> Result<()> {
@@ -137,24 +155,24 @@ impl TupleLessons for TupleStream<'_> {
         self.lines = Lines::open(Path::new(&self.file.path));
         self.waiting.clear();
         // Counted once.
-        (self.tally, self.n_malformed, self.n_unknown_words) = Default::default();
+        self.lessons.forget_counts();
         Ok(())
     }
 
     fn n_malformed(&self) -> u64 {
-        self.n_malformed
+        self.lessons.n_malformed
     }
 
     fn left_out(&self) -> BTreeMap<String, u64> {
-        self.tally.counts()
+        self.lessons.tally.counts()
     }
 
     fn report(&self, progress: &dyn Progress) {
-        self.tally.report(progress);
-        if self.n_unknown_words > 0 {
+        self.lessons.tally.report(progress);
+        if self.lessons.n_unknown_words > 0 {
             progress.note(&format!(
                 "left out words of queries that the model does not know: {}",
-                thousands(self.n_unknown_words)
+                thousands(self.lessons.n_unknown_words)
             ));
         }
     }

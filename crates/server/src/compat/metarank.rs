@@ -12,7 +12,6 @@ use utoipa::ToSchema;
 
 use crate::body::{Bytes, InPath, Posted};
 use crate::candidate::{GivenDocument, RankedDocument, rank as order, with_candidate};
-use crate::event::named;
 use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::listed::Listed;
@@ -163,11 +162,15 @@ pub(crate) async fn feedback(
 ) -> Result<Response<Body>, Failure> {
     let start = Instant::now();
     let taken = take_events(&service, body).await?;
-    let of_log = taken.acknowledged.accepted + taken.acknowledged.duplicates;
     json_response(&FeedbackResponse {
         status: "ok",
-        accepted: of_log + taken.n_changes + taken.n_people,
-        updated: taken.n_changes,
+        accepted: taken.n_known(),
+        updated: taken.n_documents(),
         took_millis: start.elapsed().as_millis() as u64,
     })
+}
+
+/// Returns the value of a field in a list of names and values.
+fn named<'a>(fields: Option<&'a Value>, name: &str) -> Option<&'a Value> {
+    fields?.as_array()?.iter().find(|field| field["name"] == name).map(|field| &field["value"])
 }

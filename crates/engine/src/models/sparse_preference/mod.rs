@@ -32,7 +32,10 @@ pub use settings::{
 pub use synonyms::{
     PairChange, SynonymFormat, WordPair, changes, read_pairs, strongest, word_pairs, write_pairs,
 };
-pub use training::{Checkpoint, TRIAL_TUPLES, TrainedPreference, TupleCourse, train, update};
+pub use training::{
+    Checkpoint, PreferenceLearner, PreferencePosition, TRIAL_TUPLES, TrainedPreference, TupleCourse, train,
+    update,
+};
 pub use whole_words::{WholeWords, whole_words};
 
 use super::base;

@@ -12,7 +12,7 @@ use crate::models::sparse_preference::CurvePoint;
 use crate::preferences::TupleLessons;
 
 /// Tuples that are learned from at a time.
-const LESSON: u64 = 1 << 14;
+pub(super) const LESSON: u64 = 1 << 14;
 
 /// No point of the curve at all.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -69,6 +69,19 @@ pub(super) fn learn(
     Ok(complete)
 }
 
+/// Returns the point of the curve since an earlier clock.
+pub(super) fn point_since(learner: &Learner, last: &Clock, validation: Option<f64>) -> CurvePoint {
+    let clock = learner.clock();
+    CurvePoint {
+        phase: clock.phase,
+        steps: clock.steps,
+        violations: (clock.violations - last.violations) as f64 / (clock.steps - last.steps) as f64,
+        nonzero: learner.nnz() as u64,
+        density: learner.density(),
+        validation,
+    }
+}
+
 fn add_point(
     learner: &mut Learner,
     last: &mut Clock,
@@ -80,14 +93,8 @@ fn add_point(
     if let Some(entries) = watch.entries.filter(|_| clock.phase == Phase::Learn) {
         learner.shrink_to(entries);
     }
-    let point = CurvePoint {
-        phase: clock.phase,
-        steps: clock.steps,
-        violations: (clock.violations - last.violations) as f64 / (clock.steps - last.steps) as f64,
-        nonzero: learner.nnz() as u64,
-        density: learner.density(),
-        validation: watch.judge.map(|judge| judge.ndcg(&learner.matrix())).transpose()?,
-    };
+    let validation = watch.judge.map(|judge| judge.ndcg(&learner.matrix())).transpose()?;
+    let point = point_since(learner, last, validation);
     let phase = match point.phase {
         Phase::Learn => "learned from",
         Phase::Refit => "refitted on",

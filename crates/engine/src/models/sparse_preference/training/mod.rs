@@ -15,6 +15,7 @@ mod blend;
 mod choose;
 mod judge;
 mod learn;
+mod online;
 
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ use matchrank_core::{Error, Result};
 
 use self::judge::PreferenceJudge;
 use self::learn::{Watch, learn};
+pub use self::online::{PreferenceLearner, PreferencePosition};
 use super::{
     ChosenSettings, CurvePoint, PreferenceModel, PreferenceReport, PreferenceSettings, Variant, blended,
 };
@@ -37,6 +39,9 @@ use crate::preferences::{
 const POINTS: u64 = 10;
 /// Steps from one point to the next where nobody knows how many there will be.
 const STREAM_POINTS: u64 = 100_000;
+
+/// Source of tuples that come one after the other.
+const STREAM_SOURCE: &str = "a stream of tuples";
 
 /// Usual value of [`TupleCourse::trial_tuples`].
 pub const TRIAL_TUPLES: u64 = 1_000_000;
@@ -152,7 +157,7 @@ fn entries_of(share: f64, n_words: usize) -> usize {
 
 fn source_of(file: &TupleFile) -> String {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-    if name == "-" { "a stream of tuples".into() } else { format!("the tuples of {name}") }
+    if name == "-" { STREAM_SOURCE.into() } else { format!("the tuples of {name}") }
 }
 
 /// TupleSource of the tuples.

@@ -9,6 +9,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A list of a larger weight would drown all that was learned before.
 const LARGEST_WEIGHT: f64 = 1000.0;
+const NO_DOCUMENT: &str = "the list has no document";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,8 +75,20 @@ impl<'de> Deserialize<'de> for LineFeatures {
     }
 }
 
-/// The list of a line and its weight; what is wrong with a line that is none. Features beyond `n_features` are unknown.
-pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64), String> {
+/// Returns an error if a line is no list. Which features a model has is not checked.
+pub fn check_list(line: &[u8]) -> Result<(), String> {
+    let line = parse(line)?;
+    if line.documents.is_empty() {
+        return Err(NO_DOCUMENT.into());
+    }
+    let is_finite = |document: &Document<'_>| document.grade.is_finite();
+    match line.documents.iter().position(|document| !is_finite(document)) {
+        Some(place) => Err(format!("document {}: the grade is not a finite number", place + 1)),
+        None => Ok(()),
+    }
+}
+
+fn parse(line: &[u8]) -> Result<StreamLine<'_>, String> {
     let line: StreamLine<'_> =
         serde_json::from_slice(line).map_err(|e| format!("is not a list in JSON: {e}"))?;
     if !(0.0..=LARGEST_WEIGHT).contains(&line.weight) {
@@ -84,6 +97,12 @@ pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64)
             line.weight
         ));
     }
+    Ok(line)
+}
+
+/// The list of a line and its weight; what is wrong with a line that is none. Features beyond `n_features` are unknown.
+pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64), String> {
+    let line = parse(line)?;
     let mut rows = FeatureRows::default();
     let query = line.query.as_deref().unwrap_or("list");
     let mut documents = line.documents;
@@ -98,7 +117,7 @@ pub(super) fn read(line: &[u8], n_features: usize) -> Result<(FeatureLists, f64)
         rows.push(query, id, document.grade, entries).map_err(of)?;
     }
     if rows.is_empty() {
-        return Err("the list has no document".into());
+        return Err(NO_DOCUMENT.into());
     }
     Ok((FeatureLists::from_rows(rows), line.weight))
 }

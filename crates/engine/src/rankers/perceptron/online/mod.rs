@@ -20,6 +20,7 @@ use matchrank_core::ranking::perceptron::{Perceptron, PerceptronParams};
 use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
+pub use self::line::check_list;
 use self::position::Consumed;
 pub use self::position::StreamPosition;
 use crate::files;
@@ -57,6 +58,29 @@ impl Learner {
         let PerceptronParams { target, rule, delta, .. } = model.params;
         let perceptron = Perceptron::from_state(model.state.state.clone(), target, rule, delta)?;
         Ok(Self { model: model.clone(), perceptron, consumed: None })
+    }
+
+    /// Learns a stream whose lines are given to [`learn_next`](Self::learn_next): from its first line, or, with `resume`,
+    /// after the lines that the model has learned from.
+    pub fn follow(model: &dyn RankingModel, resume: bool) -> Result<Self> {
+        let mut learner = Self::new(model)?;
+        let position = learner.model.state.stream.take().filter(|_| resume);
+        learner.consumed = Some(match &position {
+            Some(position) => Consumed::after(position).ok_or_else(|| {
+                Error::Params("the model has a position in its stream that is damaged; train it again".into())
+            })?,
+            None => Consumed::default(),
+        });
+        Ok(learner)
+    }
+
+    /// Learns from the next line of a stream and returns 1 - measure of its list; says what is wrong with a line that
+    /// cannot be used, which changes the position only.
+    pub fn learn_next(&mut self, line: &[u8]) -> Result<f64, String> {
+        if let Some(consumed) = &mut self.consumed {
+            consumed.add(line);
+        }
+        self.learn(line)
     }
 
     /// Learns from a line and returns 1 - measure of its list, before learning; says what is wrong with a line that
@@ -166,7 +190,8 @@ pub fn learn_stream(
                 for (line, list) in lines.iter().zip(lists) {
                     // A last line that is cut may be whole the next time.
                     if line.whole || list.is_ok() {
-                        learner.consumed.as_mut().expect("a stream is learned from").add(line);
+                        let consumed = learner.consumed.as_mut().expect("a stream is learned from");
+                        consumed.add(line.bytes.as_deref().unwrap_or_default());
                     }
                     match list {
                         Ok((list, weight)) => {

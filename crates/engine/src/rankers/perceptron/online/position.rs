@@ -9,7 +9,7 @@ use crate::lines::Line;
 pub struct StreamPosition {
     /// Number of the lines.
     pub lines: u64,
-    /// BLAKE3 of the lines, each with its end.
+    /// BLAKE3 of the hash of the lines before and of the last line, so that a position is enough to go on from.
     pub hash: String,
 }
 
@@ -17,19 +17,26 @@ pub struct StreamPosition {
 #[derive(Default)]
 pub(super) struct Consumed {
     lines: u64,
-    hasher: blake3::Hasher,
+    chain: [u8; blake3::OUT_LEN],
 }
 
 impl Consumed {
+    /// Goes on after the lines of a position. Returns `None` if its hash is none.
+    pub(super) fn after(position: &StreamPosition) -> Option<Self> {
+        let chain = *blake3::Hash::from_hex(&position.hash).ok()?.as_bytes();
+        Some(Self { lines: position.lines, chain })
+    }
+
     /// Adds the next line.
-    pub(super) fn add(&mut self, line: &Line) {
+    pub(super) fn add(&mut self, line: &[u8]) {
         self.lines += 1;
-        self.hasher.update(line.bytes.as_deref().unwrap_or_default());
-        self.hasher.update(b"\n");
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.chain).update(line);
+        self.chain = *hasher.finalize().as_bytes();
     }
 
     pub(super) fn position(&self) -> StreamPosition {
-        StreamPosition { lines: self.lines, hash: self.hasher.finalize().to_hex().to_string() }
+        StreamPosition { lines: self.lines, hash: blake3::Hash::from_bytes(self.chain).to_hex().to_string() }
     }
 
     /// Adds those of the lines that come before a known position and returns their number. Says so when the stream does
@@ -37,7 +44,7 @@ impl Consumed {
     pub(super) fn skip(&mut self, lines: &[Line], known: Option<&StreamPosition>) -> Result<usize, String> {
         let Some(known) = known.filter(|known| self.lines < known.lines) else { return Ok(0) };
         let n = (known.lines - self.lines).min(lines.len() as u64) as usize;
-        lines[..n].iter().for_each(|line| self.add(line));
+        lines[..n].iter().for_each(|line| self.add(line.bytes.as_deref().unwrap_or_default()));
         if self.lines == known.lines { self.reached(known).map(|()| n) } else { Ok(n) }
     }
 
