@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use matchrank_core::matching::dot;
 use matchrank_core::progress::Silent;
+use matchrank_engine::dataset::BoundDocuments;
 use matchrank_engine::dataset::{Clicks, Dataset};
 use matchrank_engine::features::document_rows;
 use matchrank_engine::model_file;
@@ -61,7 +62,8 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     let wanted: Vec<u32> =
         (0..n).step_by((n / DOCUMENTS).max(1)).take(DOCUMENTS).map(|row| row as u32).collect();
     let y =
-        document_rows(features, (dataset, Some(&wanted)), Some(clicks.into()), &Silent).expect("documents");
+        document_rows(features, BoundDocuments::rows(dataset, Some(&wanted)), Some(clicks.into()), &Silent)
+            .expect("documents");
     let rows: Vec<_> = texts.iter().map(|text| model.inputs.query(text, Some(clicks.into()))).collect();
     let scorer = LatentScorer::new(&model.model, &rows, &y);
     let numbers: Vec<u32> = (0..wanted.len() as u32).collect();

@@ -23,6 +23,7 @@
 //! | [`retrieval`] | the best documents of a whole collection for a query |
 //! | [`text`] | text into tokens, tokens into sparse vectors; the same code in training and serving |
 //! | [`scoring`] | scores of queries against documents, and the best documents by them |
+//! | [`serving`] | documents and models that answer single queries |
 //! | [`settings`] | parameters by name |
 //! | [`tuning`] | the parameters that are best on the validation judgments, within a budget |
 //! | [`validation`] | how good a model is on the validation judgments |
@@ -53,6 +54,7 @@ pub mod report;
 pub mod reproduce;
 pub mod retrieval;
 pub mod scoring;
+pub mod serving;
 pub mod settings;
 mod tally;
 pub mod text;

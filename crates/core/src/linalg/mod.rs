@@ -1,5 +1,6 @@
 //! Linear algebra below everything else: sparse matrices, products, vector instructions.
 
+mod bytes;
 mod csr;
 mod dots;
 mod lanes;
@@ -7,6 +8,7 @@ mod operator;
 pub(crate) mod simd;
 mod sparse_row;
 
+pub use bytes::{ByteQuery, ByteRows};
 pub use csr::{Csr, CsrBuilder};
 pub(crate) use dots::dot_f64;
 pub use dots::{dot, dots};

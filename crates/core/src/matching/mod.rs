@@ -51,4 +51,4 @@ pub use ssi::SsiParams;
 pub use svd_feature::SvdFeatureParams;
 pub use tf_idf::{TfIdf, TfIdfParams};
 
-pub use crate::linalg::{Csr, CsrBuilder, SparseRow, dot, dots};
+pub use crate::linalg::{ByteQuery, ByteRows, Csr, CsrBuilder, SparseRow, dot, dots};

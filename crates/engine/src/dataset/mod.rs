@@ -20,10 +20,12 @@
 //! checked again where it is used: types, nulls, numbers of rows, row numbers, values. Every contradiction
 //! is an error.
 
+mod bound;
 pub(crate) mod checksums;
 mod clicks;
 mod deal;
 mod documents;
+mod given;
 mod held_out;
 mod history;
 mod manifest;
@@ -37,15 +39,18 @@ pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use matchrank_core::{Error, Result};
 
+pub use bound::BoundDocuments;
 pub use clicks::Clicks;
 pub(crate) use deal::Purpose;
 pub use documents::Documents;
 pub(crate) use documents::IdList;
+pub use given::GivenDocuments;
 pub(crate) use held_out::BinLabel;
 pub use held_out::{BinBy, HeldOut, HeldOutClicks};
 pub(crate) use history::HISTORY;
@@ -99,6 +104,8 @@ pub struct Dataset {
     folder: PathBuf,
     /// Manifest of the folder.
     pub manifest: Manifest,
+    /// Tables that are in memory, by name.
+    held: BTreeMap<&'static str, Vec<RecordBatch>>,
 }
 
 /// A query: its id and its normalised text.
@@ -129,8 +136,16 @@ impl Dataset {
         &self,
         table: &str,
         columns: Option<&[&str]>,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>>>> {
         let path = self.folder.join(table);
+        if let Some(batches) = self.held.get(table) {
+            let columns: Option<Vec<String>> =
+                columns.map(|columns| columns.iter().map(|&name| name.to_owned()).collect());
+            let batches = batches.clone().into_iter();
+            return Ok(Box::new(
+                batches.map(move |batch| tables::projected(&path, &batch, columns.as_deref())),
+            ));
+        }
         let name = files::name_of(&path);
         let Some(info) = self.manifest.tables.get(table) else {
             return Err(Error::format(name, "is not in the manifest"));
@@ -139,7 +154,21 @@ impl Dataset {
         if path.metadata().map_err(|e| Error::io(&name, e))?.len() != info.bytes {
             return Err(Error::format(name, "was replaced while the dataset was in use; start again"));
         }
-        tables::batches(&path, columns, info.rows)
+        Ok(Box::new(tables::batches(&path, columns, info.rows)?))
+    }
+
+    /// Reads the documents and queries into memory, where they are found from then on.
+    pub(crate) fn hold_texts(&mut self) -> Result<()> {
+        for table in [DOCUMENTS, QUERIES] {
+            let batches = self.batches(table, None)?.collect::<Result<Vec<_>>>()?;
+            self.held.insert(table, batches);
+        }
+        Ok(())
+    }
+
+    /// The table of documents, batch by batch, where it is in memory.
+    pub(crate) fn held_documents(&self) -> &[RecordBatch] {
+        self.held.get(DOCUMENTS).map_or(&[], Vec::as_slice)
     }
 
     /// All queries, in the order of their rows.

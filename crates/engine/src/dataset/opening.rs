@@ -50,7 +50,7 @@ impl Dataset {
         let json = std::fs::read(&path).map_err(|e| Error::io(files::name_of(&path), e))?;
         let manifest =
             Manifest::from_json(&json).map_err(|message| Error::format(files::name_of(&path), message))?;
-        Ok(Self { folder: folder.to_owned(), manifest })
+        Ok(Self { folder: folder.to_owned(), manifest, held: Default::default() })
     }
 
     /// Returns tables that are missing or changed, or else contradictions between tables and manifest.

@@ -149,6 +149,15 @@ pub(crate) fn batches(
     }))
 }
 
+/// Returns some columns of a batch, in the order of their names, or all.
+pub(crate) fn projected(path: &Path, batch: &RecordBatch, columns: Option<&[String]>) -> Result<RecordBatch> {
+    let Some(columns) = columns else { return Ok(batch.clone()) };
+    let place = |name: &String| batch.schema_ref().index_of(name);
+    let places = columns.iter().map(place).collect::<std::result::Result<Vec<_>, _>>();
+    let projected = places.and_then(|places| batch.project(&places));
+    projected.map_err(|e| Error::format(files::name_of(path), e.to_string()))
+}
+
 /// Returns a column of a batch as the array type it must have, without nulls.
 pub(crate) fn column<'a, A: Array + 'static>(
     path: &Path,

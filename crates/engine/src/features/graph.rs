@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{ClickRow, FeatureRow, Features, KnownClicks};
-use crate::dataset::{Clicks, Dataset};
+use crate::dataset::{BoundDocuments, Clicks, Dataset};
 use crate::text::{Bag, BagOfWords};
 
 /// Sizes of a click graph.
@@ -59,7 +59,7 @@ pub fn click_graph(
     clicks: Clicks,
     progress: &dyn Progress,
 ) -> Result<(ClickGraph, FeatureStatistics)> {
-    let y = document_rows(features, (dataset, None), Some((&clicks).into()), progress)?;
+    let y = document_rows(features, BoundDocuments::all(dataset), Some((&clicks).into()), progress)?;
     let x = query_rows(features, &clicks, progress)?;
     let n_x = clicks.queries().len();
     let r = clicks.into_by_query();
@@ -90,24 +90,22 @@ pub fn click_graph(
     Ok((ClickGraph::new(x, y, r)?, statistics))
 }
 
-/// Computes Y: the features of all documents, or of those `wanted` (ascending row numbers), row by row.
+/// Computes Y: the features of documents, row by row.
 ///
 /// Without `clicks` the documents have words only.
 pub fn document_rows(
     features: &Features,
-    (dataset, wanted): (&Dataset, Option<&[u32]>),
+    documents: BoundDocuments<'_>,
     clicks: Option<KnownClicks<'_>>,
     progress: &dyn Progress,
 ) -> Result<Csr> {
-    let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
-    progress.begin("computing document features", Some(n), "documents");
+    progress.begin("computing document features", Some(u64::from(documents.len())), "documents");
     let mut builder = CsrBuilder::new(features.d_y());
-    dataset.map_documents(
+    documents.map(
         &features.words().fields,
-        wanted,
-        |number, texts| {
-            let clicks = clicks.filter(|_| !features.is_hidden(1, number));
-            let clicks = clicks.map(|clicks| clicks.of_document(number));
+        |row, texts| {
+            let row = row.filter(|&row| !features.is_hidden(1, row));
+            let clicks = clicks.zip(row).map(|(clicks, row)| clicks.of_document(row));
             let row = features.document(texts, clicks.as_ref().map(ClickRow::row));
             progress.advance(1);
             row
@@ -117,21 +115,19 @@ pub fn document_rows(
     builder.finish()
 }
 
-/// Counts the words of all documents, or of those `wanted` (ascending row numbers), with weighted fields.
+/// Counts the words of documents, with weighted fields.
 pub fn document_counts(
     words: &BagOfWords,
-    dataset: &Dataset,
-    wanted: Option<&[u32]>,
+    documents: BoundDocuments<'_>,
     progress: &dyn Progress,
 ) -> Result<Csr> {
-    let n = wanted.map_or(dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64);
-    progress.begin("counting document words", Some(n), "documents");
+    progress.begin("counting document words", Some(u64::from(documents.len())), "documents");
     let mut builder = CsrBuilder::new(words.vocabulary.len());
-    let bag = |_: u32, texts: &[&str]| {
+    let bag = |_: Option<u32>, texts: &[&str]| {
         progress.advance(1);
         words.document(texts)
     };
-    dataset.map_documents(&words.fields, wanted, bag, |bag: Bag| builder.push_row(bag.row()))?;
+    documents.map(&words.fields, bag, |bag: Bag| builder.push_row(bag.row()))?;
     builder.finish()
 }
 

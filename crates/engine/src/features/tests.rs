@@ -146,7 +146,13 @@ fn a_query_is_served_as_it_was_trained() {
     assert_eq!(served.row(), graph.x().row(row as usize));
     assert_eq!(clicks.row_of("blue"), None);
     let wanted = [1, 3];
-    let some = document_rows(&features, (&dataset, Some(&wanted)), Some((&clicks).into()), &Silent).unwrap();
+    let some = document_rows(
+        &features,
+        crate::dataset::BoundDocuments::rows(&dataset, Some(&wanted)),
+        Some((&clicks).into()),
+        &Silent,
+    )
+    .unwrap();
     for (i, &document) in wanted.iter().enumerate() {
         assert_eq!(some.row(i), graph.y().row(document as usize));
     }

@@ -65,6 +65,7 @@ pub use event_types::EventKind;
 pub use events::{METARANK_QUERY, UBI_OBJECT, UBI_POSITION};
 pub use inputs::FileColumn;
 pub use languages::LanguageOptions;
+pub(crate) use nested::json_text;
 pub use split::SplitBy;
 pub use times::parse_date;
 

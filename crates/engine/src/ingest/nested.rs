@@ -72,7 +72,7 @@ pub(super) fn json_object(file: &str, line: u64, text: &str) -> Result<Value> {
 }
 
 /// Returns the value at a dotted name as text; the parts of a list are joined by a blank.
-pub(super) fn json_text(value: &Value, path: &str) -> Option<String> {
+pub(crate) fn json_text(value: &Value, path: &str) -> Option<String> {
     if let Some(Value::String(text)) = value.get(path) {
         return Some(text.clone());
     }

@@ -6,34 +6,8 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 
 use super::MatchingModel;
-use crate::dataset::{Clicks, Dataset};
+use crate::dataset::{BoundDocuments, Clicks, Dataset};
 use crate::scoring::Matcher;
-
-/// The documents a matcher knows: all of a dataset, or some by ascending row numbers.
-#[derive(Clone, Copy)]
-pub struct BoundDocuments<'a> {
-    /// The dataset.
-    pub dataset: &'a Dataset,
-    /// Rows of the documents, ascending; `None` for all.
-    pub wanted: Option<&'a [u32]>,
-}
-
-impl BoundDocuments<'_> {
-    /// Number of documents.
-    pub fn len(&self) -> u32 {
-        self.wanted.map_or(self.dataset.manifest.statistics.n_documents, |wanted| wanted.len() as u64) as u32
-    }
-
-    /// Returns true if there is no document.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Row in the dataset of a document, given by its number in the matcher.
-    pub fn row(&self, document: u32) -> u32 {
-        self.wanted.map_or(document, |wanted| wanted[document as usize])
-    }
-}
 
 /// Binds a model to the documents of a dataset, or to those `wanted`, given by ascending row numbers. The matcher knows
 /// the documents as 0, 1, ... in this order.
@@ -46,7 +20,16 @@ pub fn bind<'a>(
     wanted: Option<&'a [u32]>,
     progress: &dyn Progress,
 ) -> Result<Box<dyn Matcher + 'a>> {
-    model.bind(&mut Binding { documents: BoundDocuments { dataset, wanted }, clicks: None, progress })
+    bind_documents(model, BoundDocuments::rows(dataset, wanted), progress)
+}
+
+/// Binds a model to documents.
+pub(crate) fn bind_documents<'a>(
+    model: &'a dyn MatchingModel,
+    documents: BoundDocuments<'a>,
+    progress: &dyn Progress,
+) -> Result<Box<dyn Matcher + 'a>> {
+    model.bind(&mut Binding { documents, clicks: None, progress })
 }
 
 /// Binds several models, which share the clicks.
@@ -56,7 +39,7 @@ pub(crate) fn bind_all<'a>(
     wanted: Option<&'a [u32]>,
     progress: &dyn Progress,
 ) -> Result<Vec<Box<dyn Matcher + 'a>>> {
-    let mut binding = Binding { documents: BoundDocuments { dataset, wanted }, clicks: None, progress };
+    let mut binding = Binding { documents: BoundDocuments::rows(dataset, wanted), clicks: None, progress };
     models.iter().map(|model| model.bind(&mut binding)).collect()
 }
 
@@ -69,7 +52,16 @@ pub struct Binding<'a, 'p> {
     pub progress: &'p dyn Progress,
 }
 
-impl Binding<'_, '_> {
+impl<'a, 'p> Binding<'a, 'p> {
+    /// Documents of a dataset whose clicks were read before.
+    pub(crate) fn with_clicks(
+        documents: BoundDocuments<'a>,
+        clicks: Arc<Clicks>,
+        progress: &'p dyn Progress,
+    ) -> Self {
+        Self { documents, clicks: Some(clicks), progress }
+    }
+
     /// The training clicks of the dataset.
     pub fn clicks(&mut self) -> Result<Arc<Clicks>> {
         if self.clicks.is_none() {

@@ -28,9 +28,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Binding, MatchingModel, Recipe, Training, bind};
+use super::{Binding, MatchingModel, Recipe, Training, bind_documents};
 use crate::container::Writer;
-use crate::dataset::{Dataset, Purpose};
+use crate::dataset::{Dataset, GivenDocuments, Purpose};
 use crate::description::Description;
 use crate::json::Json;
 use crate::scoring::{Explanation, Matcher, Scorer};
@@ -154,9 +154,9 @@ impl MatchingModel for FoldedModel {
     }
 
     fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
-        let wanted = binding.documents.wanted;
         let folds = self.models.iter().zip(&self.queries.folds);
-        let matchers = folds.map(|(model, fold)| bind(&**model, fold, wanted, binding.progress));
+        let of_fold = |fold| binding.documents.of(fold);
+        let matchers = folds.map(|(model, fold)| bind_documents(&**model, of_fold(fold), binding.progress));
         Ok(Box::new(FoldedMatcher { queries: &self.queries, matchers: matchers.collect::<Result<_>>()? }))
     }
 
@@ -253,6 +253,11 @@ impl Matcher for FoldedMatcher<'_> {
 
     fn batch_size(&self) -> usize {
         self.matchers.iter().map(|matcher| matcher.batch_size()).min().unwrap_or(1)
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let matchers = self.matchers.iter().map(|matcher| matcher.over(documents)).collect::<Result<_>>()?;
+        Ok(Box::new(FoldedMatcher { queries: self.queries, matchers }))
     }
 }
 

@@ -59,11 +59,11 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use matchrank_core::Result;
 use matchrank_core::progress::Silent;
+use matchrank_core::{Error, Result};
 
-pub(crate) use binding::bind_all;
-pub use binding::{Binding, BoundDocuments, bind};
+pub use binding::{Binding, bind};
+pub(crate) use binding::{bind_all, bind_documents};
 pub use kind::MatchingKind;
 pub use made_by::MadeBy;
 pub(crate) use memory::Sizes;
@@ -86,6 +86,16 @@ pub trait MatchingModel: Any + Debug + Send + Sync {
 
     /// Binds the model to documents.
     fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>>;
+
+    /// Binds a model that is made of others to documents through its [`parts`](Self::parts), which are bound to them in this
+    /// order.
+    fn bind_parts<'a>(
+        &'a self,
+        _parts: Vec<Box<dyn Matcher + 'a>>,
+        _binding: &mut Binding<'a, '_>,
+    ) -> Result<Box<dyn Matcher + 'a>> {
+        Err(Error::Params(format!("{} models have no parts", self.kind())))
+    }
 
     /// Writes its metadata and arrays to a model file.
     fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()>;

@@ -5,6 +5,7 @@ use matchrank_core::matching::Csr;
 use matchrank_core::progress::Progress;
 
 use super::line::{Given, Preference, parse};
+use crate::dataset::BoundDocuments;
 use crate::dataset::{Dataset, Names};
 use crate::features::{FeatureRow, Features, document_rows};
 use crate::lines::Line;
@@ -22,7 +23,7 @@ impl NamedDocuments {
         for id in dataset.document_ids()? {
             let _ = ids.insert(&id);
         }
-        Ok(Self { ids, rows: document_rows(features, (dataset, None), None, progress)? })
+        Ok(Self { ids, rows: document_rows(features, BoundDocuments::all(dataset), None, progress)? })
     }
 }
 

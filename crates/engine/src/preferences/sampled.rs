@@ -24,6 +24,7 @@ use rayon::prelude::*;
 use super::hard::hard_negatives;
 use super::joachims::{Showings, Shown};
 use super::{Lesson, TupleLessons};
+use crate::dataset::BoundDocuments;
 use crate::dataset::{Clicks, Dataset, Negative};
 use crate::features::{FeatureRow, Features, document_rows};
 
@@ -72,7 +73,8 @@ impl Preferences {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let clicks = Clicks::to_learn_from(dataset)?;
-        let documents = document_rows(features, (dataset, None), Some((&clicks).into()), progress)?;
+        let documents =
+            document_rows(features, BoundDocuments::all(dataset), Some((&clicks).into()), progress)?;
         let graded = dataset.manifest.sources.iter().all(|source| source.role != "clicks");
         let mut showings = Showings::of(dataset, &clicks)?;
         let n_worse = showings.n_pairs();

@@ -12,6 +12,7 @@
 //! for BM25, one that the walk does not reach, every document where a query has no known word. It is left
 //! out of rankings of the whole collection, and counts as 0 among given candidates and in a combination.
 
+mod among;
 mod explanation;
 mod sparse;
 mod sweep;
@@ -19,9 +20,12 @@ mod top_k;
 
 use std::ops::Range;
 
-use matchrank_core::Result;
 use matchrank_core::progress::Progress;
+use matchrank_core::{Error, Result};
 
+use crate::dataset::GivenDocuments;
+
+pub use among::Among;
 pub use explanation::{
     ClickPath, ExpandedWord, Explanation, FeedbackShare, Pair, Part, StackedCount, StackedPart,
     TermContribution, Why, WordLikelihood,
@@ -32,7 +36,7 @@ pub use top_k::Hit;
 pub(crate) use top_k::TopK;
 
 /// A model bound to documents, which it knows by number: 0, 1, ... in the order of the dataset.
-pub trait Matcher: Sync {
+pub trait Matcher: Send + Sync {
     /// Number of documents.
     fn n_documents(&self) -> u32;
 
@@ -49,8 +53,40 @@ pub trait Matcher: Sync {
 
     /// The `k` best documents for each query: the highest score first, ties by document number.
     fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
-        sweep::top(self, queries, k, progress)
+        self.top_among(queries, k, None, progress)
     }
+
+    /// The `k` best of some documents, or of all, for each query.
+    fn top_among(
+        &self,
+        queries: &[&str],
+        k: usize,
+        among: Option<Among<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Hit>>> {
+        sweep::top(self, queries, k, among, progress)
+    }
+
+    /// The same model and clicks with other documents, which are known by 0, 1, ...
+    fn over<'s>(&'s self, _documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        Err(Error::Params("this model ranks documents of a dataset only".into()))
+    }
+
+    /// Prepares for many single queries, at the price of memory: reads what is otherwise read when it is first asked for, and
+    /// keeps images of documents that are otherwise computed for each batch of queries, if they take at most `bytes`.
+    fn settle(&mut self, _bytes: u64, _progress: &dyn Progress) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Settles the parts of a model, each with an equal share of the memory.
+pub(crate) fn settle_all<'a>(
+    parts: &mut [Box<dyn Matcher + 'a>],
+    bytes: u64,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let share = bytes / parts.len().max(1) as u64;
+    parts.iter_mut().try_for_each(|part| part.settle(share, progress))
 }
 
 /// Scores documents for the queries of [`Matcher::begin`]. NaN is no score.

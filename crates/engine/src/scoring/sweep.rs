@@ -6,7 +6,7 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
-use super::{Hit, Matcher, Scorer, TopK};
+use super::{Among, Hit, Matcher, Scorer, TopK};
 
 /// Documents of a block: with 256 queries, 1 MiB of scores.
 const BLOCK: u32 = 1 << 10;
@@ -18,6 +18,7 @@ pub(crate) fn top<M: Matcher + ?Sized>(
     matcher: &M,
     queries: &[&str],
     k: usize,
+    among: Option<Among<'_>>,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Hit>>> {
     let batches = queries.chunks(matcher.batch_size().max(1));
@@ -27,7 +28,7 @@ pub(crate) fn top<M: Matcher + ?Sized>(
     for batch in batches {
         let mut scorer = matcher.begin(batch)?;
         scorer.prepare();
-        hits.extend(top_of(&*scorer, n_documents, k, progress));
+        hits.extend(top_among(&*scorer, (n_documents, among), k, progress));
     }
     Ok(hits)
 }
@@ -39,6 +40,16 @@ pub(crate) fn top<M: Matcher + ?Sized>(
 pub(crate) fn top_of(
     scorer: &dyn Scorer,
     n_documents: u32,
+    k: usize,
+    progress: &dyn Progress,
+) -> Vec<Vec<Hit>> {
+    top_among(scorer, (n_documents, None), k, progress)
+}
+
+/// The k best of some documents, or of all.
+fn top_among(
+    scorer: &dyn Scorer,
+    (n_documents, among): (u32, Option<Among<'_>>),
     k: usize,
     progress: &dyn Progress,
 ) -> Vec<Vec<Hit>> {
@@ -57,7 +68,7 @@ pub(crate) fn top_of(
                 let row = &scores[query * block.len()..][..block.len()];
                 for (document, &score) in block.clone().zip(row) {
                     // Documents come in their order, so an equal score is too late. False for NaN too.
-                    if score > top.threshold() {
+                    if score > top.threshold() && among.is_none_or(|among| among.holds(document)) {
                         top.offer(Hit { document, score });
                     }
                 }

@@ -9,12 +9,12 @@ use std::ops::Range;
 use matchrank_core::Result;
 use matchrank_core::matching::bltm::{Bltm, BltmParams};
 use matchrank_core::matching::{Csr, SparseRow, dot, dots};
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 
 use super::BltmModel;
+use crate::dataset::{BoundDocuments, GivenDocuments};
 use crate::features::document_counts;
-use crate::models::BoundDocuments;
 use crate::scoring::{Explanation, Matcher, Scorer, Why, WordLikelihood};
 use crate::text::Bag;
 
@@ -69,7 +69,7 @@ impl<'a> BltmMatcher<'a> {
         documents: BoundDocuments<'a>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let counts = document_counts(&model.words, documents.dataset, documents.wanted, progress)?;
+        let counts = document_counts(&model.words, documents, progress)?;
         let background = BltmModel::background(&model.words);
         let known = KnownDocuments::new(&model.topics, &model.params, counts, background, progress);
         Ok(Self { model, documents, known })
@@ -121,6 +121,11 @@ impl Matcher for BltmMatcher<'_> {
         let score = Some(score[0]).filter(|score| !score.is_nan());
         let why = Why::Words { document: params.document, topic: params.topic, words: parts };
         Ok(Explanation { score, why })
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let documents = BoundDocuments::given(self.documents.dataset, documents);
+        Ok(Box::new(BltmMatcher::new(self.model, documents, &Silent)?))
     }
 }
 

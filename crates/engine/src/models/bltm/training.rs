@@ -9,6 +9,7 @@ use matchrank_core::progress::{Progress, Silent};
 
 use super::matcher::{BltmScorer, KnownDocuments};
 use super::{BltmIteration, BltmModel, BltmReport};
+use crate::dataset::BoundDocuments;
 use crate::dataset::{Clicks, Dataset};
 use crate::features::{ClickParams, document_counts};
 use crate::models::Training;
@@ -31,7 +32,7 @@ pub fn train(params: &BltmParams, counting: &ClickParams, training: &Training<'_
         fields: dataset.manifest.fields.clone(),
     };
     let clicks = Clicks::to_learn_from(dataset)?;
-    let documents = document_counts(&words, dataset, None, progress)?;
+    let documents = document_counts(&words, BoundDocuments::all(dataset), progress)?;
     let queries = query_counts(&words, &clicks)?;
     let r = clicks.into_by_query();
     let weights = r.values().iter().map(|&count| counting.click_tf.of(count) as f32).collect();

@@ -8,8 +8,8 @@ use matchrank_core::matching::Bm25Params;
 use matchrank_core::progress::Progress;
 
 use super::{Bm25Scorer, Counts, TextBm25};
+use crate::dataset::BoundDocuments;
 use crate::dataset::Dataset;
-use crate::models::BoundDocuments;
 use crate::validation::Validation;
 
 const K1S: [f64; 7] = [0.6, 0.9, 1.2, 1.6, 2.0, 3.0, 5.0];
@@ -28,7 +28,7 @@ pub(crate) fn choose(
     let mut params = Bm25Params { k1: k1.unwrap_or(usual.k1), b: b.unwrap_or(usual.b) };
     let Some(validation) = validation else { return Ok(params) };
     let model = TextBm25::of_dataset(&params, dataset)?;
-    let counts = Counts::read(&model.words, BoundDocuments { dataset, wanted: validation.wanted() })?;
+    let counts = Counts::read(&model.words, BoundDocuments::rows(dataset, validation.wanted()))?;
     let measure = |params: &Bm25Params| -> Result<f64> {
         let bm25 = model.bm25.clone().with_params(params)?;
         let bags = validation.queries().iter().map(|query| model.words.query(query)).collect();

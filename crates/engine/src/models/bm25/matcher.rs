@@ -10,9 +10,9 @@ use matchrank_core::progress::Progress;
 use rayon::prelude::*;
 
 use super::{Retriever, TextBm25};
-use crate::models::BoundDocuments;
+use crate::dataset::{BoundDocuments, GivenDocuments};
 use crate::retrieval::index_of;
-use crate::scoring::{Explanation, Hit, Matcher, Scorer, Why};
+use crate::scoring::{Among, Explanation, Hit, Matcher, Scorer, Why, sweep_top};
 use crate::text::{Bag, BagOfWords};
 
 pub(super) struct Bm25Matcher<'a> {
@@ -20,6 +20,8 @@ pub(super) struct Bm25Matcher<'a> {
     documents: BoundDocuments<'a>,
     /// Counts of all documents, read when they are first asked for: the index does without.
     counts: OnceLock<Counts>,
+    /// Index of all documents, opened when it is first asked for.
+    retriever: OnceLock<Retriever<'a>>,
 }
 
 /// Counts of words of some documents, and their lengths.
@@ -33,9 +35,8 @@ impl Counts {
     pub(in crate::models) fn read(words: &BagOfWords, documents: BoundDocuments<'_>) -> Result<Self> {
         let mut rows = CsrBuilder::new(words.vocabulary.len());
         let mut lengths = Vec::with_capacity(documents.len() as usize);
-        documents.dataset.map_documents(
+        documents.map(
             &words.fields,
-            documents.wanted,
             |_, texts| words.document(texts),
             |bag: Bag| {
                 rows.push_row(bag.row());
@@ -49,15 +50,24 @@ impl Counts {
 impl<'a> Bm25Matcher<'a> {
     pub(super) fn new(model: &'a TextBm25, documents: BoundDocuments<'a>) -> Result<Self> {
         documents.dataset.places_of(&model.words.fields)?;
-        Ok(Self { model, documents, counts: OnceLock::new() })
+        Ok(Self { model, documents, counts: OnceLock::new(), retriever: OnceLock::new() })
     }
 
     fn counts(&self) -> Result<&Counts> {
         if self.counts.get().is_none() {
             let counts = Counts::read(&self.model.words, self.documents)?;
-            self.counts.set(counts).unwrap_or_else(|_| unreachable!("begin is called by one thread"));
+            // Of two threads that read them at a time, one keeps its own.
+            let _ = self.counts.set(counts);
         }
         Ok(self.counts.get().expect("it was just set"))
+    }
+
+    fn retriever(&self, progress: &dyn Progress) -> Result<&Retriever<'a>> {
+        if self.retriever.get().is_none() {
+            let index = index_of(self.documents.dataset, &self.model.words, progress)?;
+            let _ = self.retriever.set(Retriever::new(Arc::new(index), self.model)?);
+        }
+        Ok(self.retriever.get().expect("it was just set"))
     }
 }
 
@@ -81,21 +91,38 @@ impl Matcher for Bm25Matcher<'_> {
         Ok(Explanation { score, why: Why::Terms { terms } })
     }
 
-    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
-        if self.documents.wanted.is_some() {
-            return crate::scoring::sweep_top(self, queries, k, progress);
+    fn top_among(
+        &self,
+        queries: &[&str],
+        k: usize,
+        among: Option<Among<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Hit>>> {
+        if !self.documents.is_all() {
+            return sweep_top(self, queries, k, among, progress);
         }
-        let index = index_of(self.documents.dataset, &self.model.words, progress)?;
-        let retriever = Retriever::new(Arc::new(index), self.model)?;
+        let retriever = self.retriever(progress)?;
         progress.begin("ranking", Some(queries.len() as u64), "queries");
         queries
             .par_iter()
             .map(|query| {
-                let hits = retriever.search(query, k);
+                let hits = retriever.search_among(&self.model.words.query(query), k, among);
                 progress.advance(1);
                 hits
             })
             .collect()
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        Ok(Box::new(Bm25Matcher::new(self.model, BoundDocuments::given(self.documents.dataset, documents))?))
+    }
+
+    fn settle(&mut self, _: u64, progress: &dyn Progress) -> Result<()> {
+        self.counts()?;
+        if self.documents.is_all() {
+            self.retriever(progress)?;
+        }
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use tantivy::schema::IndexRecordOption;
 
 use super::TextBm25;
 use crate::retrieval::{Index, Postings, Segment};
-use crate::scoring::{Hit, TopK};
+use crate::scoring::{Among, Hit, TopK};
 use crate::text::Bag;
 use crate::unwind::caught;
 
@@ -115,6 +115,11 @@ impl<'m> Retriever<'m> {
 
     /// Returns the `k` best documents for an analysed query.
     pub fn search_bag(&self, query: &Bag, k: usize) -> Result<Vec<Hit>> {
+        self.search_among(query, k, None)
+    }
+
+    /// Returns the `k` best of some documents, or of all, for an analysed query.
+    pub(crate) fn search_among(&self, query: &Bag, k: usize, among: Option<Among<'_>>) -> Result<Vec<Hit>> {
         let mut top = TopK::new(k);
         if k == 0 {
             return Ok(Vec::new());
@@ -128,7 +133,7 @@ impl<'m> Retriever<'m> {
             for (segment, lengths) in self.index.segments.iter().zip(&self.lengths) {
                 let mut terms = self.terms(query, segment).map_err(|e| self.unreadable(e))?;
                 terms.sort_by(|a, b| a.bound.total_cmp(&b.bound));
-                self.search_segment(&mut terms, segment, lengths, &mut scratch, &mut top);
+                self.search_segment(&mut terms, (segment, lengths), &mut scratch, &mut top, among);
             }
             Ok(())
         });
@@ -244,10 +249,10 @@ impl<'m> Retriever<'m> {
     fn search_segment(
         &self,
         terms: &mut [Term],
-        segment: &Segment,
-        lengths: &[f32],
+        (segment, lengths): (&Segment, &[f32]),
         scratch: &mut SearchScratch,
         top: &mut TopK,
+        among: Option<Among<'_>>,
     ) {
         // bounds[i]: the most that terms 0..=i add together.
         let bounds: Vec<f64> = terms
@@ -264,6 +269,9 @@ impl<'m> Retriever<'m> {
             let postings = needed.iter().flat_map(|term| term.fields.iter().map(|(_, postings)| postings));
             let Some(window) = next_window(postings) else { break };
             let mut consider = |document: u32, mut score: f64| {
+                if among.is_some_and(|among| !among.holds(segment.first + document)) {
+                    return;
+                }
                 for (term, bound) in optional.iter_mut().zip(&bounds).rev() {
                     if ((score + bound) * SLACK) as f32 <= top.threshold() {
                         return;

@@ -10,14 +10,18 @@ use rayon::prelude::*;
 use super::similar_queries::SimilarQueries;
 use super::word_counts::WordCounts;
 use super::{ClickCountParams, Smoothing};
-use crate::dataset::Clicks;
-use crate::models::BoundDocuments;
-use crate::scoring::{Explanation, Hit, Matcher, Pair, Scorer, SparseScorer, TopK, Why};
+use crate::dataset::{BoundDocuments, Clicks, GivenDocuments};
+use crate::scoring::{Among, Explanation, Hit, Matcher, Pair, Scorer, SparseScorer, TopK, Why};
 use crate::text::Analyser;
 
 pub(super) struct ClickCountMatcher<'a> {
-    params: ClickCountParams,
+    counts: Arc<SmoothedCounts>,
     documents: BoundDocuments<'a>,
+}
+
+/// The clicks of a dataset, and those that smooth them.
+struct SmoothedCounts {
+    params: ClickCountParams,
     clicks: Arc<Clicks>,
     analyser: Analyser,
     others: Others,
@@ -52,9 +56,17 @@ impl<'a> ClickCountMatcher<'a> {
             }
             Smoothing::Words => Others::Words(WordCounts::new(&analyser, &clicks)?),
         };
-        Ok(Self { params, documents, clicks, analyser, others })
+        let counts = SmoothedCounts { params, clicks, analyser, others };
+        Ok(Self { counts: Arc::new(counts), documents })
     }
 
+    /// The documents that a query reaches, as the matcher knows them, ascending.
+    fn scores(&self, query: &str) -> Vec<(u32, f32)> {
+        self.documents.number(self.counts.scores(query))
+    }
+}
+
+impl SmoothedCounts {
     /// Returns the parts of the score of a query. Names are made for explanations only.
     fn reasons(&self, query: &str, is_named: bool) -> Vec<Reason<'_>> {
         let own = self.clicks.row_of(query).map(|row| self.clicks.of_query(row));
@@ -94,7 +106,7 @@ impl<'a> ClickCountMatcher<'a> {
         reasons
     }
 
-    /// The documents that a query reaches, as the matcher knows them, ascending.
+    /// The rows of the documents that a query reaches, ascending.
     fn scores(&self, query: &str) -> Vec<(u32, f32)> {
         let reasons = self.reasons(query, false);
         let parts = reasons.iter().flat_map(|Reason { share, responses: (row, n), .. }| {
@@ -104,14 +116,7 @@ impl<'a> ClickCountMatcher<'a> {
         // Stable, so that parts are summed in the order of the reasons.
         parts.sort_by_key(|(document, _)| *document);
         let of_document = parts.chunk_by(|a, b| a.0 == b.0);
-        let scores =
-            of_document.map(|parts| (parts[0].0, parts.iter().map(|part| part.1).sum::<f64>() as f32));
-        match self.documents.wanted {
-            None => scores.collect(),
-            Some(wanted) => scores
-                .filter_map(|(row, score)| Some((wanted.binary_search(&row).ok()? as u32, score)))
-                .collect(),
-        }
+        of_document.map(|parts| (parts[0].0, parts.iter().map(|part| part.1).sum::<f64>() as f32)).collect()
     }
 }
 
@@ -131,10 +136,10 @@ impl Matcher for ClickCountMatcher<'_> {
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
         let row = self.documents.row(document);
-        let id = self.documents.dataset.document_ids_of(&[row])?.remove(&row).unwrap_or_default();
+        let id = self.documents.id(document)?;
         let mut pairs: Vec<Pair> = Vec::new();
-        for Reason { name, share, responses: (responses, n) } in self.reasons(query, true) {
-            if let Some((_, response)) = responses.iter().find(|(other, _)| *other == row) {
+        for Reason { name, share, responses: (responses, n) } in self.counts.reasons(query, true) {
+            if let Some((_, response)) = responses.iter().find(|(other, _)| Some(*other) == row) {
                 let affinity = f64::from(response) / n;
                 pairs.push(Pair {
                     query_feature: name,
@@ -152,14 +157,28 @@ impl Matcher for ClickCountMatcher<'_> {
         Ok(Explanation { score, why: Why::Pairs { pairs, others: 0.0 } })
     }
 
-    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+    fn top_among(
+        &self,
+        queries: &[&str],
+        k: usize,
+        among: Option<Among<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Hit>>> {
         progress.begin("ranking", Some(queries.len() as u64), "queries");
         let of_query = |query: &&str| {
             let mut top = TopK::new(k);
-            self.scores(query).iter().for_each(|&(document, score)| top.offer(Hit { document, score }));
+            let scores = self.scores(query);
+            let wanted =
+                scores.iter().filter(|(document, _)| among.is_none_or(|among| among.holds(*document)));
+            wanted.for_each(|&(document, score)| top.offer(Hit { document, score }));
             progress.advance(1);
             top.into_hits()
         };
         Ok(queries.par_iter().map(of_query).collect())
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let documents = BoundDocuments::given(self.documents.dataset, documents);
+        Ok(Box::new(ClickCountMatcher { counts: self.counts.clone(), documents }))
     }
 }

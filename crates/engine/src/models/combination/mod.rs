@@ -209,6 +209,14 @@ impl MatchingModel for Combination {
 
     fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
         let parts = self.models.iter().map(|model| model.bind(binding)).collect::<Result<_>>()?;
+        self.bind_parts(parts, binding)
+    }
+
+    fn bind_parts<'a>(
+        &'a self,
+        parts: Vec<Box<dyn Matcher + 'a>>,
+        _: &mut Binding<'a, '_>,
+    ) -> Result<Box<dyn Matcher + 'a>> {
         Ok(Box::new(CombinationMatcher { model: self, parts }))
     }
 

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 use super::Combination;
-use crate::scoring::{Explanation, Matcher, Part, Scorer, Why, map_blocks};
+use crate::dataset::GivenDocuments;
+use crate::scoring::{Explanation, Matcher, Part, Scorer, Why, map_blocks, settle_all};
 
 /// A combination bound to documents.
 pub(super) struct CombinationMatcher<'a> {
@@ -68,6 +70,15 @@ impl Matcher for CombinationMatcher<'_> {
         let known = counting.iter().any(|&i| parts[i].deviation > 0.0);
         let sum: f64 = counting.iter().map(|&i| parts[i].contribution).sum();
         Ok(Explanation { score: known.then_some(sum as f32), why: Why::Parts { parts } })
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let parts = self.parts.iter().map(|part| part.over(documents)).collect::<Result<_>>()?;
+        Ok(Box::new(CombinationMatcher { model: self.model, parts }))
+    }
+
+    fn settle(&mut self, bytes: u64, progress: &dyn Progress) -> Result<()> {
+        settle_all(&mut self.parts, bytes, progress)
     }
 }
 

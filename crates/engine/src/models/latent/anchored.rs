@@ -13,6 +13,7 @@ use matchrank_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Inputs, Judge, LatentReport, choose_share};
+use crate::dataset::BoundDocuments;
 use crate::dataset::Clicks;
 use crate::features::{ClickTf, FeatureParams, FeatureStatistics, Features, click_graph, document_rows};
 use crate::models::Training;
@@ -151,7 +152,7 @@ impl AnchoredFeatures {
         let judge = Judge::new(&inputs, dataset, Some((&clicks).into()), seed, progress)?;
         let is_hidden = self.hide > 0.0 && features.use_clicks();
         let shown = is_hidden
-            .then(|| document_rows(&features, (dataset, None), Some((&clicks).into()), progress))
+            .then(|| document_rows(&features, BoundDocuments::all(dataset), Some((&clicks).into()), progress))
             .transpose()?;
         let learned_from =
             if is_hidden { features.clone().hiding(self.hide, seed) } else { features.clone() };

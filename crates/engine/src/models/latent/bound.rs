@@ -9,9 +9,9 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
 use super::Inputs;
+use crate::dataset::BoundDocuments;
 use crate::dataset::{Clicks, Dataset};
 use crate::features::{Feature, FeatureRow, Features, KnownClicks, RowNumbers, document_rows};
-use crate::models::BoundDocuments;
 
 /// In the place of a feature, beside one that adds something by itself.
 const ANY: &str = "(any)";
@@ -22,7 +22,7 @@ const ANY: &str = "(any)";
 /// ids and texts; files of former versions do not have these, and their models know words alone there.
 pub struct BoundInputs<'a> {
     inputs: &'a Inputs,
-    dataset: &'a Dataset,
+    pub(super) dataset: &'a Dataset,
     clicks: Option<Arc<Clicks>>,
     /// `None` where rows have the same numbers in the model.
     numbers: Option<RowNumbers>,
@@ -90,12 +90,10 @@ impl<'a> BoundInputs<'a> {
     /// Y: the features of documents, row by row. Where documents are known by their clicks alone, others have none.
     pub(super) fn documents(&self, documents: BoundDocuments<'_>, progress: &dyn Progress) -> Result<Csr> {
         match self.inputs {
-            Inputs::Features(features) => {
-                document_rows(features, (documents.dataset, documents.wanted), self.known_clicks(), progress)
-            }
+            Inputs::Features(features) => document_rows(features, documents, self.known_clicks(), progress),
             Inputs::Rows { source, .. } => {
                 let numbers = self.numbers.as_ref().expect("rows are numbered");
-                let rows = (0..documents.len()).map(|document| numbers.document(documents.row(document)));
+                let rows = (0..documents.len()).map(|document| numbers.document(documents.row(document)?));
                 one_feature_each(source.n_documents as usize, rows)
             }
         }
@@ -112,15 +110,19 @@ impl<'a> BoundInputs<'a> {
         }
     }
 
-    /// Names of features of the document in a row.
-    pub(super) fn document_names(&self, row: u32, features: &[u32]) -> Result<Vec<String>> {
+    /// Names of features of a document.
+    pub(super) fn document_names(
+        &self,
+        (documents, document): (BoundDocuments<'_>, u32),
+        features: &[u32],
+    ) -> Result<Vec<String>> {
         match self.inputs {
             Inputs::Features(inputs) => {
                 let texts = |rows: &[u32]| self.dataset.query_texts_of(rows);
                 self.names((inputs, features), "query", RowNumbers::query_rows, texts)
             }
             Inputs::Rows { .. } => {
-                let id = &self.dataset.document_ids_of(&[row])?[&row];
+                let id = documents.id(document)?;
                 Ok(vec![format!("document:{id}"); features.len()])
             }
         }

@@ -1,46 +1,54 @@
 //! Bilinear models bound to documents.
 //!
-//! The images of the documents are not kept: at five million documents and a thousand dimensions they
-//! would take 20 GB, and mapping a block of sparse rows costs little beside its products with 256 queries.
+//! The images of the documents are not kept: at five million documents and a thousand dimensions they would take 20 GB,
+//! and mapping a block of sparse rows costs little beside its products with 256 queries. A service, whose queries come one
+//! by one, keeps them where there is memory ([`DocumentImages`]).
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use matchrank_core::Result;
 use matchrank_core::matching::{Csr, Factor, Mapping, SparseRow, dot, dots};
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 
+use super::images::DocumentImages;
 use super::{BoundInputs, LatentModel};
+use crate::dataset::{BoundDocuments, GivenDocuments};
 use crate::features::FeatureRow;
-use crate::models::BoundDocuments;
 use crate::models::sparse_preference::PreferenceScorer;
-use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
+use crate::scoring::{Among, Explanation, Hit, Matcher, Pair, Scorer, Why, sweep_top};
 
+/// Queries from which on a product of matrices is faster than 8-bit images.
+const BATCHED: usize = 8;
 /// Features of each side that an explanation looks at, the strongest ones.
 const EXPLAINED: usize = 512;
 
 pub(super) struct LatentMatcher<'a> {
     model: &'a LatentModel,
-    inputs: BoundInputs<'a>,
+    inputs: Arc<BoundInputs<'a>>,
     documents: BoundDocuments<'a>,
     /// Features of the documents.
     y: Csr,
+    /// Kept for single queries.
+    images: Option<DocumentImages>,
 }
 
 impl<'a> LatentMatcher<'a> {
     pub(super) fn new(
         model: &'a LatentModel,
-        inputs: BoundInputs<'a>,
+        inputs: Arc<BoundInputs<'a>>,
         documents: BoundDocuments<'a>,
         progress: &dyn Progress,
     ) -> Result<Self> {
         let y = inputs.documents(documents, progress)?;
-        Ok(Self { model, inputs, documents, y })
+        Ok(Self { model, inputs, documents, y, images: None })
     }
 
     fn scorer(&self, queries: &[FeatureRow]) -> LatentScorer<'_> {
-        let scorer = LatentScorer::new(&self.model.model, queries, &self.y);
+        let images = self.images.as_ref();
+        let scorer = LatentScorer { images, ..LatentScorer::new(&self.model.model, queries, &self.y) };
         if self.model.kind.knows_words { scorer } else { scorer.of_known_documents() }
     }
 }
@@ -72,7 +80,7 @@ impl Matcher for LatentMatcher<'_> {
         let others = if all { 0.0 } else { f64::from(score[0]) - listed };
         let features: (Vec<u32>, Vec<u32>) = pairs.iter().map(|pair| (pair.u, pair.v)).unzip();
         let queries = self.inputs.query_names(query, &features.0)?;
-        let documents = self.inputs.document_names(self.documents.row(document), &features.1)?;
+        let documents = self.inputs.document_names((self.documents, document), &features.1)?;
         let pairs = pairs
             .iter()
             .zip(queries.into_iter().zip(documents))
@@ -87,6 +95,34 @@ impl Matcher for LatentMatcher<'_> {
             .collect();
         let score = Some(score[0]).filter(|score| !score.is_nan());
         Ok(Explanation { score, why: Why::Pairs { pairs, others } })
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let documents = BoundDocuments::given(self.inputs.dataset, documents);
+        Ok(Box::new(LatentMatcher::new(self.model, self.inputs.clone(), documents, &Silent)?))
+    }
+
+    fn settle(&mut self, bytes: u64, progress: &dyn Progress) -> Result<()> {
+        self.images = DocumentImages::new(&self.model.model, &self.y, bytes, progress);
+        Ok(())
+    }
+
+    /// With images in memory, single queries are ranked by 8-bit images first, and the best of these exactly.
+    fn top_among(
+        &self,
+        queries: &[&str],
+        k: usize,
+        among: Option<Among<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Hit>>> {
+        let Some(images) = self.images.as_ref().filter(|_| queries.len() < BATCHED) else {
+            return sweep_top(self, queries, k, among, progress);
+        };
+        let of_query = |query: &&str| {
+            let row = self.inputs.query(query);
+            images.top(&self.scorer(std::slice::from_ref(&row)), self.documents.len(), k, among)
+        };
+        Ok(queries.iter().map(of_query).collect())
     }
 }
 
@@ -118,7 +154,7 @@ pub struct LatentScorer<'a> {
     model: &'a dyn Mapping,
     y: &'a Csr,
     /// d numbers for each query.
-    images: Vec<f32>,
+    mapped: Vec<f32>,
     /// Returns true if the model knows a feature of the query.
     known: Vec<bool>,
     /// q' I d, where the model has an identity.
@@ -127,6 +163,7 @@ pub struct LatentScorer<'a> {
     biases: Option<Vec<f32>>,
     /// True if documents without a feature have no score.
     known_documents: bool,
+    images: Option<&'a DocumentImages>,
 }
 
 thread_local! {
@@ -148,7 +185,7 @@ impl<'a> LatentScorer<'a> {
             .collect();
         let identity = (model.identity() > 0).then(|| PreferenceScorer::shared(model.identity(), queries, y));
         let biases = model.biases().map(|biases| queries.iter().map(|x| biases.of_query(x.row())).collect());
-        Self { model, y, images, known, identity, biases, known_documents: false }
+        Self { model, y, mapped: images, known, identity, biases, known_documents: false, images: None }
     }
 
     /// Gives no score to documents without a feature.
@@ -160,13 +197,26 @@ impl<'a> LatentScorer<'a> {
         !self.known_documents || !self.y.row(document as usize).indices().is_empty()
     }
 
-    fn image(&self, query: usize) -> &[f32] {
-        &self.images[query * self.model.d()..][..self.model.d()]
+    pub(super) fn image(&self, query: usize) -> &[f32] {
+        &self.mapped[query * self.model.d()..][..self.model.d()]
     }
 
     /// Bias of a document.
     fn bias(&self, document: u32) -> f32 {
         self.model.biases().map_or(0.0, |biases| biases.of_document(self.y.row(document as usize)))
+    }
+
+    /// Makes scores of the products of images of a block.
+    pub(super) fn complete(&self, documents: Range<u32>, scores: &mut [f32]) {
+        let n = documents.len();
+        self.add_identity(documents.clone(), scores);
+        self.add_biases(documents.clone(), scores);
+        for (number, _) in documents.enumerate().filter(|(_, document)| !self.is_known(*document)) {
+            scores.iter_mut().skip(number).step_by(n).for_each(|score| *score = f32::NAN);
+        }
+        for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {
+            row.fill(f32::NAN);
+        }
     }
 
     /// Adds q' I d of the block to its scores.
@@ -208,9 +258,15 @@ impl Scorer for LatentScorer<'_> {
         let query = self.image(query);
         let mut image = vec![0.0; self.model.d()];
         for (score, &document) in scores.iter_mut().zip(documents) {
-            self.model.map_document_into(self.y.row(document as usize), &mut image);
+            let image = match self.images {
+                Some(images) => images.exact(document..document + 1),
+                None => {
+                    self.model.map_document_into(self.y.row(document as usize), &mut image);
+                    &image[..]
+                }
+            };
             let shared = if score.is_nan() { 0.0 } else { *score };
-            *score = dot(query, &image) + shared + (own + self.bias(document));
+            *score = dot(query, image) + shared + (own + self.bias(document));
             if !self.is_known(document) {
                 *score = f32::NAN;
             }
@@ -218,21 +274,19 @@ impl Scorer for LatentScorer<'_> {
     }
 
     fn block(&self, documents: Range<u32>, scores: &mut [f32]) {
-        let (d, n) = (self.model.d(), documents.len());
-        let mut images = IMAGES.take();
-        images.resize(n * d, 0.0);
-        for (image, document) in images.chunks_exact_mut(d).zip(documents.clone()) {
-            self.model.map_document_into(self.y.row(document as usize), image);
+        let d = self.model.d();
+        match self.images {
+            Some(images) => dots(d, &self.mapped, images.exact(documents.clone()), scores),
+            None => {
+                let mut images = IMAGES.take();
+                images.resize(documents.len() * d, 0.0);
+                for (image, document) in images.chunks_exact_mut(d).zip(documents.clone()) {
+                    self.model.map_document_into(self.y.row(document as usize), image);
+                }
+                dots(d, &self.mapped, &images, scores);
+                IMAGES.set(images);
+            }
         }
-        dots(d, &self.images, &images, scores);
-        self.add_identity(documents.clone(), scores);
-        self.add_biases(documents.clone(), scores);
-        for (number, _) in documents.enumerate().filter(|(_, document)| !self.is_known(*document)) {
-            scores.iter_mut().skip(number).step_by(n).for_each(|score| *score = f32::NAN);
-        }
-        for (row, _) in scores.chunks_exact_mut(n).zip(&self.known).filter(|(_, known)| !**known) {
-            row.fill(f32::NAN);
-        }
-        IMAGES.set(images);
+        self.complete(documents, scores);
     }
 }

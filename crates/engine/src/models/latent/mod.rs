@@ -8,6 +8,7 @@ mod bound;
 mod codec;
 mod describe;
 mod epochs;
+mod images;
 mod inspect;
 mod judge;
 mod matcher;
@@ -203,7 +204,7 @@ impl MatchingModel for LatentModel {
             || binding.clicks(),
             progress,
         )?;
-        Ok(Box::new(matcher::LatentMatcher::new(self, inputs, documents, progress)?))
+        Ok(Box::new(matcher::LatentMatcher::new(self, Arc::new(inputs), documents, progress)?))
     }
 
     fn put<'a>(&'a self, file: &mut Writer<'_, 'a>) -> Result<()> {

@@ -10,6 +10,7 @@ use super::latent::{self, Inputs, Judge, LatentKind, LatentModel, LatentReport, 
 use super::memory::{BUFFERS, ENTRY, PROGRAM, WORD};
 use super::recipe::trainer;
 use super::{MatchingKind, Training};
+use crate::dataset::BoundDocuments;
 use crate::features::{FeatureParams, Features, WordParams, document_rows};
 use crate::settings::Parameter;
 
@@ -88,7 +89,7 @@ pub fn train(params: &LsiDtParams, words: &WordParams, training: &Training<'_>) 
     let Training { dataset, seed, progress, .. } = *training;
     params.validate()?;
     let features = Features::of_dataset(&FeatureParams::words_only(words), dataset)?;
-    let y = document_rows(&features, (dataset, None), None, progress)?;
+    let y = document_rows(&features, BoundDocuments::all(dataset), None, progress)?;
     let inputs = Inputs::Features(Box::new(features));
     let judge = Judge::new(&inputs, dataset, None, seed, progress)?;
     let fit = lsi::fit(&params.of_core(), &y, seed, progress)?;

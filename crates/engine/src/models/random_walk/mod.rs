@@ -8,12 +8,12 @@ use matchrank_core::progress::Progress;
 
 use super::memory::{ENTRY, PROGRAM};
 use super::recipe::{NoFeatures, trainer};
-use super::{Binding, BoundDocuments, MatchingKind, MatchingModel, UnseenDocuments};
+use super::{Binding, MatchingKind, MatchingModel, UnseenDocuments};
 use crate::container::{Reader, Writer};
-use crate::dataset::{Clicks, Dataset};
+use crate::dataset::{BoundDocuments, Clicks, Dataset, GivenDocuments};
 use crate::description::Description;
 use crate::prose::human;
-use crate::scoring::{ClickPath, Explanation, Hit, Matcher, Scorer, SparseScorer, TopK, Why};
+use crate::scoring::{Among, ClickPath, Explanation, Hit, Matcher, Scorer, SparseScorer, TopK, Why};
 use crate::settings::Parameter;
 
 /// The random walk in the table of models.
@@ -107,7 +107,7 @@ pub struct WalkModel {
 struct WalkMatcher<'a> {
     documents: BoundDocuments<'a>,
     clicks: Arc<Clicks>,
-    walk: RandomWalk,
+    walk: Arc<RandomWalk>,
 }
 
 /// Reached documents held at a time, for all queries of a batch together.
@@ -123,15 +123,13 @@ impl<'a> WalkMatcher<'a> {
             row.indices().iter().zip(row.values()).map(move |(&document, &n)| (query as u32, document, n))
         });
         let walk = RandomWalk::from_triples(&model.params, r.n_rows(), r.n_columns(), responses)?;
-        Ok(Self { documents, clicks, walk })
+        Ok(Self { documents, clicks, walk: Arc::new(walk) })
     }
 
     /// The documents that a query reaches, as the matcher knows them, ascending.
     fn reached(&self, walker: &mut Walker<'_>, query: &str) -> Vec<(u32, f32)> {
         let reached = self.clicks.row_of(query).map_or(Vec::new(), |row| walker.scores(row));
-        let Some(wanted) = self.documents.wanted else { return reached };
-        let number = |(row, score)| Some((wanted.binary_search(&row).ok()? as u32, score));
-        reached.into_iter().filter_map(number).collect()
+        self.documents.number(reached)
     }
 }
 
@@ -158,21 +156,36 @@ impl Matcher for WalkMatcher<'_> {
         let Some(query) = self.clicks.row_of(query) else {
             return Ok(Explanation { score: None, why: why(Vec::new()) });
         };
-        let document = self.documents.row(document);
+        let Some(document) = self.documents.row(document) else {
+            return Ok(Explanation { score: None, why: why(Vec::new()) });
+        };
         let scores = self.walk.scores(query);
         let score = scores.binary_search_by_key(&document, |(reached, _)| *reached).ok();
         Ok(Explanation { score: score.map(|at| scores[at].1), why: why(self.paths(query, document)?) })
     }
 
-    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+    fn top_among(
+        &self,
+        queries: &[&str],
+        k: usize,
+        among: Option<Among<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Hit>>> {
         progress.begin("ranking", Some(queries.len() as u64), "queries");
         Ok(self.walk.map(queries, |walker, query| {
             let mut top = TopK::new(k);
             let reached = self.reached(walker, query);
-            reached.iter().for_each(|&(document, score)| top.offer(Hit { document, score }));
+            let wanted =
+                reached.iter().filter(|(document, _)| among.is_none_or(|among| among.holds(*document)));
+            wanted.for_each(|&(document, score)| top.offer(Hit { document, score }));
             progress.advance(1);
             top.into_hits()
         }))
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let documents = BoundDocuments::given(self.documents.dataset, documents);
+        Ok(Box::new(WalkMatcher { documents, clicks: self.clicks.clone(), walk: self.walk.clone() }))
     }
 }
 

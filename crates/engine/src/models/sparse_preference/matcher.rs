@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use matchrank_core::Result;
 use matchrank_core::matching::Csr;
-use matchrank_core::progress::Progress;
+use matchrank_core::progress::{Progress, Silent};
 use rayon::prelude::*;
 
 use super::PreferenceModel;
+use crate::dataset::{BoundDocuments, GivenDocuments};
 use crate::features::{FeatureRow, document_rows};
-use crate::models::BoundDocuments;
 use crate::scoring::{Explanation, Matcher, Pair, Scorer, Why};
 
 /// Bytes that the weights of a batch of queries may take.
@@ -32,7 +32,7 @@ impl<'a> PreferenceMatcher<'a> {
         documents: BoundDocuments<'a>,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        let d = document_rows(&model.features, (documents.dataset, documents.wanted), None, progress)?;
+        let d = document_rows(&model.features, documents, None, progress)?;
         Ok(Self { model, documents, d })
     }
 
@@ -72,6 +72,11 @@ impl Matcher for PreferenceMatcher<'_> {
         pairs.sort_by(|a, b| b.score.abs().total_cmp(&a.score.abs()));
         let score = Some(score[0]).filter(|score| !score.is_nan());
         Ok(Explanation { score, why: Why::Pairs { pairs, others: 0.0 } })
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        let documents = BoundDocuments::given(self.documents.dataset, documents);
+        Ok(Box::new(PreferenceMatcher::new(self.model, documents, &Silent)?))
     }
 }
 

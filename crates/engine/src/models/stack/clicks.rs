@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use matchrank_core::Result;
+use matchrank_core::matching::SparseRow;
 
-use crate::dataset::{Clicks, Dataset};
-use crate::models::BoundDocuments;
+use crate::dataset::{BoundDocuments, Clicks, Dataset, GivenDocuments};
 
 /// Names of the counts, in the order of their columns.
 pub(super) const COUNTS: [&str; 3] =
@@ -19,7 +19,6 @@ pub(super) const COUNTS: [&str; 3] =
 pub(super) struct ClickCounts<'a> {
     clicks: Arc<Clicks>,
     documents: BoundDocuments<'a>,
-    on_document: Vec<f32>,
 }
 
 fn scaled(clicks: f64) -> f32 {
@@ -28,26 +27,37 @@ fn scaled(clicks: f64) -> f32 {
 
 impl<'a> ClickCounts<'a> {
     pub(super) fn new(clicks: Arc<Clicks>, documents: BoundDocuments<'a>) -> Self {
-        let sum = |row| clicks.of_document(row).values().iter().map(|&n| f64::from(n)).sum();
-        let on_document = (0..documents.len()).map(|document| scaled(sum(documents.row(document)))).collect();
-        Self { clicks, documents, on_document }
+        Self { clicks, documents }
     }
 
     /// Of all documents of a dataset.
     pub(super) fn of_dataset(dataset: &'a Dataset) -> Result<Self> {
-        Ok(Self::new(Arc::new(Clicks::of(dataset)?), BoundDocuments { dataset, wanted: None }))
+        Ok(Self::new(Arc::new(Clicks::of(dataset)?), BoundDocuments::all(dataset)))
+    }
+
+    /// The counts with other documents.
+    pub(super) fn over<'s>(&self, documents: &'s GivenDocuments) -> ClickCounts<'s>
+    where
+        'a: 's,
+    {
+        let documents = BoundDocuments::given(self.documents.dataset, documents);
+        ClickCounts { clicks: self.clicks.clone(), documents }
     }
 
     /// The counts of a query and some documents, in the order of [`COUNTS`].
     pub(super) fn of(&self, query: &str, documents: &[u32]) -> [Vec<f32>; COUNTS.len()] {
-        let on_document = documents.iter().map(|&document| self.on_document[document as usize]).collect();
+        let sum = |row: SparseRow<'_>| scaled(row.values().iter().map(|&n| f64::from(n)).sum());
+        let of_row = |row| sum(self.clicks.of_document(row));
+        let on_document =
+            documents.iter().map(|&document| self.documents.row(document).map_or(0.0, of_row)).collect();
         let Some(row) = self.clicks.row_of(query) else {
             return [on_document, vec![0.0; documents.len()], vec![0.0; documents.len()]];
         };
         let own = self.clicks.of_query(row);
-        let of_query = scaled(own.values().iter().map(|&n| f64::from(n)).sum());
+        let of_query = sum(own);
         let of_both = |&document: &u32| {
-            let at = own.indices().binary_search(&self.documents.row(document));
+            let row = self.documents.row(document);
+            let at = row.and_then(|row| own.indices().binary_search(&row).ok());
             at.map_or(0.0, |at| scaled(f64::from(own.values()[at])))
         };
         [on_document, vec![of_query; documents.len()], documents.iter().map(of_both).collect()]

@@ -8,9 +8,9 @@ use matchrank_core::Result;
 use matchrank_core::progress::{Progress, Silent};
 
 use super::clicks::{COUNTS, ClickCounts};
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, GivenDocuments};
 use crate::models::{MatchingModel, bind_all};
-use crate::scoring::{Matcher, Scorer};
+use crate::scoring::{Among, Matcher, Scorer};
 
 /// Columns that every source gives.
 pub(crate) const FEATURES: usize = 2;
@@ -38,6 +38,12 @@ impl<'a> Columns<'a> {
         Self { matchers, counts }
     }
 
+    /// The columns of other documents.
+    pub(super) fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Columns<'s>> {
+        let matchers = self.matchers.iter().map(|matcher| matcher.over(documents)).collect::<Result<_>>()?;
+        Ok(Columns::new(matchers, self.counts.as_ref().map(|counts| counts.over(documents))))
+    }
+
     /// Names of the columns, by the names of the models.
     pub fn names<'n>(models: impl Iterator<Item = &'n str>, clicks: bool) -> Vec<String> {
         let counts = COUNTS.iter().filter(|_| clicks).map(|count| format!("log(1 + {count})"));
@@ -52,9 +58,20 @@ impl<'a> Columns<'a> {
 
     /// The documents that one of the models has among its best for each query, ascending.
     pub fn candidates(&self, queries: &[&str], depth: usize) -> Result<Vec<Vec<u32>>> {
+        self.candidates_among(queries, depth, None)
+    }
+
+    /// The candidates among some documents, or among all.
+    pub(super) fn candidates_among(
+        &self,
+        queries: &[&str],
+        depth: usize,
+        among: Option<Among<'_>>,
+    ) -> Result<Vec<Vec<u32>>> {
         let mut candidates = vec![Vec::new(); queries.len()];
         for matcher in &self.matchers {
-            for (list, hits) in candidates.iter_mut().zip(matcher.top(queries, depth, &Silent)?) {
+            for (list, hits) in candidates.iter_mut().zip(matcher.top_among(queries, depth, among, &Silent)?)
+            {
                 list.extend(hits.iter().map(|hit| hit.document));
             }
         }

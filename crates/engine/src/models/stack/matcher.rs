@@ -11,7 +11,8 @@ use rayon::prelude::*;
 use super::clicks::COUNTS;
 use super::columns::{ColumnScorer, FEATURES, features};
 use super::{Columns, Stack, takes};
-use crate::scoring::{Explanation, Hit, Matcher, Scorer, StackedCount, StackedPart, Why};
+use crate::dataset::GivenDocuments;
+use crate::scoring::{Among, Explanation, Hit, Matcher, Scorer, StackedCount, StackedPart, Why, settle_all};
 
 /// The models of a stack with their documents.
 pub(super) struct StackMatcher<'a> {
@@ -39,11 +40,17 @@ impl Matcher for StackMatcher<'_> {
         Ok(Box::new(StackScorer { matcher: self, columns, known: Vec::new() }))
     }
 
-    fn top(&self, queries: &[&str], k: usize, progress: &dyn Progress) -> Result<Vec<Vec<Hit>>> {
+    fn top_among(
+        &self,
+        queries: &[&str],
+        k: usize,
+        among: Option<Among<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Hit>>> {
         progress.begin("ranking", Some(queries.len() as u64), "queries");
         let mut all = Vec::with_capacity(queries.len());
         for batch in queries.chunks(self.batch_size()) {
-            let candidates = self.columns.candidates(batch, self.model.depth)?;
+            let candidates = self.columns.candidates_among(batch, self.model.depth, among)?;
             let scorer = self.begin(batch)?;
             let hits = candidates.par_iter().enumerate().map(|(query, documents)| {
                 let mut scores = vec![0.0; documents.len()];
@@ -58,6 +65,14 @@ impl Matcher for StackMatcher<'_> {
             all.extend(hits.collect::<Vec<_>>());
         }
         Ok(all)
+    }
+
+    fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
+        Ok(Box::new(StackMatcher { model: self.model, columns: self.columns.over(documents)? }))
+    }
+
+    fn settle(&mut self, bytes: u64, progress: &dyn Progress) -> Result<()> {
+        settle_all(&mut self.columns.matchers, bytes, progress)
     }
 
     /// Contribution of each model over the mean score of the candidates: the sum of the Shapley values of its features.

@@ -144,6 +144,14 @@ impl MatchingModel for Stack {
 
     fn bind<'a>(&'a self, binding: &mut Binding<'a, '_>) -> Result<Box<dyn Matcher + 'a>> {
         let parts = self.parts.iter().map(|(_, part)| part.bind(binding)).collect::<Result<_>>()?;
+        self.bind_parts(parts, binding)
+    }
+
+    fn bind_parts<'a>(
+        &'a self,
+        parts: Vec<Box<dyn Matcher + 'a>>,
+        binding: &mut Binding<'a, '_>,
+    ) -> Result<Box<dyn Matcher + 'a>> {
         let counts =
             if self.clicks { Some(ClickCounts::new(binding.clicks()?, binding.documents)) } else { None };
         Ok(Box::new(matcher::StackMatcher::new(self, Columns::new(parts, counts))))

@@ -2,6 +2,7 @@ use matchrank_core::Result;
 use matchrank_core::matching::Csr;
 use matchrank_core::progress::Progress;
 
+use crate::dataset::BoundDocuments;
 use crate::dataset::Dataset;
 use crate::features::{FeatureRow, Features, document_rows};
 use crate::models::dependent_on_unseen;
@@ -27,7 +28,8 @@ impl PreferenceJudge {
     ) -> Result<Option<Self>> {
         let Some(validation) = Validation::of(dataset, seed, progress)? else { return Ok(None) };
         let queries = validation.queries().iter().map(|query| features.query(query, None)).collect();
-        let documents = document_rows(features, (dataset, validation.wanted()), None, progress)?;
+        let documents =
+            document_rows(features, BoundDocuments::rows(dataset, validation.wanted()), None, progress)?;
         let (_, depends) = dependent_on_unseen(dataset, Some(&validation))?;
         let on_new_documents = depends.into_iter().flatten().collect();
         Ok(Some(Self { validation, queries, documents, on_new_documents }))
