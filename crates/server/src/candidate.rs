@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::fleet::{Named, Snapshot};
 use crate::service::Service;
-use crate::standin::Candidate;
 use crate::version::Scorer;
+use matchrank_engine::serving::Candidate;
 
 /// A document of a request. An id that the collection knows stands for the stored document with its clicks; texts are used
 /// for all others.

@@ -12,9 +12,9 @@ use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 use crate::fleet::Fleet;
-use crate::standin::{Collection, DocumentChange};
 use crate::store::Store;
 use crate::writing::stored;
+use matchrank_engine::serving::{Collection, DocumentChange};
 
 /// Requests with changes that may wait.
 const MAX_WAITING: usize = 1024;

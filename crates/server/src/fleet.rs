@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
-use matchrank_core::progress::Silent;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::failure::Failure;
 use crate::settings::{ModelSetting, ServiceSettings};
-use crate::standin::{Collection, DocumentChange, Served};
-use crate::version::{Scorer, Version, load, now};
+use crate::version::{Scorer, Trial, Version, load, now};
+use matchrank_engine::serving::{Collection, DocumentChange, Served};
 
 /// Activations that are remembered for each model.
 const REMEMBERED: usize = 50;
@@ -127,7 +126,7 @@ pub(crate) struct Fleet {
     /// Held by whoever replaces the snapshot, never while a model is loaded.
     change: Mutex<()>,
     past: Mutex<BTreeMap<String, Past>>,
-    sample: Vec<String>,
+    trial: Trial,
     /// Folders of the model files: those that may be activated lie there.
     folders: BTreeMap<String, PathBuf>,
     /// Names of the models that learn from events.
@@ -138,13 +137,13 @@ impl Fleet {
     /// Loads and tests the models.
     pub(crate) fn open(
         collection: Arc<Collection>,
-        sample: Vec<String>,
+        trial: Trial,
         settings: &ServiceSettings,
         aliases: BTreeMap<String, String>,
     ) -> matchrank_core::Result<Self> {
         let (mut slots, mut past, mut folders) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for ModelSetting { name, file } in &settings.model {
-            let current = Arc::new(load(1, file, &collection, &sample)?);
+            let current = Arc::new(load(1, file, &collection, &trial)?);
             let mut history = Past { n_versions: 1, ..Past::default() };
             history.add(Activation::of(&current, "start", None));
             past.insert(name.clone(), history);
@@ -171,7 +170,7 @@ impl Fleet {
             live: ArcSwap::from_pointee(snapshot),
             change: Mutex::new(()),
             past: Mutex::new(past),
-            sample,
+            trial,
             folders,
             learning: settings.learn.clone(),
         })
@@ -203,7 +202,7 @@ impl Fleet {
     ) -> Result<T, Failure> {
         let _changing = self.changing();
         let live = self.live();
-        let collection = Arc::new(live.collection.with(changes, &Silent)?);
+        let collection = Arc::new(live.collection.with(changes)?);
         let rebound = |version: &Arc<Version>| version.rebound(&collection).map(Arc::new);
         let slot = |slot: &Slot| -> matchrank_core::Result<Slot> {
             Ok(Slot {
@@ -242,7 +241,7 @@ impl Fleet {
         };
         // A number is taken even by a file that is refused, so that no number means two things.
         let number = self.next_number(name);
-        let version = match load(number, &path, &live.collection, &self.sample) {
+        let version = match load(number, &path, &live.collection, &self.trial) {
             Ok(version) => version,
             Err(error) => {
                 let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -282,7 +281,7 @@ impl Fleet {
 
     /// Gives the traffic to a model that has learned from events, saved in a file.
     pub(crate) fn learned(&self, name: &str, file: &Path) -> Result<(), Failure> {
-        let version = load(self.next_number(name), file, &self.live().collection, &self.sample)?;
+        let version = load(self.next_number(name), file, &self.live().collection, &self.trial)?;
         self.replace(name, "learned", None, |_, collection| {
             if version.is_bound_to(collection) { Ok(version) } else { version.rebound(collection) }
         })?;

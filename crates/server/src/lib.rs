@@ -43,7 +43,6 @@ mod sample;
 mod service;
 mod settings;
 mod spans;
-mod standin;
 pub mod store;
 mod version;
 mod workers;

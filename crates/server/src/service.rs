@@ -20,9 +20,10 @@ use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::sample::sample_queries;
 use crate::settings::{ServiceSettings, is_name};
-use crate::standin::Collection;
+use crate::version::Trial;
 use crate::workers::Workers;
 use crate::writing::{OpenState, Writing};
+use matchrank_engine::serving::Collection;
 
 /// Memory for bodies of requests, in KiB: bodies beyond it are refused until others are done.
 const BODY_MEMORY: usize = 256 << 10;
@@ -51,21 +52,21 @@ impl Service {
     /// Opens the dataset and the models.
     pub(crate) fn open(settings: ServiceSettings, keys: Keys, progress: &dyn Progress) -> Result<Self> {
         settings.validate(&keys)?;
-        let dataset = Arc::new(Dataset::open(&settings.data)?);
+        let dataset = Dataset::open(&settings.data)?;
         let analyser = Analyser::new(&dataset.manifest.analyser)?;
         let weights: Vec<(String, f32)> =
             dataset.manifest.fields.iter().map(|(name, weight)| (name.to_owned(), weight)).collect();
         // The first of those with the largest weight.
         let main = weights.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name.clone());
-        let sample = sample_queries(&dataset)?;
+        let trial = Trial { sample: sample_queries(&dataset)?, image_memory: settings.image_memory };
         let state = settings.state.as_deref().map(OpenState::open).transpose()?;
-        let mut collection = Collection::open(dataset.clone(), progress)?;
+        let mut collection = Collection::open(dataset, progress)?;
         if let Some(state) = &state {
             collection = state.restore(collection)?;
         }
         let aliases = aliases(&settings.alias)?;
-        let fleet = Arc::new(Fleet::open(Arc::new(collection), sample, &settings, aliases)?);
-        let writing = state.map(|state| Writing::start(state, &fleet, &settings, &dataset)).transpose()?;
+        let fleet = Arc::new(Fleet::open(Arc::new(collection), trial, &settings, aliases)?);
+        let writing = state.map(|state| Writing::start(state, &fleet, &settings)).transpose()?;
         Ok(Self {
             workers: Workers::new(settings.max_queue),
             metrics: Metrics::default(),

@@ -39,6 +39,8 @@ pub struct ServiceSettings {
     pub tls_key: Option<PathBuf>,
     /// Largest body of a request, in bytes.
     pub max_body: usize,
+    /// Memory for images of the documents of each model, in bytes; documents beyond it are mapped for every query.
+    pub image_memory: u64,
     /// Open connections, at most.
     pub max_connections: usize,
     /// Requests that may wait for a free thread.
@@ -68,6 +70,7 @@ impl Default for ServiceSettings {
             tls_certificate: None,
             tls_key: None,
             max_body: 8 << 20,
+            image_memory: 2 << 30,
             max_connections: 4096,
             max_queue: 256,
             header_timeout: 15,

@@ -13,7 +13,7 @@ use matchrank_engine::rankers::RankingModel;
 use matchrank_engine::ranking::check_finite;
 
 use crate::relevance::scale_of;
-use crate::standin::{Collection, Served};
+use matchrank_engine::serving::{Collection, Served};
 
 /// Documents that the self-test asks for.
 const TESTED: usize = 10;
@@ -45,20 +45,23 @@ pub(crate) enum Scorer {
     Ranking(Arc<dyn RankingModel>),
 }
 
+/// What loading a model needs besides its file and the documents.
+pub(crate) struct Trial {
+    /// Queries of the self-test.
+    pub(crate) sample: Vec<String>,
+    /// Memory for images of documents, in bytes.
+    pub(crate) image_memory: u64,
+}
+
 /// Reads a model file, binds the model to the documents, and tests it on sample queries. An error says what is wrong.
-pub(crate) fn load(
-    number: u32,
-    file: &Path,
-    collection: &Arc<Collection>,
-    sample: &[String],
-) -> Result<Version> {
+pub(crate) fn load(number: u32, file: &Path, collection: &Arc<Collection>, trial: &Trial) -> Result<Version> {
     let name = files::name_of(file);
     let checksum = blake3::hash(&files::read_all(file)?).to_hex().to_string();
     let (model, _) = model_file::open(file)?;
     let (kind, scorer, scale) = match model {
         Model::Matching(model) => {
-            let served = Served::bind(model, collection.clone(), &Silent)?;
-            let scale = test_matching(&served, sample).map_err(|error| blamed(&name, error))?;
+            let served = Served::bind(model, collection.clone(), trial.image_memory, &Silent)?;
+            let scale = test_matching(&served, &trial.sample).map_err(|error| blamed(&name, error))?;
             (served.model().kind(), Scorer::Matching(Arc::new(served)), scale)
         }
         Model::Ranking(model) => {

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::learning::{FollowCourse, FollowingLearner, LearnerSpec, LearningError, LogLearner};
 use crate::settings::ServiceSettings;
-use crate::standin::{Collection, DocumentChange};
 use crate::store::{self, Store, StoreError, StoreOptions, WriteBatch, WriteReceipt};
+use matchrank_engine::serving::{Collection, DocumentChange};
 
 /// Documents that are read from the store and applied together.
 const TOGETHER: usize = 10_000;
@@ -56,19 +56,13 @@ impl OpenState {
                 },
             });
             if waiting.len() == TOGETHER && changed.is_ok() {
-                changed = collection
-                    .with(&std::mem::take(&mut waiting), &matchrank_core::progress::Silent)
-                    .map(|new| collection = new);
+                changed = collection.with(&std::mem::take(&mut waiting)).map(|new| collection = new);
             }
             Ok(())
         });
         read.map_err(|error| wrong(&folder, &error))?;
         changed?;
-        if waiting.is_empty() {
-            Ok(collection)
-        } else {
-            collection.with(&waiting, &matchrank_core::progress::Silent)
-        }
+        if waiting.is_empty() { Ok(collection) } else { collection.with(&waiting) }
     }
 }
 
@@ -81,12 +75,9 @@ pub(crate) struct Writing {
 
 impl Writing {
     /// Starts to take document changes, and has the models of the settings learn from the log.
-    pub(crate) fn start(
-        state: OpenState,
-        fleet: &Arc<Fleet>,
-        settings: &ServiceSettings,
-        dataset: &Dataset,
-    ) -> Result<Self> {
+    pub(crate) fn start(state: OpenState, fleet: &Arc<Fleet>, settings: &ServiceSettings) -> Result<Self> {
+        let live = fleet.live();
+        let dataset = live.collection.dataset();
         let catalogue = Catalogue::start(fleet.clone(), state.store.clone())
             .map_err(|error| Error::io("the thread of document changes", error))?;
         let learners = settings

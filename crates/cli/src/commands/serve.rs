@@ -60,6 +60,11 @@ pub(crate) struct Args {
     /// Largest body of a request, in bytes [default: 8388608]
     #[arg(long, value_name = "BYTES")]
     max_body: Option<usize>,
+    /// Memory for images of the documents of each model, in bytes [default: 2147483648]
+    ///
+    /// Latent models search through images, computed once. Documents beyond this memory are mapped for every search.
+    #[arg(long, value_name = "BYTES")]
+    image_memory: Option<u64>,
     /// Open connections, at most; idle ones make room for new ones [default: 4096]
     #[arg(long, value_name = "N")]
     max_connections: Option<usize>,
@@ -136,6 +141,7 @@ fn settings(args: Args) -> anyhow::Result<ServiceSettings> {
     set(&mut settings.tls_certificate, args.tls_certificate.map(Some));
     set(&mut settings.tls_key, args.tls_key.map(Some));
     set(&mut settings.max_body, args.max_body);
+    set(&mut settings.image_memory, args.image_memory);
     set(&mut settings.max_connections, args.max_connections);
     set(&mut settings.max_queue, args.max_queue);
     set(&mut settings.header_timeout, args.header_timeout);

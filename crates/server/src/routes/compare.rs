@@ -13,7 +13,7 @@ use crate::body::Posted;
 use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::service::{Service, milliseconds_since};
-use crate::standin::Filter;
+use matchrank_engine::serving::Filter;
 
 /// Models to compare on one query.
 #[derive(Deserialize, ToSchema)]

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::listed::MAX_LISTED;
 use crate::metrics::add;
 use crate::service::{Service, json_response};
-use crate::standin::DocumentChange;
+use matchrank_engine::serving::DocumentChange;
 
 /// Longest id of a document, in bytes.
 const LONGEST_ID: usize = 512;

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::parts::{PartDifference, ScorePart, differences, score_parts};
 use crate::service::Service;
-use crate::standin::Candidate;
+use matchrank_engine::serving::Candidate;
 
 /// A document whose score is to be explained.
 #[derive(Deserialize, ToSchema)]

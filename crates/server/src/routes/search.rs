@@ -14,7 +14,7 @@ use crate::body::Posted;
 use crate::failure::Failure;
 use crate::fleet::{Named, Snapshot};
 use crate::service::{Service, milliseconds_since};
-use crate::standin::{Candidate, Collection, Filter, Served};
+use matchrank_engine::serving::{Candidate, Collection, Filter, Served};
 
 /// Documents that a request may ask for.
 const MAX_TOP: usize = 1000;
