@@ -26,6 +26,11 @@ pub(crate) fn asked() -> bool {
     SIGNAL.load(Ordering::SeqCst) != 0
 }
 
+/// Takes a recorded signal as answered: the command ended as it was asked to, so its exit code is 0.
+pub(crate) fn answered() {
+    SIGNAL.store(0, Ordering::SeqCst);
+}
+
 /// Returns the exit code after a signal, however the command ended.
 pub(crate) fn exit_code() -> Option<u8> {
     match SIGNAL.load(Ordering::SeqCst) {

@@ -1,6 +1,7 @@
 mod lists;
 mod look;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use matchrank_engine::files;
 use matchrank_engine::model_file;
 use matchrank_engine::rankers::boosted;
 use matchrank_engine::report::{self, ReportParams, ReportSource};
+use matchrank_server::{Keys, ModelSetting, ServiceSettings};
 use serde::Serialize;
 
 use self::look::Look;
@@ -27,12 +29,18 @@ use crate::{Global, Outcome};
 /// measures them once on the judged test queries, says which is better than which, and writes a page to look at.
 /// Everything it makes stays in --out, to be looked at with the other commands.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  matchrank demo --out demo")]
+#[command(after_help = "Examples:\n  matchrank demo --out demo\n  matchrank demo --out demo --serve")]
 pub(crate) struct Args {
     /// Folder for the log, the dataset, the models, the runs and the report; those of a former demo are replaced, and
     /// what else lies there stays
     #[arg(long, default_value = "matchrank-demo", value_name = "DIR")]
     out: PathBuf,
+    /// Serve the models afterwards, with a search page, until Ctrl-C
+    #[arg(long)]
+    serve: bool,
+    /// With --serve: address and port
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878", requires = "serve")]
+    listen: SocketAddr,
     /// Output format of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -105,7 +113,24 @@ pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
             terminal::print(&format!("\nOpen this page in a browser: {}", report.report.display()))?;
         }
     }
+    if args.serve {
+        return serve(out, args.listen, global);
+    }
     Ok(Outcome::Clean)
+}
+
+/// Serves the models of the demo, the richest first.
+fn serve(out: &Path, listen: SocketAddr, global: &Global) -> anyhow::Result<Outcome> {
+    let mut settings = ServiceSettings::default();
+    settings.data = out.join("dataset");
+    settings.listen = listen;
+    for name in ["stack", "rmls+bm25", "rmls", "sparse-preference", "bm25"] {
+        let file = Comparison::model(&out.join("comparison"), name);
+        if file.is_file() {
+            settings.model.push(ModelSetting::new(name, file));
+        }
+    }
+    super::serve::serve(settings, Keys::default(), global)
 }
 
 fn prepare(out: &Path) -> anyhow::Result<()> {

@@ -19,6 +19,7 @@ pub(crate) mod related;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod train;
 pub(crate) mod tune;

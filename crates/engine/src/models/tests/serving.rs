@@ -189,15 +189,11 @@ fn filters_hold_before_the_best_are_taken() {
     let new: Vec<DocumentChange> = (0..40).map(|i| put(&format!("x{i}"), &format!("w3 w{i}"))).collect();
     let collection = Arc::new(collection.with(&new).unwrap());
     let filter = |json: serde_json::Value| serde_json::from_value::<Filter>(json).unwrap();
-    let ids = |filter: &Filter| {
-        let allowed = collection.allowed(filter).unwrap();
-        assert_eq!(allowed.is_empty(), allowed.len() == 0);
-        allowed
-    };
+    let ids = |filter: &Filter| collection.allowed(filter).unwrap();
     assert_eq!(ids(&filter(json!({ "brand": "x7" }))).len(), 1);
     assert_eq!(ids(&filter(json!({ "brand": ["x7", "x8", "none"] }))).len(), 2);
     assert_eq!(ids(&filter(json!({ "brand": "acme", "price": { "gte": 6 } }))).len(), 30);
-    assert_eq!(ids(&filter(json!({ "price": { "gt": 5, "lt": 6 } }))).len(), 0);
+    assert!(ids(&filter(json!({ "price": { "gt": 5, "lt": 6 } }))).is_empty());
     assert_eq!(ids(&filter(json!({ "price": 5 }))).len(), 10);
     for (wrong, part) in [
         (json!({ "colour": "red" }), "no document has"),

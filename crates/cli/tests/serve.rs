@@ -1,0 +1,368 @@
+//! `matchrank serve`: own routes, models, keys, the page, starting and ending.
+#![cfg(unix)]
+
+mod matchrank;
+mod service;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use matchrank::Folder;
+use serde_json::{Value, json};
+use service::{Service, read_reply};
+
+/// A small shop with models.
+fn shop() -> Folder {
+    let folder = matchrank::shop();
+    folder.text("ingest --clicks log.csv --documents docs.csv --out shop --quiet");
+    folder.text("train bm25 --data shop --out bm25.model --quiet");
+    folder.text("train rmls --data shop --set d=4 --out rmls.model --quiet");
+    folder
+}
+
+const MODELS: &str = "--data shop --model rmls.model --model words=bm25.model --alias rerank-v3.5=words";
+
+fn ids(hits: &Value) -> Vec<&str> {
+    hits.as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn search_gives_what_the_command_gives() {
+    let folder = shop();
+    let service = Service::start(&folder, MODELS);
+    for (model, file) in [("rmls", "rmls.model"), ("words", "bm25.model")] {
+        for query in ["sneaker", "hat sun", "lid"] {
+            let of_command =
+                folder.json(&format!("search --model {file} --data shop --format json --top 5 {query}"));
+            let answer = service
+                .post("/v1/search", &json!({"query": query, "model": model, "top": 5}).to_string())
+                .json();
+            let expected = of_command["results"].as_array().unwrap();
+            let hits = answer["hits"].as_array().unwrap();
+            assert_eq!(hits.len(), expected.len(), "{model} {query}");
+            for (hit, expected) in hits.iter().zip(expected) {
+                assert_eq!(hit["id"], expected["document"], "{model} {query}");
+                assert_eq!(hit["score"], expected["score"], "{model} {query}");
+                assert_eq!(hit["fields"]["title"], expected["texts"]["title"]);
+            }
+        }
+    }
+    let answer = service.post("/v1/search", "{\"query\": \"sneaker\", \"explain\": true}").json();
+    assert_eq!(answer["model"], json!({"name": "rmls", "version": 1}));
+    let explained =
+        folder.json("explain --model rmls.model --data shop --query sneaker --document d0 --format json");
+    let hit = answer["hits"].as_array().unwrap().iter().find(|hit| hit["id"] == "d0").unwrap();
+    assert_eq!(hit["explanation"]["score"], explained["score"]);
+}
+
+#[test]
+fn filters_apply_before_the_best_are_chosen() {
+    let folder = shop();
+    let service = Service::start(&folder, MODELS);
+    let all =
+        service.post("/v1/search", "{\"query\": \"hat sun\", \"model\": \"words\", \"top\": 10}").json();
+    let wanted = &all["hits"].as_array().unwrap().last().unwrap()["fields"]["title"];
+    let body = json!({"query": "hat sun", "model": "words", "top": 1, "filter": {"title": wanted}});
+    let answer = service.post("/v1/search", &body.to_string()).json();
+    assert_eq!(answer["hits"][0]["fields"]["title"], *wanted);
+    let unknown = json!({"query": "hat", "filter": {"brand": "acme"}});
+    let failure = service.post("/v1/search", &unknown.to_string()).failure(422);
+    assert!(failure["error"]["message"].as_str().unwrap().contains("brand"), "{failure}");
+}
+
+#[test]
+fn candidates_are_ranked_and_explained() {
+    let folder = shop();
+    let service = Service::start(&folder, MODELS);
+    let body = json!({
+        "query": "sneaker", "explain": true,
+        "candidates": ["d1", "d0", {"id": "new", "text": "trainers for running"}, {"fields": {"title": "hat"}}]
+    });
+    let answer = service.post("/v1/rank", &body.to_string()).json();
+    let results = answer["results"].as_array().unwrap();
+    assert_eq!(results[0]["id"], "d0", "{answer}");
+    assert_eq!(results[1]["id"], "new", "the words of a new document rank it: {answer}");
+    assert_eq!(results.len(), 4);
+    assert!(results[0]["explanation"]["score"].is_number());
+
+    let why = json!({"query": "sneaker", "document": "d0", "against": "d1"});
+    let answer = service.post("/v1/explain", &why.to_string()).json();
+    let sum: f64 =
+        answer["parts"].as_array().unwrap().iter().map(|part| part["adds"].as_f64().unwrap()).sum();
+    assert!((sum - answer["explanation"]["score"].as_f64().unwrap()).abs() < 1e-4, "{answer}");
+    let difference: f64 = answer["against"]["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["difference"].as_f64().unwrap())
+        .sum();
+    let other = answer["against"]["explanation"]["score"].as_f64().unwrap();
+    assert!((sum - other - difference).abs() < 1e-4, "{answer}");
+    service.post("/v1/explain", "{\"query\": \"sneaker\", \"document\": \"nobody\"}").failure(404);
+
+    let compared = json!({"query": "trainers", "models": ["words", "rmls"], "top": 3});
+    let answer = service.post("/v1/compare", &compared.to_string()).json();
+    for (own, model) in answer["models"].as_array().unwrap().iter().enumerate() {
+        for (rank, hit) in (1..).zip(model["hits"].as_array().unwrap()) {
+            assert_eq!(hit["ranks"][own], rank, "{answer}");
+        }
+    }
+    service.post("/v1/compare", "{\"query\": \"x\", \"models\": [\"words\"]}").failure(422);
+}
+
+#[test]
+fn rankers_rank_feature_lists() {
+    let folder = shop();
+    let lists: String =
+        (0..20).map(|query| format!("1 qid:{query} 1:0.9 2:0.1\n0 qid:{query} 1:0.2 2:0.5\n")).collect();
+    folder.write("lists.txt", lists);
+    folder.text("train ranksvm --letor lists.txt --out ranker.model --quiet");
+    let service = Service::start(&folder, "--data shop --model bm25.model --model ranker.model");
+    let body = json!({"model": "ranker", "candidates": [{"features": [0.1, 0.6]}, {"features": {"1": 0.8, "2": 0.2}}]});
+    let answer = service.post("/v1/rank", &body.to_string()).json();
+    assert_eq!(answer["results"][0]["index"], 1, "{answer}");
+    let items = json!({"items": [
+        {"id": "a", "fields": [{"name": "1", "value": 0.1}]}, {"id": "b", "fields": [{"name": "1", "value": 0.9}]}
+    ]});
+    assert_eq!(service.post("/rank/ranker", &items.to_string()).json()["items"][0]["item"], "b");
+    let without = service.post("/v1/rank", "{\"model\": \"ranker\", \"candidates\": [\"d1\"]}").failure(422);
+    assert!(without["error"]["message"].as_str().unwrap().contains("`features`"), "{without}");
+    service.post("/v1/search", "{\"model\": \"ranker\", \"query\": \"x\"}").failure(422);
+}
+
+#[test]
+fn models_are_activated_and_rolled_back_without_a_failed_request() {
+    let folder = shop();
+    folder.text("train rmls --data shop --set d=2 --out rmls-2.model --quiet");
+    let poisoned = std::fs::read(folder.path().join("rmls.model")).unwrap();
+    let half = poisoned.len() / 2;
+    folder.write("half.model", &poisoned[..half]);
+    let mut changed = poisoned;
+    changed[half] ^= 1;
+    folder.write("changed.model", changed);
+    let service = Service::start(&folder, MODELS);
+    let ending = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut versions = std::collections::BTreeSet::new();
+                    while !ending.load(Ordering::Relaxed) {
+                        let answer = service.post("/v1/search", "{\"query\": \"sneaker\"}").json();
+                        assert!(!answer["hits"].as_array().unwrap().is_empty());
+                        versions.insert(answer["model"]["version"].as_u64().unwrap());
+                    }
+                    versions
+                })
+            })
+            .collect();
+        let body = json!({"file": "rmls-2.model", "reason": "smaller"}).to_string();
+        let state = service.post("/v1/models/rmls/activate", &body).json();
+        assert_eq!((&state["current"]["version"], &state["previous"]["version"]), (&json!(2), &json!(1)));
+        for (file, expected) in [
+            ("half.model", "half.model"),
+            ("changed.model", "changed.model"),
+            ("missing.model", "there is no such file"),
+            ("../shop/manifest.json", "no file name"),
+            ("/etc/passwd", "no file name"),
+            ("docs.csv", "docs.csv"),
+        ] {
+            let failure =
+                service.post("/v1/models/rmls/activate", &json!({"file": file}).to_string()).failure(422);
+            assert!(failure["error"]["message"].as_str().unwrap().contains(expected), "{failure}");
+        }
+        let state = service.post("/v1/models/rmls/rollback", "").json();
+        assert_eq!(
+            (&state["current"]["version"], &state["current"]["file"]),
+            (&json!(1), &json!("rmls.model"))
+        );
+        let actions: Vec<&str> = state["history"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["action"].as_str().unwrap())
+            .collect();
+        assert_eq!(actions[..3], ["start", "activate", "refused"]);
+        assert_eq!(actions.last(), Some(&"rollback"));
+        ending.store(true, Ordering::Relaxed);
+        let seen = clients.into_iter().flat_map(|client| client.join().unwrap());
+        assert!(seen.collect::<std::collections::BTreeSet<_>>().is_subset(&[1, 2].into()));
+    });
+    service.post("/v1/models/words/rollback", "").failure(409);
+    service.post("/v1/models/nothing/activate", "").failure(404);
+}
+
+#[test]
+fn keys_open_what_they_should() {
+    let folder = shop();
+    folder.write("read.key", "read-key-0123456789\n");
+    folder.write("short.key", "short\n");
+    let write = "write-key-0123456789";
+    let args = format!("{MODELS} --read-key-file read.key");
+    let service = Service::start_with(&folder, &args, &[("MATCHRANK_WRITE_KEY", write)]);
+    let status = |method: &str, path: &str, key: &str, body: &str| {
+        let header = if key.is_empty() { String::new() } else { format!("Authorization: Bearer {key}\r\n") };
+        service.request(method, path, &header, body.as_bytes()).status
+    };
+    let query = "{\"query\": \"hat\"}";
+    for (key, search, activate) in [
+        ("", 401, 401),
+        ("wrong-key-0123456789", 401, 401),
+        ("read-key-012345678", 401, 401),
+        ("read-key-0123456789", 200, 401),
+        (write, 200, 200),
+    ] {
+        assert_eq!(status("POST", "/v1/search", key, query), search, "{key}");
+        assert_eq!(status("POST", "/v1/models/rmls/activate", key, ""), activate, "{key}");
+        assert_eq!(status("GET", "/metrics", key, ""), search, "{key}");
+        assert_eq!(status("GET", "/no-such-route", key, ""), if search == 200 { 404 } else { 401 }, "{key}");
+    }
+    for open in ["/", "/docs", "/openapi.json", "/healthz", "/readyz", "/health", "/assets/page.js"] {
+        assert_eq!(service.get(open).status, 200, "{open}");
+    }
+    let refused = folder.refused("serve --data shop --model bm25.model --read-key-file short.key");
+    assert!(refused.contains("16 or more printable"), "{refused}");
+    let refused = folder.refused("serve --data shop --model bm25.model --listen 0.0.0.0:0");
+    assert!(refused.contains("there is no read key"), "{refused}");
+}
+
+#[test]
+fn open_requests_end_before_the_service_does() {
+    let folder = shop();
+    let mut service = Service::start(&folder, MODELS);
+    let body = "{\"query\": \"sneaker\"}";
+    let mut stream = service.connect();
+    let head = format!(
+        "POST /v1/search HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n{}",
+        service.address,
+        body.len(),
+        &body[..5]
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // The service has read the header once a later connection was answered.
+    service.get("/healthz").json();
+    service.signal("TERM");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    stream.write_all(&body.as_bytes()[5..]).unwrap();
+    let reply = read_reply(&mut stream);
+    assert!(!reply.json()["hits"].as_array().unwrap().is_empty());
+    assert_eq!(service.wait(), Some(0));
+}
+
+#[test]
+fn settings_come_from_a_file_and_options_win() {
+    let folder = shop();
+    let config = "data = 'shop'\nmodel = ['words=bm25.model']\nmax-body = 200\nalias = ['w=words']\n";
+    folder.write("serve.toml", config);
+    let service = Service::start(&folder, "--config serve.toml");
+    let long = json!({"query": "x ".repeat(200)}).to_string();
+    service.post("/v1/search", &long).failure(413);
+    service.post("/v1/search", "{\"query\": \"hat\", \"model\": \"w\"}").json();
+    drop(service);
+    let service = Service::start(&folder, "--config serve.toml --max-body 2000");
+    service.post("/v1/search", &long).json();
+    drop(service);
+    folder.write("wrong.toml", format!("{config}max_queue = 3\n"));
+    assert!(folder.refused("serve --config wrong.toml").contains("max_queue"));
+    assert!(
+        folder.refused("serve --data shop").contains("option `model` is missing")
+            || folder.refused("serve --data shop").contains("--model")
+    );
+    let twice = folder.refused("serve --data shop --model a=bm25.model --model a=rmls.model");
+    assert!(twice.contains("two models have the name a"), "{twice}");
+    let alias = folder.refused("serve --data shop --model bm25.model --alias x=y");
+    assert!(alias.contains("the alias x stands for the model y"), "{alias}");
+}
+
+#[test]
+fn the_interface_is_described() {
+    let folder = shop();
+    let service = Service::start(&folder, MODELS);
+    let api = service.get("/openapi.json").json();
+    assert!(api["openapi"].as_str().unwrap().starts_with("3."));
+    let paths = api["paths"].as_object().unwrap();
+    for path in [
+        "/v1/search",
+        "/v2/rerank",
+        "/rerank",
+        "/rank/{model}",
+        "/feedback",
+        "/v1/documents/{id}",
+        "/metrics",
+    ] {
+        assert!(paths.contains_key(path), "{path}");
+    }
+    // Every reference leads to a type that is described.
+    let text = api.to_string();
+    for reference in text.split("#/components/schemas/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(api["components"]["schemas"][reference].is_object(), "{reference}");
+    }
+    let page = service.get("/docs").body;
+    assert!(paths.keys().all(|path| page.contains(path.as_str())));
+    for page in ["/", "/docs", "/assets/page.js", "/assets/page.css"] {
+        let reply = service.get(page);
+        assert!(
+            !reply.body.contains("http://") || reply.body.contains("http://www.w3.org/2000/svg"),
+            "{page}"
+        );
+        assert!(!reply.body.contains("https://"), "{page} names another host");
+        assert!(reply.header("content-security-policy").unwrap().contains("default-src 'none'"));
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+    }
+    let searched = service.post("/v1/search", "{\"query\": \"hat\"}");
+    assert_eq!(searched.header("access-control-allow-origin"), None);
+    assert_eq!(searched.header("cache-control"), Some("no-store"));
+    assert!(searched.header("x-request-id").is_some());
+    let metrics = service.get("/metrics").body;
+    assert!(metrics.contains("matchrank_requests_total{route=\"/v1/search\",status=\"2xx\"} 1"), "{metrics}");
+    assert!(metrics.contains("matchrank_documents 12"), "{metrics}");
+    assert!(metrics.contains("matchrank_model_version{model=\"words\",kind=\"bm25\"} 1"), "{metrics}");
+    service.request("DELETE", "/v1/search", "", b"").failure(405);
+    assert_eq!(service.get("/nothing").failure(404)["error"]["code"], "not_found");
+}
+
+#[test]
+fn a_certificate_makes_it_tls() {
+    let folder = shop();
+    let made = std::process::Command::new("openssl")
+        .args(
+            "req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout key.pem -out cert.pem"
+                .split(' '),
+        )
+        .current_dir(folder.path())
+        .output();
+    let curl = std::process::Command::new("curl").arg("--version").output();
+    if made.is_err() || curl.is_err() {
+        return;
+    }
+    let service = Service::start(&folder, &format!("{MODELS} --tls-certificate cert.pem --tls-key key.pem"));
+    let answer = std::process::Command::new("curl")
+        .args(["-sk", "-d", "{\"query\": \"hat\"}", &format!("https://{}/v1/search", service.address)])
+        .output()
+        .unwrap();
+    let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert!(!answer["hits"].as_array().unwrap().is_empty());
+    assert_eq!(service.get("/healthz").status, 0, "plain HTTP is not answered");
+    let refused =
+        folder.refused("serve --data shop --model bm25.model --tls-certificate docs.csv --tls-key key.pem");
+    assert!(refused.contains("docs.csv"), "{refused}");
+}
+
+#[test]
+fn ids_are_no_paths() {
+    let folder = shop();
+    let service = Service::start(&folder, MODELS);
+    assert_eq!(service.get("/v1/documents/d3").json()["fields"]["title"], "hat for the sun model1");
+    for id in ["..%2F..%2Fetc%2Fpasswd", "%00", "d3%2F", "..", "%2e%2e", "d3/x", "nobody"] {
+        let reply = service.get(&format!("/v1/documents/{id}"));
+        assert_eq!(reply.status, 404, "{id}: {}", reply.body);
+    }
+    assert_eq!(service.get("/v1/documents/%ff").status, 400);
+    assert_eq!(
+        ids(&service.post("/v1/search", "{\"query\": \"sneaker\", \"top\": 1}").json()["hits"]).len(),
+        1
+    );
+    // Without a state folder nothing can be changed.
+    let failure = service.request("PUT", "/v1/documents/d3", "", b"{\"title\": \"x\"}").failure(409);
+    assert!(failure["error"]["message"].as_str().unwrap().contains("only reads"), "{failure}");
+}
