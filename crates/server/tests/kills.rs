@@ -4,6 +4,7 @@
 //! `bench/service/kills.py` does the same many more times, with the real `matchrank update` and with full disks.
 
 #[path = "../examples/store_load/load.rs"]
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is read")]
 mod load;
 mod shop;
 
@@ -30,7 +31,7 @@ fn appends_until_it_is_killed() {
     load::append(Path::new(&state), 8, Some((&base, &data))).unwrap();
 }
 
-/// What a process acknowledged: sequences of events by id, versions and sequences of documents.
+/// Acknowledgements of a process: sequences of events by id, versions and sequences of documents.
 #[derive(Default)]
 struct Acknowledged {
     events: HashMap<String, u64>,

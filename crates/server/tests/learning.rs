@@ -142,7 +142,7 @@ proptest! {
 fn a_long_stream_has_the_curve_of_an_update() {
     let shop = Shop::new(Variant::Sparse);
     let line = |i: usize| {
-        let (query, more) = if i % 3 == 0 { ("sneaker", 0) } else { ("cheap lid", 1) };
+        let (query, more) = if i.is_multiple_of(3) { ("sneaker", 0) } else { ("cheap lid", 1) };
         let worse = (2 * i + 5 + more) % 13;
         format!(r#"{{"query":"{query}","better":"d{}","worse":"d{worse}"}}"#, (2 * i + more) % 12)
     };

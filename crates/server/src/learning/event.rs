@@ -32,11 +32,11 @@ pub struct LogEvent {
     pub user: Option<String>,
     /// Session, as the client names sessions.
     pub session: Option<String>,
-    /// What happened.
+    /// The search, click, preference or list.
     pub action: EventAction,
 }
 
-/// What an event says.
+/// Content of an event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EventAction {

@@ -33,7 +33,7 @@ pub struct LearnerSpec {
     /// Last sequence that is part of the base already. `None`: a new learner of a new store learns from its first event,
     /// and one with a new base from now on.
     pub after: Option<u64>,
-    /// How long a search waits for clicks.
+    /// Time for which a search waits for clicks.
     pub window: SearchWindow,
 }
 

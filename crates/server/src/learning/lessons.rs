@@ -1,4 +1,4 @@
-//! What online models learn from the events of the log: lines of tuple files and of list files, in the order of the log.
+//! Lessons of online models: lines of tuple files and of list files, made of the events in the order of the log.
 
 use super::LearningError;
 use super::event::{EventAction, LogEvent};

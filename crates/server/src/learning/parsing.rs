@@ -20,7 +20,7 @@ use super::{metarank, own_form, ubi};
 pub struct EventError {
     /// Line of the request, from 1; for an array, the number of the event.
     pub line: usize,
-    /// What is wrong, what is expected, and how to fix it.
+    /// The mistake, the expected value, and a fix.
     pub message: String,
 }
 

@@ -18,7 +18,7 @@ use super::event::{DocumentAction, SearchAction};
 /// Documents of a search that are looked at.
 const MOST_DOCUMENTS: usize = 1000;
 
-/// How long a search waits for clicks.
+/// Limits of the time for which a search waits for clicks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchWindow {

@@ -34,7 +34,7 @@ impl ControlJob {
     }
 }
 
-/// What the writer does next.
+/// Next work of the writer.
 pub(super) enum NextWork {
     Writes(Vec<PendingWrite>),
     Control(ControlJob),
