@@ -141,8 +141,7 @@ fn follow(
         fleet.learned(name, &path).map_err(|failure| LearningError::Refused(failure.message().to_owned()))?;
     }
     let (fleet, of_thread) = (fleet.clone(), name.to_owned());
-    let mut course = FollowCourse::default();
-    course.on_checkpoint = Box::new(move |path| {
+    let on_checkpoint = Box::new(move |path: &Path| {
         if let Err(failure) = fleet.learned(&of_thread, path) {
             tracing::error!(
                 model = of_thread,
@@ -151,6 +150,7 @@ fn follow(
             );
         }
     });
+    let course = FollowCourse { on_checkpoint, ..FollowCourse::default() };
     FollowingLearner::start(store, learner, course)
         .map_err(|error| LearningError::Engine(Error::io("the thread of a learner", error)))
 }
