@@ -14,7 +14,6 @@ use service::{Service, read_reply};
 /// A small shop with models.
 fn shop() -> Folder {
     let folder = matchrank::shop();
-    folder.text("ingest --clicks log.csv --documents docs.csv --out shop --quiet");
     folder.text("train bm25 --data shop --out bm25.model --quiet");
     folder.text("train rmls --data shop --set d=4 --out rmls.model --quiet");
     folder
@@ -337,7 +336,7 @@ fn a_certificate_makes_it_tls() {
     }
     let service = Service::start(&folder, &format!("{MODELS} --tls-certificate cert.pem --tls-key key.pem"));
     let answer = std::process::Command::new("curl")
-        .args(["-sk", "-d", "{\"query\": \"hat\"}", &format!("https://{}/v1/search", service.address)])
+        .args(["-sk", "-d", "{\"query\": \"sneaker\"}", &format!("https://{}/v1/search", service.address)])
         .output()
         .unwrap();
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
@@ -365,4 +364,120 @@ fn ids_are_no_paths() {
     // Without a state folder nothing can be changed.
     let failure = service.request("PUT", "/v1/documents/d3", "", b"{\"title\": \"x\"}").failure(409);
     assert!(failure["error"]["message"].as_str().unwrap().contains("only reads"), "{failure}");
+}
+
+#[test]
+fn documents_change_while_they_are_served_and_survive_a_kill() {
+    let folder = shop();
+    let mut service = Service::start(&folder, &format!("{MODELS} --state state"));
+    let found = |service: &Service, query: &str| {
+        let answer =
+            service.post("/v1/search", &json!({"query": query, "model": "words"}).to_string()).json();
+        ids(&answer["hits"]).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&service, "model0"), ["d0", "d1"]);
+    let put = service
+        .request("PUT", "/v1/documents/u1", "", b"{\"title\": \"model0 model0\", \"colour\": \"red\"}")
+        .json();
+    assert_eq!(put, json!({"changed": 1, "documents": 13}));
+    assert_eq!(found(&service, "model0"), ["u1", "d0", "d1"]);
+    let bulk = json!({
+        "put": [{"id": "u2", "fields": {"title": "model1", "colour": "blue"}}, {"id": "d1", "fields": {"title": "model2"}}],
+        "delete": ["d3"]
+    });
+    assert_eq!(service.post("/v1/documents", &bulk.to_string()).json()["documents"], 13);
+    service.request("DELETE", "/v1/documents/nobody", "", b"").failure(404);
+    let filtered =
+        json!({"query": "model0 model1", "model": "words", "filter": {"colour": ["blue", "green"]}});
+    assert_eq!(ids(&service.post("/v1/search", &filtered.to_string()).json()["hits"]), ["u2"]);
+    // Metarank's metadata of an item set some fields and keep the others.
+    let item = json!({"event": "item", "id": "e1", "timestamp": "1599391467000", "item": "u1", "fields": [{"name": "title", "value": "model3 model3"}]});
+    assert_eq!(service.post("/feedback", &item.to_string()).json()["updated"], 1);
+    assert_eq!(
+        service.get("/v1/documents/u1").json()["fields"],
+        json!({"title": "model3 model3", "colour": "red"})
+    );
+    for wrong in [
+        "{\"put\": [{\"id\": \"\", \"fields\": {}}]}",
+        "{}",
+        "{\"put\": [{\"id\": \"a\\u0000b\", \"fields\": {}}]}",
+    ] {
+        service.post("/v1/documents", wrong).failure(422);
+    }
+    let expected = |service: &Service| {
+        assert_eq!(found(service, "model0"), ["d0"]);
+        assert_eq!(found(service, "model1"), ["u2", "d2"]);
+        assert_eq!(found(service, "model2"), ["d1", "d4", "d5"]);
+        assert_eq!(found(service, "model3")[0], "u1");
+        service.get("/v1/documents/d3").failure(404);
+    };
+    expected(&service);
+    service.signal("KILL");
+    service.wait();
+    expected(&Service::start(&folder, &format!("{MODELS} --state state")));
+}
+
+#[test]
+fn events_are_counted_once_in_every_form() {
+    let folder = shop();
+    let service = Service::start(&folder, &format!("{MODELS} --state state"));
+    let own = "{\"id\": \"e1\", \"event\": \"search\", \"search\": \"s1\", \"query\": \"red hat\", \"shown\": [\"d1\", \"d3\"]}\n\
+               {\"id\": \"e2\", \"event\": \"click\", \"search\": \"s1\", \"document\": \"d3\", \"position\": 2}\n";
+    let counts = |accepted: u32, duplicates: u32| json!({"accepted": accepted, "duplicates": duplicates, "documents": 0});
+    assert_eq!(service.post("/v1/events", own).json(), counts(2, 0));
+    assert_eq!(service.post("/v1/events", own).json(), counts(0, 2));
+    let behaviour = json!([
+        {"user_query": "lid", "query_id": "q1", "timestamp": "2026-05-01T10:00:00Z"},
+        {"action_name": "click", "timestamp": "2026-05-01T10:00:03Z", "query_id": "q1", "event_attributes": {
+            "object": {"object_id": "d1"}, "position": {"ordinal": 1}}}
+    ]);
+    assert_eq!(service.post("/v1/events", &behaviour.to_string()).json()["accepted"], 2);
+    let feedback = json!({
+        "event": "ranking", "id": "id1", "user": "alice", "session": "alice1", "timestamp": 1661431894711u64,
+        "items": [{"id": "d1"}, {"id": "d2"}]
+    });
+    let answer = service.post("/feedback", &feedback.to_string()).json();
+    assert_eq!(
+        (&answer["status"], &answer["accepted"], &answer["updated"]),
+        (&json!("ok"), &json!(1), &json!(0))
+    );
+    let failure = service.post("/v1/events", "{\"event\": \"click\"}").failure(422);
+    assert!(failure["error"]["message"].as_str().unwrap().contains("line 1"), "{failure}");
+    service.post("/v1/events", "").failure(422);
+    let metrics = service.get("/metrics").body;
+    assert!(metrics.contains("matchrank_events_total 5"), "{metrics}");
+    assert!(metrics.contains("matchrank_duplicate_events_total 2"), "{metrics}");
+    let second = folder.refused("serve --data shop --model bm25.model --state state --listen 127.0.0.1:0");
+    assert!(second.contains("another process"), "{second}");
+}
+
+#[test]
+fn a_model_learns_from_preferences_while_it_serves() {
+    let folder = shop();
+    folder.text(
+        "train sparse-preference --data shop --set tuples=2000 --trial-tuples 1000 --out words.model --quiet",
+    );
+    let args = "--data shop --model words.model --state state --learn words";
+    let mut service = Service::start(&folder, args);
+    let score = |service: &Service| {
+        let body = "{\"query\": \"sneaker\", \"candidates\": [\"d0\"]}";
+        let answer = service.post("/v1/rank", body).json();
+        (answer["results"][0]["score"].as_f64().unwrap(), answer["model"]["version"].as_u64().unwrap())
+    };
+    let before = score(&service);
+    let preference =
+        "{\"event\": \"preference\", \"query\": \"sneaker\", \"better\": \"d1\", \"worse\": \"d0\"}\n";
+    service.post("/v1/events", &preference.repeat(300)).json();
+    service.post("/v1/models/words/activate", "").failure(409);
+    // Ending saves what was learned.
+    service.signal("TERM");
+    assert_eq!(service.wait(), Some(0));
+    let after = score(&Service::start(&folder, args));
+    assert_eq!(after.1, 2);
+    assert!(after.0 < before.0, "{before:?} {after:?}");
+    let refused = folder.refused("serve --data shop --model words.model --learn words");
+    assert!(refused.contains("needs a state folder"), "{refused}");
+    let refused = folder
+        .refused("serve --data shop --model bm25.model --state other --learn bm25 --listen 127.0.0.1:0");
+    assert!(refused.contains("bm25"), "{refused}");
 }

@@ -14,7 +14,6 @@ use service::{Service, read_reply};
 
 fn shop() -> Folder {
     let folder = matchrank::shop();
-    folder.text("ingest --clicks log.csv --documents docs.csv --out shop --quiet");
     folder.text("train bm25 --data shop --out bm25.model --quiet");
     folder
 }

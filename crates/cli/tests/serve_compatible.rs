@@ -10,7 +10,6 @@ use service::Service;
 
 fn shop() -> Folder {
     let folder = matchrank::shop();
-    folder.text("ingest --clicks log.csv --documents docs.csv --out shop --quiet");
     folder.text("train bm25 --data shop --out bm25.model --quiet");
     folder.text("train rmls --data shop --set d=4 --out rmls.model --quiet");
     folder

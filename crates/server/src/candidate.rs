@@ -139,19 +139,16 @@ impl GivenDocument {
         if let Some(number) = self.id.as_deref().and_then(|id| live.collection.find(id)) {
             return ResolvedDocument::Known(number);
         }
-        let mut texts: Vec<(&str, Cow<'a, str>)> = Vec::new();
-        let mut add =
-            |field: &'a str, text: &'a str| match texts.iter_mut().find(|(known, _)| *known == field) {
-                Some((_, known)) => *known = format!("{known} {text}").into(),
-                None => texts.push((field, text.into())),
-            };
         let main = service.main_field.as_str();
-        self.text.iter().for_each(|text| add(main, text.as_str()));
-        // Texts of fields that the dataset does not have are as good as a text without a field.
-        for (name, text) in &self.fields {
-            add(if service.fields.contains(name) { name.as_str() } else { main }, text.as_str());
+        let mut texts = TextsByField::default();
+        self.text.iter().for_each(|text| texts.add(main, text));
+        let known = |field: &&(String, String)| service.fields.contains(&field.0);
+        self.fields.iter().filter(known).for_each(|(name, text)| texts.add(name, text));
+        if texts.0.is_empty() {
+            // Texts of fields that the dataset does not have are better than none.
+            self.fields.iter().for_each(|(_, text)| texts.add(main, text));
         }
-        ResolvedDocument::Text(texts)
+        ResolvedDocument::Text(texts.0)
     }
 }
 
@@ -181,6 +178,19 @@ fn features(value: Value) -> Result<Vec<(u32, f32)>, String> {
 /// Returns the column of a feature by its number.
 fn column(name: &str) -> Option<u32> {
     name.parse::<u32>().ok()?.checked_sub(1)
+}
+
+/// Texts of a document, one for each field.
+#[derive(Default)]
+struct TextsByField<'a>(Vec<(&'a str, Cow<'a, str>)>);
+
+impl<'a> TextsByField<'a> {
+    fn add(&mut self, field: &'a str, text: &'a str) {
+        match self.0.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, known)) => *known = format!("{known} {text}").into(),
+            None => self.0.push((field, text.into())),
+        }
+    }
 }
 
 /// A document with its number in the collection, or its texts by field.

@@ -74,7 +74,7 @@ fn page(needs_key: bool) -> Markup {
                     form id="search-form" role="search" {
                         label for="query" { "Search" }
                         div.row {
-                            input id="query" name="q" type="search" autocomplete="off" required autofocus maxlength="2000";
+                            input id="query" name="q" type="search" autocomplete="off" required maxlength="2000";
                             button { "Search" }
                         }
                         div.row.options {

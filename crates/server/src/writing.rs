@@ -141,7 +141,7 @@ fn follow(
         fleet.learned(name, &path).map_err(|failure| LearningError::Refused(failure.message().to_owned()))?;
     }
     let (fleet, of_thread) = (fleet.clone(), name.to_owned());
-    let load = move |path: &Path| {
+    let on_checkpoint = Box::new(move |path: &Path| {
         if let Err(failure) = fleet.learned(&of_thread, path) {
             tracing::error!(
                 model = of_thread,
@@ -149,8 +149,8 @@ fn follow(
                 "a learned model failed its self-test"
             );
         }
-    };
-    let course = FollowCourse { on_checkpoint: Box::new(load), ..FollowCourse::default() };
+    });
+    let course = FollowCourse { on_checkpoint, ..FollowCourse::default() };
     FollowingLearner::start(store, learner, course)
         .map_err(|error| LearningError::Engine(Error::io("the thread of a learner", error)))
 }
