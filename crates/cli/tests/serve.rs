@@ -481,3 +481,53 @@ fn a_model_learns_from_preferences_while_it_serves() {
         .refused("serve --data shop --model bm25.model --state other --learn bm25 --listen 127.0.0.1:0");
     assert!(refused.contains("bm25"), "{refused}");
 }
+
+#[test]
+fn activations_survive_a_kill_until_another_file_is_configured() {
+    let folder = shop();
+    folder.text("train rmls --data shop --set d=2 --out rmls-2.model --quiet");
+    let args = format!("{MODELS} --state state");
+    let current = |service: &Service| {
+        let models = service.get("/v1/models").json();
+        let model = models["models"].as_array().unwrap().iter().find(|model| model["name"] == "rmls");
+        let model = model.unwrap();
+        let actions = model["history"].as_array().unwrap().iter().map(|entry| entry["action"].clone());
+        let file = model["current"]["file"].as_str().unwrap().to_owned();
+        (file, model["current"]["version"].as_u64().unwrap(), Value::Array(actions.collect()))
+    };
+    let kill = |mut service: Service| {
+        service.signal("KILL");
+        service.wait();
+    };
+    let service = Service::start(&folder, &args);
+    let body = json!({"file": "rmls-2.model", "reason": "smaller"}).to_string();
+    service.post("/v1/models/rmls/activate", &body).json();
+    kill(service);
+
+    let service = Service::start(&folder, &args);
+    assert_eq!(current(&service), ("rmls-2.model".into(), 2, json!(["start", "activate", "start"])));
+    // The version before is not in memory, and its file is.
+    let state = service.post("/v1/models/rmls/rollback", "{\"reason\": \"worse\"}").json();
+    assert_eq!((&state["current"]["version"], &state["current"]["file"]), (&json!(1), &json!("rmls.model")));
+    assert_eq!(state["previous"]["file"], "rmls-2.model");
+    service.post("/v1/models/rmls/rollback", "").json();
+    kill(service);
+
+    // A file that changed since it was activated takes no traffic again.
+    std::fs::copy(folder.path().join("bm25.model"), folder.path().join("rmls-2.model")).unwrap();
+    let service = Service::start(&folder, &args);
+    assert_eq!(current(&service).0, "rmls.model");
+    kill(service);
+
+    folder.text("train rmls --data shop --set d=3 --out rmls.model --quiet");
+    folder.text("train rmls --data shop --set d=2 --out rmls-2.model --quiet");
+    let service = Service::start(&folder, &args);
+    let (file, version, _) = current(&service);
+    assert_eq!((file.as_str(), version), ("rmls.model", 4));
+    service.post("/v1/models/rmls/rollback", "").failure(409);
+    kill(service);
+
+    folder.write("state/models.json", "{\"format\": 7, \"models\": {}}");
+    let refused = folder.refused(&format!("serve {args} --listen 127.0.0.1:0"));
+    assert!(refused.contains("models.json: has format 7"), "{refused}");
+}

@@ -1,20 +1,17 @@
 //! The documents and models that are served: one snapshot, replaced as a whole.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
-use serde::Serialize;
-use utoipa::ToSchema;
+use matchrank_engine::files;
 
 use crate::failure::Failure;
+use crate::ledger::{Activation, Ledger, ModelAction, VersionFile};
 use crate::settings::{ModelSetting, ServiceSettings};
-use crate::version::{Scorer, Trial, Version, load, now};
+use crate::version::{Scorer, Trial, Version, load};
 use matchrank_engine::serving::{Collection, DocumentChange, Served};
-
-/// Activations that are remembered for each model.
-const REMEMBERED: usize = 50;
 
 /// Documents and models at one moment.
 pub(crate) struct Snapshot {
@@ -81,51 +78,12 @@ impl Snapshot {
     }
 }
 
-/// What became of a version of a model.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct Activation {
-    /// Number of the version, from 1; none for a file that was refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<u32>,
-    /// Name of the file.
-    pub(crate) file: String,
-    /// `start`, `activate`, `rollback`, `learned` or `refused`.
-    pub(crate) action: &'static str,
-    /// Milliseconds since 1970.
-    pub(crate) at: u64,
-    /// Reason that was given, or why the file was refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
-}
-
-/// Past of a model.
-#[derive(Default)]
-struct Past {
-    n_versions: u32,
-    activations: VecDeque<Activation>,
-}
-
-impl Past {
-    fn add(&mut self, activation: Activation) {
-        // Checkpoints come by the minute; the latest stands for all of a run.
-        if activation.action == "learned"
-            && self.activations.back().is_some_and(|last| last.action == "learned")
-        {
-            self.activations.pop_back();
-        }
-        if self.activations.len() == REMEMBERED {
-            self.activations.pop_front();
-        }
-        self.activations.push_back(activation);
-    }
-}
-
 /// The snapshot of the moment, and what changes it.
 pub(crate) struct Fleet {
     live: ArcSwap<Snapshot>,
     /// Held by whoever replaces the snapshot, never while a model is loaded.
     change: Mutex<()>,
-    past: Mutex<BTreeMap<String, Past>>,
+    ledger: Ledger,
     trial: Trial,
     /// Folders of the model files: those that may be activated lie there.
     folders: BTreeMap<String, PathBuf>,
@@ -141,18 +99,38 @@ impl Fleet {
         settings: &ServiceSettings,
         aliases: BTreeMap<String, String>,
     ) -> matchrank_core::Result<Self> {
-        let (mut slots, mut past, mut folders) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let ledger = Ledger::open(settings.state.as_deref())?;
+        let (mut slots, mut folders) = (BTreeMap::new(), BTreeMap::new());
         for ModelSetting { name, file } in &settings.model {
-            let current = Arc::new(load(1, file, &collection, &trial)?);
-            let mut history = Past { n_versions: 1, ..Past::default() };
-            history.add(Activation::of(&current, "start", None));
-            past.insert(name.clone(), history);
-            folders.insert(name.clone(), file.parent().unwrap_or(Path::new("")).to_owned());
-            if slots.insert(name.clone(), Slot { current, previous: None }).is_some() {
+            if slots.contains_key(name) {
                 return Err(matchrank_core::Error::Params(format!(
                     "two models have the name {name}; name one of them otherwise: NAME=FILE"
                 )));
             }
+            let active = if settings.learn.contains(name) { None } else { ledger.active(name, file)? };
+            let active = active.and_then(|active| {
+                let file = file.with_file_name(&active.file);
+                match load_again(&active, &file, &collection, &trial) {
+                    Ok(version) => Some(version),
+                    Err(error) => {
+                        let error = error.to_string();
+                        tracing::warn!(
+                            model = name,
+                            error,
+                            "the active version is gone; the configured file is used"
+                        );
+                        None
+                    }
+                }
+            });
+            let is_new = active.is_none();
+            let current = match active {
+                Some(version) => version,
+                None => load(ledger.next_number(name), file, &collection, &trial)?,
+            };
+            ledger.start(name, &current, is_new)?;
+            folders.insert(name.clone(), file.parent().unwrap_or(Path::new("")).to_owned());
+            slots.insert(name.clone(), Slot { current: Arc::new(current), previous: None });
         }
         if let Some((alias, name)) = aliases.iter().find(|(_, name)| !slots.contains_key(*name)) {
             return Err(matchrank_core::Error::Params(format!(
@@ -169,7 +147,7 @@ impl Fleet {
         Ok(Self {
             live: ArcSwap::from_pointee(snapshot),
             change: Mutex::new(()),
-            past: Mutex::new(past),
+            ledger,
             trial,
             folders,
             learning: settings.learn.clone(),
@@ -183,11 +161,7 @@ impl Fleet {
 
     /// Returns the activations of a model, the latest last.
     pub(crate) fn activations(&self, name: &str) -> Vec<Activation> {
-        self.past().get(name).map_or(Vec::new(), |past| past.activations.iter().cloned().collect())
-    }
-
-    fn past(&self) -> MutexGuard<'_, BTreeMap<String, Past>> {
-        self.past.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.ledger.history(name)
     }
 
     fn changing(&self) -> MutexGuard<'_, ()> {
@@ -239,29 +213,19 @@ impl Fleet {
                 )));
             }
         };
-        // A number is taken even by a file that is refused, so that no number means two things.
-        let number = self.next_number(name);
+        let number = self.ledger.next_number(name);
         let version = match load(number, &path, &live.collection, &self.trial) {
             Ok(version) => version,
             Err(error) => {
-                let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let why = error.to_string();
-                self.past().entry(name.to_owned()).or_default().add(Activation {
-                    version: None,
-                    file,
-                    action: "refused",
-                    at: now(),
-                    reason: Some(why.clone()),
-                });
+                self.ledger.refuse(name, &path, why.clone())?;
                 return Err(Failure::Unusable(format!(
                     "{why}; {name} keeps version {}",
                     slot.current.number
                 )));
             }
         };
-        self.replace(name, "activate", reason, |_, collection| {
-            if version.is_bound_to(collection) { Ok(version) } else { version.rebound(collection) }
-        })
+        self.replace(name, ModelAction::Activate, reason, |_, collection| bound_to(version, collection))
     }
 
     /// Gives the traffic back to the version before.
@@ -269,22 +233,29 @@ impl Fleet {
         let live = self.live();
         let name = live.model(Some(name))?.name;
         self.check_changeable(name)?;
-        self.replace(name, "rollback", reason, |slot, collection| {
-            let Some(previous) = &slot.previous else {
-                return Err(matchrank_core::Error::Params(format!(
-                    "the model {name} has no earlier version in memory"
-                )));
-            };
-            previous.rebound(collection)
+        // After a restart only the file of the version before is known.
+        let kept = live.models[name].previous.clone();
+        let loaded = match (&kept, self.ledger.previous(name)) {
+            (None, Some(previous)) => {
+                let file = self.folders[name].join(&previous.file);
+                let loaded = load_again(&previous, &file, &live.collection, &self.trial);
+                Some(loaded.map_err(|error| Failure::Conflict(error.to_string()))?)
+            }
+            _ => None,
+        };
+        self.replace(name, ModelAction::Rollback, reason, |slot, collection| match (&slot.previous, loaded) {
+            (Some(previous), _) => previous.rebound(collection),
+            (None, Some(loaded)) => bound_to(loaded, collection),
+            (None, None) => {
+                Err(matchrank_core::Error::Params(format!("the model {name} has no earlier version")))
+            }
         })
     }
 
     /// Gives the traffic to a model that has learned from events, saved in a file.
     pub(crate) fn learned(&self, name: &str, file: &Path) -> Result<(), Failure> {
-        let version = load(self.next_number(name), file, &self.live().collection, &self.trial)?;
-        self.replace(name, "learned", None, |_, collection| {
-            if version.is_bound_to(collection) { Ok(version) } else { version.rebound(collection) }
-        })?;
+        let version = load(self.ledger.next_number(name), file, &self.live().collection, &self.trial)?;
+        self.replace(name, ModelAction::Learned, None, |_, collection| bound_to(version, collection))?;
         Ok(())
     }
 
@@ -299,17 +270,10 @@ impl Fleet {
         Ok(())
     }
 
-    fn next_number(&self, name: &str) -> u32 {
-        let mut past = self.past();
-        let past = past.entry(name.to_owned()).or_default();
-        past.n_versions += 1;
-        past.n_versions
-    }
-
     fn replace(
         &self,
         name: &str,
-        action: &'static str,
+        action: ModelAction,
         reason: Option<String>,
         next: impl FnOnce(&Slot, &Arc<Collection>) -> matchrank_core::Result<Version>,
     ) -> Result<Arc<Version>, Failure> {
@@ -322,6 +286,9 @@ impl Fleet {
             matchrank_core::Error::Params(message) => Failure::Conflict(message),
             error => error.into(),
         })?);
+        self.ledger
+            .replace(name, (&slot.current, &current), action, reason)
+            .map_err(|error| Failure::Unavailable(error.to_string()))?;
         let mut models = live.models.clone();
         models
             .insert(name.to_owned(), Slot { current: current.clone(), previous: Some(slot.current.clone()) });
@@ -332,17 +299,28 @@ impl Fleet {
             default_model: live.default_model.clone(),
             aliases,
         }));
-        self.past().entry(name.to_owned()).or_default().add(Activation::of(&current, action, reason));
-        tracing::info!(model = name, version = current.number, action, "model changed");
+        tracing::info!(model = name, version = current.number, action = ?action, "model changed");
         Ok(current)
     }
 }
 
-impl Activation {
-    fn of(version: &Version, action: &'static str, reason: Option<String>) -> Self {
-        let file = version.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self { version: Some(version.number), file, action, at: now(), reason }
+/// Loads a version of an earlier run. A file that changed meanwhile is an error.
+fn load_again(
+    kept: &VersionFile,
+    file: &Path,
+    collection: &Arc<Collection>,
+    trial: &Trial,
+) -> matchrank_core::Result<Version> {
+    let version = load(kept.number, file, collection, trial)?;
+    if version.checksum != kept.checksum {
+        let message = format!("is not the file of version {} any more; activate it to use it", kept.number);
+        return Err(matchrank_core::Error::format(files::name_of(file), message));
     }
+    Ok(version)
+}
+
+fn bound_to(version: Version, collection: &Arc<Collection>) -> matchrank_core::Result<Version> {
+    if version.is_bound_to(collection) { Ok(version) } else { version.rebound(collection) }
 }
 
 /// Returns true if a text names a file, and no folder.

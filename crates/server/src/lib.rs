@@ -30,6 +30,7 @@ mod guard;
 mod identity;
 mod keys;
 pub mod learning;
+mod ledger;
 mod listed;
 mod listen;
 mod logging;

@@ -56,7 +56,7 @@ pub(crate) struct Trial {
 /// Reads a model file, binds the model to the documents, and tests it on sample queries. An error says what is wrong.
 pub(crate) fn load(number: u32, file: &Path, collection: &Arc<Collection>, trial: &Trial) -> Result<Version> {
     let name = files::name_of(file);
-    let checksum = blake3::hash(&files::read_all(file)?).to_hex().to_string();
+    let checksum = checksum_of(file)?;
     let (model, _) = model_file::open(file)?;
     let (kind, scorer, scale) = match model {
         Model::Matching(model) => {
@@ -71,6 +71,11 @@ pub(crate) fn load(number: u32, file: &Path, collection: &Arc<Collection>, trial
     };
     let file = file.to_owned();
     Ok(Version { number, file, kind, checksum, loaded_at: now(), scale, scorer })
+}
+
+/// Returns the BLAKE3 of a file.
+pub(crate) fn checksum_of(file: &Path) -> Result<String> {
+    Ok(blake3::hash(&files::read_all(file)?).to_hex().to_string())
 }
 
 fn blamed(name: &str, error: Error) -> Error {

@@ -28,6 +28,9 @@ const SAMPLE: usize = 4096;
 const READ: usize = 4000;
 /// Different function words that a language needs in a sample.
 const DIFFERENT: usize = 5;
+/// Largest share of the documents of a language whose only evidence is the same word: `num`, a Portuguese word, stands for
+/// every number in texts without function words.
+const ONE_WORD: f64 = 0.6;
 /// Documents that a language needs in a sample.
 const DOCUMENTS: usize = 3;
 /// Smallest share of the documents of known language, and of documents with Chinese, Japanese or Korean characters.
@@ -229,11 +232,11 @@ impl LanguageSample {
         let n_cjk = self.documents.iter().filter(|document| document.has_cjk).count();
         let cjk = if n == 0 { 0.0 } else { n_cjk as f64 / n as f64 };
         let wins = self.wins(self.candidates());
-        let n_known: usize = wins.iter().map(|(n, _)| n).sum();
-        let is_present = |(n, different): &(usize, usize)| {
-            *n >= DOCUMENTS
-                && *different >= DIFFERENT
-                && *n as f64 >= SHARE * n_known as f64
+        let n_known: usize = wins.iter().map(|win| win.documents).sum();
+        let is_present = |win: &LanguageWins| {
+            win.documents >= DOCUMENTS
+                && win.words >= DIFFERENT
+                && win.documents as f64 >= SHARE * n_known as f64
                 && n_known as f64 >= KNOWN * self.documents.len() as f64
         };
         let names = stop_words::languages();
@@ -241,7 +244,7 @@ impl LanguageSample {
             .iter()
             .enumerate()
             .filter(|(_, win)| is_present(win))
-            .map(|(language, (wins, _))| (names[language], *wins as f64 / n_known as f64))
+            .map(|(language, win)| (names[language], win.documents as f64 / n_known as f64))
             .collect();
         languages.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
         LanguageShares { n_documents: n, n_known, languages, cjk }
@@ -272,20 +275,38 @@ impl LanguageSample {
         found
     }
 
-    /// Documents that each language wins, and different words that voted for it in them.
-    fn wins(&self, among: Mask) -> Vec<(usize, usize)> {
-        let mut wins = vec![(0, 0); 32];
-        let mut different = vec![std::collections::HashSet::<u64, FixedState>::default(); 32];
+    /// Returns what each language wins. A language that hardly has evidence but one word wins nothing.
+    fn wins(&self, among: Mask) -> Vec<LanguageWins> {
+        let mut wins = vec![LanguageWins::default(); 32];
+        let mut words = vec![std::collections::HashMap::<u64, usize, FixedState>::default(); 32];
         for document in &self.documents {
             if let Some(language) = winner(document.votes.iter().map(|(mask, _)| *mask), among) {
-                wins[language].0 += 1;
-                let own = document.votes.iter().filter(|(mask, _)| mask & (1 << language) != 0);
-                different[language].extend(own.map(|(_, hash)| *hash));
+                wins[language].documents += 1;
+                let mut own = document.votes.iter().filter(|(mask, _)| mask & (1 << language) != 0);
+                let first = own.next().map_or(0, |(_, hash)| *hash);
+                let is_alone = own.clone().all(|(_, hash)| *hash == first);
+                *words[language].entry(first).or_insert(0) += usize::from(is_alone);
+                own.for_each(|(_, hash)| drop(words[language].entry(*hash).or_insert(0)));
             }
         }
-        wins.iter_mut().zip(&different).for_each(|(win, words)| win.1 = words.len());
+        for (win, words) in wins.iter_mut().zip(&words) {
+            let of_one_word = words.values().copied().max().unwrap_or(0);
+            if of_one_word as f64 > ONE_WORD * win.documents as f64 {
+                *win = LanguageWins::default();
+            }
+            win.words = words.len();
+        }
         wins
     }
+}
+
+/// What a language wins in a sample.
+#[derive(Debug, Clone, Default)]
+struct LanguageWins {
+    /// Documents with more votes for it than for any other.
+    documents: usize,
+    /// Different words that voted for it in them.
+    words: usize,
 }
 
 impl LanguageShares {
@@ -388,6 +409,18 @@ mod tests {
         // Two German titles among a hundred English ones.
         let many = ENGLISH.iter().cycle().take(100).chain(&GERMAN[..2]).copied();
         assert_eq!(sample(many).shares().choice(), ["english"]);
+    }
+
+    /// Texts without function words, in which a word of another language stands for every number.
+    #[test]
+    fn one_word_is_no_language() {
+        let mut texts: Vec<String> = (0..200)
+            .map(|i| format!("breast cancer risk num num women diet{i} serum concentration num patients"))
+            .collect();
+        texts.extend(["com meu", "seus foram", "essa dele", "pelo nosso", "tua quando"].map(String::from));
+        let shares = sample(texts.iter().map(String::as_str)).shares();
+        assert!(shares.languages.is_empty(), "{shares:?}");
+        assert_eq!(shares.choice(), ["english"]);
     }
 
     #[test]

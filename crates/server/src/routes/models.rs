@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use crate::body::{Bytes, InPath, parse};
 use crate::failure::Failure;
-use crate::fleet::{Activation, Slot};
+use crate::fleet::Slot;
+use crate::ledger::Activation;
 use crate::service::{Service, json_response};
 use crate::version::{Scorer, Version};
 

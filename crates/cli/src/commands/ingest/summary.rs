@@ -5,6 +5,10 @@ use matchrank_engine::text::{AnalyserParams, LanguageParams};
 
 use crate::terminal::{Format, table, wrap};
 
+/// Widest cells of a table for people, so that it fits a terminal of 100 columns.
+const WHAT: usize = 32;
+const VALUE: usize = 45;
+
 /// Describes the analysis of texts in one line for each language.
 fn analysis(params: &AnalyserParams) -> String {
     let several = !params.languages.is_empty();
@@ -57,8 +61,8 @@ pub(super) fn summary(manifest: &Manifest, format: Format) -> String {
         ("words", "of queries and documents", format.count(s.n_words)),
         ("n_x", "queries with a training response", format.count(s.n_x)),
         ("n_y", "documents with a training response", format.count(s.n_y)),
-        ("pairs", "query and document with a training response", format.count(s.n_pairs)),
-        ("negatives", "query and document with grade 0, for preferences", format.count(s.n_negatives)),
+        ("pairs", "with a training response", format.count(s.n_pairs)),
+        ("negatives", "judged irrelevant, with grade 0", format.count(s.n_negatives)),
         ("responses", "sum of clicks or grades", format.figure(s.n_clicks, 1)),
         ("n~y", "documents per query", format.figure(s.documents_per_query, 2)),
         ("n~x", "queries per document", format.figure(s.queries_per_document, 2)),
@@ -89,19 +93,27 @@ pub(super) fn summary(manifest: &Manifest, format: Format) -> String {
     ]);
     if !manifest.attributes.is_empty() {
         let attributes = manifest.attributes.iter().map(|a| format!("{} ({})", a.name, a.kind.name()));
-        let attributes: Vec<String> = attributes.collect();
-        push_lines(&mut rows, ("attributes", ""), attributes.join(", "), format);
+        rows.push(("attributes", "", attributes.collect::<Vec<_>>().join(", ")));
     }
-    push_lines(&mut rows, ("analysis", ""), analysis(&manifest.analyser), format);
+    rows.push(("analysis", "", analysis(&manifest.analyser)));
     for source in &manifest.sources {
         let sentences = source.remarks.iter().cloned().chain(source.ignored_sentence());
-        for sentence in sentences {
-            push_lines(&mut rows, ("file", &source.file), sentence, format);
-        }
+        rows.extend(sentences.map(|sentence| ("file", source.file.as_str(), sentence)));
     }
-    let rows =
-        rows.into_iter().map(|(name, what, value)| vec![name.to_owned(), what.to_owned(), value]).collect();
-    table(&["", "what", "value"], rows, format)
+    let lines = |(name, what, value): (&str, &str, String)| {
+        let (whats, values) = match format {
+            Format::Table => (wrap(what, WHAT), wrap(&value, VALUE)),
+            _ => (vec![what.to_owned()], vec![value]),
+        };
+        let cell = |cells: &[String], line: usize| cells.get(line).cloned().unwrap_or_default();
+        let n_lines = whats.len().max(values.len());
+        let row = |line: usize| {
+            let name = if line == 0 { name.to_owned() } else { String::new() };
+            vec![name, cell(&whats, line), cell(&values, line)]
+        };
+        (0..n_lines).map(row).collect::<Vec<_>>()
+    };
+    table(&["", "what", "value"], rows.into_iter().flat_map(lines).collect(), format)
 }
 
 fn of_grades(grades: ClickGrades) -> &'static str {
@@ -109,18 +121,4 @@ fn of_grades(grades: ClickGrades) -> &'static str {
         ClickGrades::Share => "share: 1 to 4, by the clicks relative to the most clicked document",
         ClickGrades::Binary => "binary: 1 for every clicked document",
     }
-}
-
-/// Adds a value that may need several lines.
-fn push_lines<'a>(
-    rows: &mut Vec<(&'a str, &'a str, String)>,
-    (name, what): (&'a str, &'a str),
-    value: String,
-    format: Format,
-) {
-    let lines = if format == Format::Table { wrap(&value, 80) } else { vec![value] };
-    rows.extend(lines.into_iter().enumerate().map(|(at, line)| match at {
-        0 => (name, what, line),
-        _ => ("", "", line),
-    }));
 }
