@@ -286,7 +286,9 @@ impl LanguageSample {
                 let first = own.next().map_or(0, |(_, hash)| *hash);
                 let is_alone = own.clone().all(|(_, hash)| *hash == first);
                 *words[language].entry(first).or_insert(0) += usize::from(is_alone);
-                own.for_each(|(_, hash)| drop(words[language].entry(*hash).or_insert(0)));
+                for (_, hash) in own {
+                    words[language].entry(*hash).or_insert(0);
+                }
             }
         }
         for (win, words) in wins.iter_mut().zip(&words) {
