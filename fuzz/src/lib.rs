@@ -1,6 +1,7 @@
 //! What the targets of the engine share: bytes as a file, and what must hold of a dataset.
 
 pub mod models;
+pub mod service;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! Model files of every kind: edited behind a right checksum, and used in every way once they load.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use matchrank_core::data::{FeatureLists, letor};
@@ -19,16 +19,26 @@ const KEY: &[u8] = br#""checksum":""#;
 /// The dataset that the golden files say they are of.
 const GOLDEN_HASH: &str = "0123456789abcdef";
 
+/// The folder of the golden model files.
+fn golden_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/model_files")
+}
+
 /// The golden model files, one of every kind and version.
 fn golden() -> &'static [Vec<u8>] {
     static GOLDEN: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     GOLDEN.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/model_files");
-        let entries = folder.read_dir().expect("the golden files are in the tree");
+        let entries = golden_folder().read_dir().expect("the golden files are in the tree");
         let mut paths: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
         paths.sort();
         paths.iter().map(|path| std::fs::read(path).expect("a readable file")).collect()
     })
+}
+
+/// The golden file of a kind and version, as a model of a dataset.
+pub fn golden_of(name: &str, dataset: &Dataset) -> Vec<u8> {
+    let path = golden_folder().join(format!("{name}.safetensors"));
+    Parts::of(&std::fs::read(path).expect("a golden file"), dataset).bytes()
 }
 
 /// The bytes with the checksum made right, if they have a place for it.
@@ -43,7 +53,7 @@ pub fn repaired(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
 /// A golden file, chosen by the first byte, after the edits that the other bytes say.
 pub fn edited(bytes: &[u8]) -> Vec<u8> {
     let mut script = Script(bytes);
-    let mut file = Parts::of(&golden()[script.byte() as usize % golden().len()]);
+    let mut file = Parts::of(&golden()[script.byte() as usize % golden().len()], dataset());
     while !script.0.is_empty() {
         file.edit(&mut script);
     }
@@ -77,12 +87,12 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(bytes: &[u8]) -> Self {
+    fn of(bytes: &[u8], dataset: &Dataset) -> Self {
         let size = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
         let (header, data) = (&bytes[8..8 + size], &bytes[8 + size..]);
         let mut header: Map<String, Value> = serde_json::from_slice(header).expect("a golden file");
         let Some(Value::Object(mut metadata)) = header.remove("__metadata__") else { unreachable!() };
-        let hash = &dataset().manifest.content_hash;
+        let hash = &dataset.manifest.content_hash;
         for value in metadata.values_mut() {
             *value = value.as_str().expect("metadata are strings").replace(GOLDEN_HASH, hash).into();
         }

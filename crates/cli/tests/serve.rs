@@ -7,9 +7,9 @@ mod service;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use matchrank::Folder;
+use matchrank::{Folder, wait_for};
 use serde_json::{Value, json};
-use service::{Service, read_reply};
+use service::{Reply, Service, read_reply};
 
 /// A small shop with models.
 fn shop() -> Folder {
@@ -67,6 +67,63 @@ fn filters_apply_before_the_best_are_chosen() {
     let unknown = json!({"query": "hat", "filter": {"brand": "acme"}});
     let failure = service.post("/v1/search", &unknown.to_string()).failure(422);
     assert!(failure["error"]["message"].as_str().unwrap().contains("brand"), "{failure}");
+}
+
+#[test]
+fn fast_models_propose_what_the_model_ranks() {
+    let folder = shop();
+    folder.text("train clicks --data shop --out clicks.model --quiet");
+    folder.text("train combination --data shop --of rmls.model bm25.model --out both.model --quiet");
+    let args = "--data shop --model both.model --model words=bm25.model --model clicks.model --first-stage words,clicks";
+    let service = Service::start(&folder, args);
+    let search = |body: Value| service.post("/v1/search", &body.to_string()).json();
+    let found = search(json!({"query": "sneaker", "top": 20, "explain": true}));
+    let proposers = ["words", "clicks"].map(|model| {
+        let found = search(json!({"query": "sneaker", "model": model, "top": 200}));
+        assert!(found.get("proposed").is_none(), "models of the first stage search alone: {found}");
+        ids(&found["hits"]).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let mut proposed = proposers.concat();
+    proposed.sort();
+    proposed.dedup();
+    assert_eq!(found["proposed"], proposed.len());
+    assert!((1..12).contains(&proposed.len()), "{proposed:?}");
+    // The same scores as for a list of these candidates, and reasons that add up to them.
+    let body = json!({"query": "sneaker", "candidates": proposed, "explain": true});
+    let ranked = service.post("/v1/rank", &body.to_string()).json();
+    assert_eq!(ids(&found["hits"]), ids(&ranked["results"]));
+    for (hit, result) in found["hits"].as_array().unwrap().iter().zip(ranked["results"].as_array().unwrap()) {
+        assert_eq!(hit["score"], result["score"]);
+        for explained in [hit, result] {
+            let difference =
+                explained["explanation"]["score"].as_f64().unwrap() - hit["score"].as_f64().unwrap();
+            assert!(difference.abs() < 1e-5, "{explained}");
+        }
+        let body = json!({"query": "sneaker", "document": hit["id"]});
+        let why = service.post("/v1/explain", &body.to_string()).json();
+        assert_eq!(why["explanation"]["score"], hit["explanation"]["score"]);
+    }
+    // No word of the documents is in the query, so words alone propose nothing.
+    let none = search(json!({"query": "sneaker", "first_stage": ["words"]}));
+    assert_eq!((&none["hits"], &none["proposed"]), (&json!([]), &json!(0)));
+    let few = search(json!({"query": "hat sneaker", "depth": 2, "top": 20}));
+    assert!((2..=4).contains(&few["hits"].as_array().unwrap().len()), "{few}");
+    let all = search(json!({"query": "sneaker", "first_stage": [], "top": 20}));
+    assert_eq!((all["hits"].as_array().unwrap().len(), all.get("proposed")), (12, None));
+    let last = found["hits"].as_array().unwrap().last().unwrap();
+    let body = json!({"query": "sneaker", "filter": {"title": last["fields"]["title"]}});
+    assert_eq!(ids(&search(body)["hits"]), [last["id"].as_str().unwrap()]);
+    for (body, status) in [
+        (json!({"query": "hat", "depth": 0}), 422),
+        (json!({"query": "hat", "depth": 1_000_000}), 422),
+        (json!({"query": "hat", "first_stage": ["nobody"]}), 404),
+    ] {
+        service.post("/v1/search", &body.to_string()).failure(status);
+    }
+    for (options, part) in [("--first-stage nobody", "nobody"), ("--depth 0", "`depth` is 0")] {
+        let refused = folder.refused(&format!("serve {MODELS} {options} --listen 127.0.0.1:0"));
+        assert!(refused.contains(part) || refused.contains("--depth is 0"), "{refused}");
+    }
 }
 
 #[test]
@@ -451,6 +508,89 @@ fn events_are_counted_once_in_every_form() {
     assert!(second.contains("another process"), "{second}");
 }
 
+/// Headers and body of an export of the log. A client of HTTP 1.0 gets the body as it is.
+fn exported(service: &Service, query: &str, headers: &str) -> Reply {
+    service.send(
+        format!("GET /v1/events/export?{query} HTTP/1.0\r\nHost: localhost\r\n{headers}\r\n").as_bytes(),
+    )
+}
+
+#[test]
+fn the_log_is_exported_while_the_service_runs() {
+    let folder = shop();
+    let mut service = Service::start(&folder, &format!("{MODELS} --state state"));
+    let click =
+        |i: usize| format!("{{\"event\": \"click\", \"query\": \"hat {i}\", \"document\": \"d1\"}}\n");
+    let preference = "{\"event\": \"preference\", \"query\": \"hat\", \"better\": \"d1\", \"worse\": \"d0\"}";
+    let list = "{\"event\": \"list\", \"documents\": [{\"grade\": 1, \"features\": [1, 2]}, {\"grade\": 0, \"features\": [2, 1]}]}";
+    let events = (0..2500).map(click).collect::<String>() + preference + "\n" + list;
+    assert_eq!(service.post("/v1/events", &events).json()["accepted"], 2502);
+    service.request("PUT", "/v1/documents/new", "", b"{\"title\": \"boots\"}").json();
+    service.request("DELETE", "/v1/documents/d3", "", b"").json();
+    let kinds = ["clicks", "documents", "removed", "tuples", "lists"];
+    let running = kinds.map(|of| exported(&service, &format!("of={of}"), ""));
+    for (reply, lines) in running.iter().zip([2500, 1, 1, 1, 1]) {
+        assert_eq!((reply.status, reply.body.lines().count()), (200, lines), "{reply:?}");
+        assert_eq!(reply.header("x-last-sequence"), Some("2504"));
+    }
+    // The next export goes on from the last one.
+    service.post("/v1/events", &click(2500)).json();
+    let next = exported(&service, "of=clicks&since=2504", "");
+    assert_eq!((next.body.lines().count(), next.header("x-last-sequence")), (1, Some("2505")));
+    let none = exported(&service, "of=clicks&since=2505", "");
+    assert_eq!((none.status, none.body.as_str()), (200, ""));
+    assert_eq!(exported(&service, "of=clicks&since=2100-01-01", "").body, "");
+    assert_eq!(exported(&service, "of=clicks&since=2020-01-01", "").body.lines().count(), 2501);
+    for wrong in ["", "of=all", "of=clicks&since=yesterday", "of=clicks&since=", "of=clicks&unknown=1"] {
+        exported(&service, wrong, "").failure(422);
+    }
+    // The command writes the same once the service is stopped, and `ingest --append` reads it.
+    service.signal("TERM");
+    assert_eq!(service.wait(), Some(0));
+    folder.text("events export --state state --out clicks --documents documents --removed removed --tuples tuples --lists lists");
+    for (kind, reply) in kinds.iter().zip(&running) {
+        let added = if *kind == "clicks" { next.body.as_str() } else { "" };
+        assert_eq!(folder.read(kind), format!("{}{added}", reply.body), "{kind}");
+    }
+    folder.write("log.jsonl", &running[0].body);
+    folder.text("ingest --append --clicks log.jsonl --out shop");
+}
+
+#[test]
+fn the_log_is_exported_with_the_write_key() {
+    let folder = shop();
+    let (read, write) = ("read-key-0123456789", "write-key-0123456789");
+    let keys = [("MATCHRANK_READ_KEY", read), ("MATCHRANK_WRITE_KEY", write)];
+    let service = Service::start_with(&folder, &format!("{MODELS} --state state"), &keys);
+    let status =
+        |key: &str| exported(&service, "of=clicks", &format!("Authorization: Bearer {key}\r\n")).status;
+    assert_eq!([status(""), status(read), status(write)], [401, 401, 200]);
+}
+
+#[test]
+fn old_events_are_deleted() {
+    let folder = shop();
+    let args = format!("{MODELS} --state state");
+    let mut service = Service::start(&folder, &args);
+    let click = "{\"event\": \"click\", \"query\": \"hat\", \"document\": \"d1\"}\n";
+    service.post("/v1/events", &click.repeat(500)).json();
+    let n_events = |service: &Service| exported(service, "of=clicks", "").body.lines().count();
+    assert_eq!(n_events(&service), 500);
+    service.signal("TERM");
+    assert_eq!(service.wait(), Some(0));
+    let service = Service::start(&folder, &format!("{args} --keep-bytes 2000"));
+    wait_for("old events are deleted", || (1..100).contains(&n_events(&service)));
+    drop(service);
+    for (options, part) in [
+        ("--state state --keep-days 0", "--keep-days is 0"),
+        ("--state state --keep-days nan", "--keep-days is NaN"),
+        ("--keep-bytes 10", "need a state folder"),
+    ] {
+        let refused = folder.refused(&format!("serve {MODELS} {options} --listen 127.0.0.1:0"));
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
 #[test]
 fn a_model_learns_from_preferences_while_it_serves() {
     let folder = shop();
@@ -473,7 +613,7 @@ fn a_model_learns_from_preferences_while_it_serves() {
     service.signal("TERM");
     assert_eq!(service.wait(), Some(0));
     let after = score(&Service::start(&folder, args));
-    assert_eq!(after.1, 2);
+    assert!(after.1 > before.1, "{before:?} {after:?}");
     assert!(after.0 < before.0, "{before:?} {after:?}");
     let refused = folder.refused("serve --data shop --model words.model --learn words");
     assert!(refused.contains("needs a state folder"), "{refused}");

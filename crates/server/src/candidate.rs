@@ -5,6 +5,7 @@ use std::fmt;
 
 use matchrank_core::data::{FeatureLists, FeatureRows};
 use matchrank_engine::ranking::check_finite;
+use matchrank_engine::scoring::Explanation;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
@@ -227,6 +228,32 @@ pub(crate) fn with_candidate<T>(
     act(&resolved.candidate(&resolved.texts()))
 }
 
+/// Calls `act` with all documents of a request as the engine takes them.
+fn with_candidates<T>(
+    service: &Service,
+    live: &Snapshot,
+    documents: &[GivenDocument],
+    act: impl FnOnce(&[Candidate<'_>]) -> T,
+) -> T {
+    let resolved: Vec<_> = documents.iter().map(|document| document.resolve(service, live)).collect();
+    let texts: Vec<_> = resolved.iter().map(ResolvedDocument::texts).collect();
+    let candidates: Vec<Candidate<'_>> =
+        resolved.iter().zip(&texts).map(|(document, texts)| document.candidate(texts)).collect();
+    act(&candidates)
+}
+
+/// Explains the scores that [`rank`] gives the documents at some places of a request.
+pub(crate) fn explain_ranked(
+    service: &Service,
+    live: &Snapshot,
+    (model, query): (&Named<'_>, &str),
+    (documents, places): (&[GivenDocument], &[usize]),
+) -> Result<Vec<Explanation>, Failure> {
+    let served = model.matching()?;
+    let explain = |candidates: &[Candidate<'_>]| served.explain_in_list(query, candidates, places);
+    Ok(with_candidates(service, live, documents, explain)?)
+}
+
 /// A document of a request with its place there and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RankedDocument {
@@ -260,11 +287,7 @@ pub(crate) fn rank(
             scores.into_iter().map(|score| Some(score as f32)).collect()
         }
         Scorer::Matching(served) => {
-            let resolved: Vec<_> = documents.iter().map(|document| document.resolve(service, live)).collect();
-            let texts: Vec<_> = resolved.iter().map(ResolvedDocument::texts).collect();
-            let candidates: Vec<Candidate<'_>> =
-                resolved.iter().zip(&texts).map(|(document, texts)| document.candidate(texts)).collect();
-            served.score(query, &candidates)?
+            with_candidates(service, live, documents, |candidates| served.score(query, candidates))?
         }
     };
     check_finite(model.name, scores.iter().copied().flatten())?;

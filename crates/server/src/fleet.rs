@@ -40,9 +40,9 @@ pub(crate) struct Named<'a> {
     pub(crate) version: &'a Version,
 }
 
-impl Named<'_> {
+impl<'a> Named<'a> {
     /// Returns the matching model; a ranker is an error that says how to use it.
-    pub(crate) fn matching(&self) -> Result<&Arc<Served>, Failure> {
+    pub(crate) fn matching(&self) -> Result<&'a Arc<Served>, Failure> {
         match &self.version.scorer {
             Scorer::Matching(served) => Ok(served),
             Scorer::Ranking(_) => Err(Failure::Unusable(format!(
@@ -137,6 +137,16 @@ impl Fleet {
                 "the alias {alias} stands for the model {name}, which is not served; name one of {}",
                 slots.keys().cloned().collect::<Vec<_>>().join(", ")
             )));
+        }
+        for name in &settings.first_stage {
+            let name = aliases.get(name).unwrap_or(name);
+            let is_matching = |slot: &Slot| matches!(slot.current.scorer, Scorer::Matching(_));
+            if !slots.get(name).is_some_and(is_matching) {
+                return Err(matchrank_core::Error::Params(format!(
+                    "option `first-stage` names {name}, which is no matching model that is served; name one of {}",
+                    slots.keys().cloned().collect::<Vec<_>>().join(", ")
+                )));
+            }
         }
         let snapshot = Snapshot {
             collection,

@@ -25,6 +25,7 @@ mod candidate;
 mod catalogue;
 mod compat;
 mod failure;
+mod finding;
 mod fleet;
 mod guard;
 mod identity;

@@ -20,6 +20,7 @@ use crate::keys::Keys;
 use crate::metrics::Metrics;
 use crate::sample::sample_queries;
 use crate::settings::{ServiceSettings, is_name};
+use crate::store::Retention;
 use crate::version::Trial;
 use crate::workers::Workers;
 use crate::writing::{OpenState, Writing};
@@ -37,6 +38,8 @@ pub(crate) struct Service {
     pub(crate) metrics: Metrics,
     /// Places for bodies in memory, one for each KiB.
     pub(crate) body_memory: Arc<Semaphore>,
+    /// A place for one export of the log at a time.
+    pub(crate) exports: Arc<Semaphore>,
     /// Writes events and document changes; none in a service that only reads.
     pub(crate) writing: Option<Writing>,
     /// Names of the text fields.
@@ -59,7 +62,8 @@ impl Service {
         // The first of those with the largest weight.
         let main = weights.iter().rev().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, _)| name.clone());
         let trial = Trial { sample: sample_queries(&dataset)?, image_memory: settings.image_memory };
-        let state = settings.state.as_deref().map(OpenState::open).transpose()?;
+        let retention = Retention::new(settings.keep_days, settings.keep_bytes);
+        let state = settings.state.as_deref().map(|folder| OpenState::open(folder, retention)).transpose()?;
         let mut collection = Collection::open(dataset, progress)?;
         if let Some(state) = &state {
             collection = state.restore(collection)?;
@@ -71,6 +75,7 @@ impl Service {
             workers: Workers::new(settings.max_queue),
             metrics: Metrics::default(),
             body_memory: Arc::new(Semaphore::new(BODY_MEMORY)),
+            exports: Arc::new(Semaphore::new(1)),
             writing,
             fields: weights.into_iter().map(|(name, _)| name).collect(),
             main_field: main.unwrap_or_default(),

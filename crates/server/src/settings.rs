@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::keys::Keys;
 
+/// Documents that a model of the first stage may propose.
+pub(crate) const MAX_DEPTH: usize = 10_000;
+
 /// Settings of the service. In a configuration file (TOML) they have these names with hyphens: `max-body = 1048576`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -25,6 +28,14 @@ pub struct ServiceSettings {
     pub state: Option<PathBuf>,
     /// Names of models that learn from events: sparse preferences and perceptrons.
     pub learn: Vec<String>,
+    /// Names of models that propose the documents which other models rank in searches; none to rank the whole collection.
+    pub first_stage: Vec<String>,
+    /// Documents that each model of the first stage proposes.
+    pub depth: usize,
+    /// Days for which events are kept; without it, for ever.
+    pub keep_days: Option<f64>,
+    /// Bytes of events that are kept, the newest; without it, all.
+    pub keep_bytes: Option<u64>,
     /// Address and port.
     pub listen: SocketAddr,
     /// Names under which clients reach the service, besides the local ones.
@@ -63,6 +74,10 @@ impl Default for ServiceSettings {
             alias: Vec::new(),
             state: None,
             learn: Vec::new(),
+            first_stage: Vec::new(),
+            depth: 200,
+            keep_days: None,
+            keep_bytes: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7878),
             host: Vec::new(),
             read_key_file: None,
@@ -113,6 +128,14 @@ impl ServiceSettings {
                 "option `learn` needs a state folder, which holds the events; name one in option `state`",
             );
         }
+        if self.state.is_none() && (self.keep_days.is_some() || self.keep_bytes.is_some()) {
+            return wrong(
+                "options `keep-days` and `keep-bytes` need a state folder, which holds the events; name one in option `state`",
+            );
+        }
+        if let Some(days) = self.keep_days.filter(|days| !(*days > 0.0 && days.is_finite())) {
+            return Err(Error::Params(format!("option `keep-days` is {days}; a number above 0 is expected")));
+        }
         if self.tls_certificate.is_some() != self.tls_key.is_some() {
             return wrong("options `tls-certificate` and `tls-key` belong together; give both");
         }
@@ -127,6 +150,12 @@ impl ServiceSettings {
             if value == 0 {
                 return Err(Error::Params(format!("option `{name}` is 0; give at least 1")));
             }
+        }
+        if !(1..=MAX_DEPTH).contains(&self.depth) {
+            return Err(Error::Params(format!(
+                "option `depth` is {}; 1 to {MAX_DEPTH} documents can be proposed",
+                self.depth
+            )));
         }
         if self.max_body > 1 << 30 {
             return wrong("option `max-body` is above 1 GiB; send several requests instead");

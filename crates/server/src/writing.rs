@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::learning::{FollowCourse, FollowingLearner, LearnerSpec, LearningError, LogLearner};
 use crate::settings::ServiceSettings;
-use crate::store::{self, Store, StoreError, StoreOptions, WriteBatch, WriteReceipt};
+use crate::store::{self, Retention, Store, StoreError, StoreOptions, WriteBatch, WriteReceipt};
 use matchrank_engine::serving::{Collection, DocumentChange};
 
 /// Documents that are read from the store and applied together.
@@ -29,9 +29,10 @@ pub(crate) struct OpenState {
 
 impl OpenState {
     /// Opens the store of a state folder.
-    pub(crate) fn open(folder: &Path) -> Result<Self> {
+    pub(crate) fn open(folder: &Path, retention: Retention) -> Result<Self> {
         let failed = Arc::new(AtomicBool::new(false));
         let (sign, mut options) = (failed.clone(), StoreOptions::default());
+        options.retention = retention;
         options.on_failure = Box::new(move |error| {
             tracing::error!(error = %error, "the store failed; the service ends");
             sign.store(true, Ordering::SeqCst);

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use matchrank_engine::models::sparse_preference::Variant;
 use matchrank_server::learning::export_lessons;
-use matchrank_server::store::{Store, StoreError, StoreOptions};
+use matchrank_server::store::{LogSpan, Store, StoreError, StoreOptions};
 use shop::Shop;
 
 const KILLS: u64 = 6;
@@ -56,7 +56,7 @@ impl Acknowledged {
     fn check(&self, store: &Store) {
         let mut stored: HashMap<String, u64> = HashMap::new();
         store
-            .for_each_event(0, |event| -> Result<(), StoreError> {
+            .for_each_event(LogSpan::ALL, |event| -> Result<(), StoreError> {
                 let id = event.id.expect("all events have ids");
                 assert!(stored.insert(id.clone(), event.sequence).is_none(), "{id} is there twice");
                 Ok(())
@@ -121,7 +121,7 @@ fn kills_lose_nothing() {
         let online = shop.folder.path().join("online.model");
         learner.save_model(&online).unwrap();
         let mut tuples = Vec::new();
-        let exported = export_lessons(&store, (0, load::WINDOW), Some(&mut tuples), None).unwrap();
+        let exported = export_lessons(&store, (LogSpan::ALL, load::WINDOW), Some(&mut tuples), None).unwrap();
         n_tuples = exported.n_tuples;
         let offline = shop.update_words(&String::from_utf8(tuples).unwrap());
         assert!(std::fs::read(&online).unwrap() == offline, "checkpoint and replay");

@@ -13,7 +13,7 @@ use matchrank_engine::preferences::NamedDocuments;
 use matchrank_server::learning::{
     FollowCourse, FollowingLearner, LearnerSpec, LogLearner, SearchWindow, export_lessons, parse_events,
 };
-use matchrank_server::store::{DocumentChange, Retention, Store, StoreOptions, WriteBatch};
+use matchrank_server::store::{DocumentChange, LogSpan, Retention, Store, StoreOptions, WriteBatch};
 use proptest::prelude::*;
 use shop::Shop;
 
@@ -73,7 +73,8 @@ fn bytes(shop: &Shop, learner: &mut LogLearner) -> Vec<u8> {
 /// Bytes of the models that learn offline from the lessons of the whole log.
 fn offline(shop: &Shop, store: &Store) -> (Vec<u8>, Vec<u8>) {
     let (mut tuples, mut lists) = (Vec::new(), Vec::new());
-    let exported = export_lessons(store, (0, WINDOW), Some(&mut tuples), Some(&mut lists)).unwrap();
+    let exported =
+        export_lessons(store, (LogSpan::ALL, WINDOW), Some(&mut tuples), Some(&mut lists)).unwrap();
     assert_eq!(exported.last, store.last_sequence());
     let [tuples, lists] = [tuples, lists].map(|lines| String::from_utf8(lines).unwrap());
     (shop.update_words(&tuples), shop.update_perceptron(&lists))

@@ -3,18 +3,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use matchrank_engine::files;
-use matchrank_engine::ingest::parse_date;
 use matchrank_engine::outputs::check_outputs;
 use matchrank_server::learning::{
-    LearningError, SearchWindow, export_documents, export_lessons, export_removed, write_clicks,
+    LearningError, SearchWindow, export_documents, export_lessons, export_removed, sequence_of, write_clicks,
 };
-use matchrank_server::store::{FILE, Store, StoreOptions};
+use matchrank_server::store::{FILE, LogSpan, Store, StoreOptions};
 use serde_json::{Map, json};
 
 use crate::terminal::{self, Format, table};
 use crate::{Global, Outcome};
 
 /// Export or compact the log of a service that is stopped
+///
+/// A service that runs exports its log itself: `GET /v1/events/export`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -118,24 +119,29 @@ fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
     }
     check_outputs([args.state.join(FILE).as_path()], outputs.iter().copied())?;
     let store = open(&args.state)?;
-    let after = args.since.as_deref().map(|since| sequence_of(&store, since)).transpose()?.unwrap_or(0);
+    let span = match &args.since {
+        None => LogSpan::ALL,
+        Some(since) => LogSpan::after(sequence_of(&store, since)?.with_context(|| {
+            format!("--since {since}: a sequence number, or a date like 2026-05-01 or 2026-05-01T10:00:00Z, is expected")
+        })?),
+    };
     let mut summary = Map::new();
     if let Some(path) = &args.out {
-        let exported = write_clicks(&store, after, path)?;
+        let exported = write_clicks(&store, span, path)?;
         summary.insert("rows".into(), exported.n_rows.into());
         summary.insert("rows_without_query".into(), exported.n_without_query.into());
         summary.insert("events".into(), exported.n_events.into());
         summary.insert("events_that_count_nothing".into(), exported.n_others.into());
     }
     if let Some(path) = &args.documents {
-        let exported = write(path, |out| export_documents(&store, after, out))?;
+        let exported = write(path, |out| export_documents(&store, span, out))?;
         summary.insert("documents".into(), exported.n_documents.into());
     }
     if let Some(path) = &args.removed {
-        let exported = write(path, |out| export_removed(&store, after, out))?;
+        let exported = write(path, |out| export_removed(&store, span, out))?;
         summary.insert("removed_documents".into(), exported.n_documents.into());
     }
-    let from = (after, SearchWindow::default());
+    let from = (span, SearchWindow::default());
     if let Some(path) = &args.tuples {
         let exported = write(path, |out| export_lessons(&store, from, Some(out), None))?;
         summary.insert("tuples".into(), exported.n_tuples.into());
@@ -160,17 +166,6 @@ fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Clean)
-}
-
-/// Returns the sequence after which the export begins.
-fn sequence_of(store: &Store, since: &str) -> anyhow::Result<u64> {
-    if since.bytes().all(|b| b.is_ascii_digit()) {
-        return since.parse().with_context(|| format!("--since {since}: is no sequence number"));
-    }
-    let time = parse_date(since).with_context(|| {
-        format!("--since {since}: a sequence number, or a date like 2026-05-01 or 2026-05-01T10:00:00Z, is expected")
-    })?;
-    Ok(store.sequence_before(time)?)
 }
 
 /// Writes a file whole or not at all.

@@ -39,6 +39,19 @@ pub(crate) struct Args {
     /// May be given many times, and needs --state
     #[arg(long, value_name = "NAME")]
     learn: Vec<String>,
+    /// Model that proposes the documents which all other models rank in searches, such as BM25 and click counts; may be given
+    /// many times. Without it, every model ranks the whole collection
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    first_stage: Vec<String>,
+    /// Documents that each of them proposes [default: 200]
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Delete events that were received more days ago; never one that a learning model has not saved [default: keep all]
+    #[arg(long, value_name = "DAYS")]
+    keep_days: Option<f64>,
+    /// Delete the oldest events beyond this many bytes; never one that a learning model has not saved [default: keep all]
+    #[arg(long, value_name = "BYTES")]
+    keep_bytes: Option<u64>,
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -89,6 +102,7 @@ const EXAMPLES: &str = "\
 Examples:
   matchrank serve --data shop --model stack.model
   matchrank serve --data shop --model stack.model --model words=bm25.model --state state --listen 127.0.0.1:8000
+  matchrank serve --data shop --model stack.model --model bm25.model --model clicks.model --first-stage bm25,clicks
   matchrank serve --config /etc/matchrank/serve.toml
   curl -d '{\"query\": \"gears of war\", \"top\": 3}' http://127.0.0.1:7878/v1/search";
 
@@ -134,6 +148,10 @@ fn settings(args: Args) -> anyhow::Result<ServiceSettings> {
     set_list(&mut settings.alias, args.alias);
     set(&mut settings.state, args.state.map(Some));
     set_list(&mut settings.learn, args.learn);
+    set_list(&mut settings.first_stage, args.first_stage);
+    set(&mut settings.depth, args.depth);
+    set(&mut settings.keep_days, args.keep_days.map(Some));
+    set(&mut settings.keep_bytes, args.keep_bytes.map(Some));
     set(&mut settings.listen, args.listen);
     set_list(&mut settings.host, args.host);
     set(&mut settings.read_key_file, args.read_key_file.map(Some));

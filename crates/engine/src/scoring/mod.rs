@@ -46,6 +46,12 @@ pub trait Matcher: Send + Sync {
     /// Explains the score of a document.
     fn explain(&self, query: &str, document: u32) -> Result<Explanation>;
 
+    /// Explains the score that [`Scorer::list`] gives the document at a place of a list. It differs from that of
+    /// [`Matcher::explain`] for models that standardise scores over the list.
+    fn explain_in_list(&self, query: &str, list: &[u32], place: usize) -> Result<Explanation> {
+        self.explain(query, list[place])
+    }
+
     /// Number of queries to pass to [`Matcher::begin`] at a time, so that memory stays bounded.
     fn batch_size(&self) -> usize {
         256

@@ -159,6 +159,27 @@ impl Served {
         }
     }
 
+    /// Explains the scores of some of a list of candidates, as [`Self::score`] gives them.
+    pub fn explain_in_list(
+        &self,
+        query: &str,
+        candidates: &[Candidate<'_>],
+        places: &[usize],
+    ) -> Result<Vec<Explanation>> {
+        let known: Option<Vec<u32>> = candidates.iter().map(number).collect();
+        let explain = |matcher: &dyn Matcher, list: &[u32]| {
+            places.iter().map(|&place| matcher.explain_in_list(query, list, place)).collect()
+        };
+        match known {
+            Some(numbers) => explain(self.matcher(), &numbers),
+            None => {
+                let given = self.given(candidates);
+                let numbers: Vec<u32> = (0..given.len() as u32).collect();
+                explain(&*self.matcher().over(&given)?, &numbers)
+            }
+        }
+    }
+
     /// Candidates with their texts; documents of the collection keep their clicks.
     fn given(&self, candidates: &[Candidate<'_>]) -> GivenDocuments {
         let fields = &self.collection.dataset().manifest.fields;

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use matchrank_server::learning::{export_lessons, parse_events};
-use matchrank_server::store::StoreError;
+use matchrank_server::store::{LogSpan, StoreError};
 
 use self::load::{Outcome, WINDOW, append, learner, open};
 use self::raw_log::RawLog;
@@ -39,7 +39,12 @@ fn main() -> Outcome<()> {
         ["learn", state, base, data, out] => learn(Path::new(state), (base, data), Path::new(out)),
         ["lessons", state, tuples, lists] => {
             let (mut tuples, mut lists) = (File::create(tuples)?, File::create(lists)?);
-            export_lessons(&*open(Path::new(state))?, (0, WINDOW), Some(&mut tuples), Some(&mut lists))?;
+            export_lessons(
+                &*open(Path::new(state))?,
+                (LogSpan::ALL, WINDOW),
+                Some(&mut tuples),
+                Some(&mut lists),
+            )?;
             Ok(())
         }
         ["bench", state, threads, seconds] => bench(Path::new(state), threads.parse()?, seconds.parse()?),
@@ -50,7 +55,7 @@ fn main() -> Outcome<()> {
 fn check(state: &Path) -> Outcome<()> {
     let store = open(state)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    store.for_each_event(0, |event| {
+    store.for_each_event(LogSpan::ALL, |event| {
         let id = event.id.unwrap_or_default();
         writeln!(out, "event {id} {}", event.sequence).map_err(|e| StoreError::Failed(e.to_string()))
     })?;

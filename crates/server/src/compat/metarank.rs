@@ -11,7 +11,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::body::{Bytes, InPath, Posted};
-use crate::candidate::{GivenDocument, RankedDocument, rank as order, with_candidate};
+use crate::candidate::{GivenDocument, explain_ranked, rank as order};
 use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::listed::Listed;
@@ -120,18 +120,18 @@ fn answer(
         return Err(Failure::Unusable(format!("item {index} has no `id`")));
     }
     let ranked = order(service, live, &model, query, &items)?;
-    let explained = |of: &RankedDocument| -> Result<Vec<FeatureValue>, Failure> {
-        let served = model.matching()?;
-        let explanation =
-            with_candidate(service, live, &items[of.index], |candidate| served.explain(query, candidate))?;
-        Ok(score_parts(&explanation).into_iter().map(FeatureValue::from).collect())
+    let places: Vec<usize> = ranked.iter().take(MAX_EXPLAINED).map(|of| of.index).collect();
+    let explained = match explain {
+        true => explain_ranked(service, live, (&model, query), (&items, &places))?,
+        false => Vec::new(),
     };
-    let items = ranked.iter().enumerate().map(|(place, of)| {
-        let features = (explain && place < MAX_EXPLAINED).then(|| explained(of)).transpose()?;
-        Ok(RankedItem { item: items[of.index].id.clone().unwrap_or_default(), score: of.value(), features })
+    let features = |explanation| score_parts(explanation).into_iter().map(FeatureValue::from).collect();
+    let items = ranked.iter().enumerate().map(|(place, of)| RankedItem {
+        item: items[of.index].id.clone().unwrap_or_default(),
+        score: of.value(),
+        features: explained.get(place).map(features),
     });
-    let items = items.collect::<Result<_, Failure>>()?;
-    Ok(ItemsResponse { took: start.elapsed().as_millis() as u64, items })
+    Ok(ItemsResponse { took: start.elapsed().as_millis() as u64, items: items.collect() })
 }
 
 /// Acknowledgement of feedback.

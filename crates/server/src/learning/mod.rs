@@ -30,7 +30,7 @@ pub use error::LearningError;
 pub use event::{DocumentAction, EventAction, LogEvent, SearchAction, ShownDocument};
 pub use export::{
     ExportedClicks, ExportedDocuments, ExportedLessons, export_clicks, export_documents, export_lessons,
-    export_removed, write_clicks,
+    export_removed, sequence_of, write_clicks,
 };
 pub use following::{FollowCourse, FollowingLearner};
 pub use learner::{LearnerSpec, LogLearner};

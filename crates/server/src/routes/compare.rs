@@ -8,11 +8,13 @@ use axum::http::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::search::{ModelUsed, Query, SearchHit, best, check_top};
+use super::search::{ModelUsed, Query, SearchHit, check_top};
 use crate::body::Posted;
 use crate::failure::Failure;
+use crate::finding::{Asked, Finding};
 use crate::fleet::Snapshot;
 use crate::service::{Service, milliseconds_since};
+use crate::settings::ServiceSettings;
 use matchrank_engine::serving::Filter;
 
 /// Models to compare on one query.
@@ -83,17 +85,22 @@ pub(super) async fn compare(
     if !(2..=4).contains(&request.models.len()) {
         return Err(Failure::Unusable("`models` names two to four models".into()));
     }
-    service.answer(move |_, live| answer(live, &request)).await
+    service.answer(move |service, live| answer(&service.settings, live, &request)).await
 }
 
-fn answer(live: &Snapshot, request: &CompareRequest) -> Result<CompareResponse, Failure> {
+fn answer(
+    settings: &ServiceSettings,
+    live: &Snapshot,
+    request: &CompareRequest,
+) -> Result<CompareResponse, Failure> {
     let mut found = Vec::new();
     for name in &request.models {
         let start = Instant::now();
-        let named = live.model(Some(name))?;
-        let hits =
-            best(live, named.matching()?, request.query.as_str(), request.top, request.filter.as_ref())?;
-        found.push((ModelUsed::from(&named), hits, milliseconds_since(start)));
+        let (query, filter) = (request.query.as_str(), request.filter.as_ref());
+        let asked = Asked { query, model: Some(name), filter, ..Asked::default() };
+        let finding = Finding::begin(settings, live, &asked)?;
+        let hits = finding.top(request.top)?;
+        found.push((ModelUsed::from(&finding.named), hits, milliseconds_since(start)));
     }
     let ranks: Vec<HashMap<u32, usize>> =
         found.iter().map(|(_, hits, _)| hits.iter().map(|hit| hit.document).zip(1..).collect()).collect();

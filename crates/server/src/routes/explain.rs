@@ -11,6 +11,7 @@ use super::search::{ModelUsed, Query};
 use crate::body::Posted;
 use crate::candidate::{GivenDocument, with_candidate};
 use crate::failure::Failure;
+use crate::finding::{Asked, Finding};
 use crate::fleet::Snapshot;
 use crate::parts::{PartDifference, ScorePart, differences, score_parts};
 use crate::service::Service;
@@ -31,6 +32,10 @@ pub(crate) struct ExplainRequest {
     against: Option<GivenDocument>,
     /// Name or alias of the model; the default model without one.
     model: Option<String>,
+    /// Models that propose the documents to rank, as for a search: scores of stacks are relative to them.
+    first_stage: Option<Vec<String>>,
+    /// Documents that each of them proposes, as for a search.
+    depth: Option<usize>,
 }
 
 /// Why a document has its score.
@@ -74,13 +79,20 @@ pub(super) async fn explain(
 }
 
 fn answer(service: &Service, live: &Snapshot, request: ExplainRequest) -> Result<ExplainResponse, Failure> {
-    let named = live.model(request.model.as_deref())?;
-    let served = named.matching()?;
+    let asked = Asked {
+        query: request.query.as_str(),
+        model: request.model.as_deref(),
+        filter: None,
+        first_stage: request.first_stage.as_deref(),
+        depth: request.depth,
+    };
+    let finding = Finding::begin(&service.settings, live, &asked)?;
     let explained = |document: GivenDocument| {
         let document = document.by_id();
         with_candidate(service, live, &document, |candidate| match (candidate, &document.id) {
             (Candidate::Text([]), Some(id)) => Err(Failure::NotFound(format!("there is no document {id:?}"))),
-            _ => Ok(served.explain(request.query.as_str(), candidate)?),
+            (Candidate::Known(number), _) => Ok(finding.explain(&[*number])?.remove(0)),
+            _ => Ok(finding.served().explain(asked.query, candidate)?),
         })
     };
     let explanation = explained(request.document)?;
@@ -91,5 +103,10 @@ fn answer(service: &Service, live: &Snapshot, request: ExplainRequest) -> Result
             Some(AgainstDocument { differences: differences(&explanation, &other), explanation: other })
         }
     };
-    Ok(ExplainResponse { model: (&named).into(), parts: score_parts(&explanation), explanation, against })
+    Ok(ExplainResponse {
+        model: (&finding.named).into(),
+        parts: score_parts(&explanation),
+        explanation,
+        against,
+    })
 }

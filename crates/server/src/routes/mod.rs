@@ -4,6 +4,7 @@ mod compare;
 mod documents;
 mod events;
 mod explain;
+mod export;
 mod health;
 mod models;
 mod rank;
@@ -39,6 +40,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(explain::explain))
         .routes(routes!(compare::compare))
         .routes(routes!(events::events))
+        .routes(routes!(export::export))
         .routes(routes!(documents::put, documents::delete, documents::get))
         .routes(routes!(documents::bulk))
         .routes(routes!(models::list))

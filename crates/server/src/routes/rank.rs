@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::search::{ModelUsed, Query};
 use crate::body::Posted;
-use crate::candidate::{GivenDocument, rank as order, with_candidate};
+use crate::candidate::{GivenDocument, explain_ranked, rank as order};
 use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::listed::Listed;
@@ -109,11 +109,9 @@ fn answer(service: &Service, live: &Snapshot, request: RankRequest) -> Result<Ra
         })
         .collect();
     if request.explain {
-        let served = named.matching()?;
-        for result in results.iter_mut().take(MAX_EXPLAINED) {
-            let document = &candidates[result.index];
-            let explanation =
-                with_candidate(service, live, document, |candidate| served.explain(query, candidate))?;
+        let places: Vec<usize> = results.iter().take(MAX_EXPLAINED).map(|result| result.index).collect();
+        let explained = explain_ranked(service, live, (&named, query), (&candidates, &places))?;
+        for (result, explanation) in results.iter_mut().zip(explained) {
             result.explanation = Some(explanation);
         }
     }

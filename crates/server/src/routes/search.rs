@@ -4,17 +4,18 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
-use matchrank_engine::ranking::check_finite;
 use matchrank_engine::scoring::{Explanation, Hit};
+use matchrank_engine::serving::{Collection, Filter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::body::Posted;
 use crate::failure::Failure;
+use crate::finding::{Asked, Finding};
 use crate::fleet::{Named, Snapshot};
 use crate::service::{Service, milliseconds_since};
-use matchrank_engine::serving::{Candidate, Collection, Filter, Served};
+use crate::settings::ServiceSettings;
 
 /// Documents that a request may ask for.
 const MAX_TOP: usize = 1000;
@@ -23,7 +24,7 @@ const MAX_EXPLAINED: usize = 100;
 /// Longest query, in bytes.
 const LONGEST_QUERY: usize = 8192;
 
-/// A search of the whole collection.
+/// A search of the collection.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchRequest {
@@ -39,6 +40,12 @@ pub(crate) struct SearchRequest {
     /// Values that stored fields must have: one value, a list of values, or a range with `gt`, `gte`, `lt`, `lte`. All must hold.
     #[schema(value_type = Option<Object>, example = json!({"brand": "acme", "price": {"gte": 10, "lt": 50}}))]
     filter: Option<Filter>,
+    /// Names or aliases of models that propose the documents to rank; `[]` to rank the whole collection. Without it, those of
+    /// the settings (`first-stage`).
+    #[schema(example = json!(["words", "clicks"]))]
+    first_stage: Option<Vec<String>>,
+    /// Documents that each of them proposes, at most 10,000. Without it, that of the settings (`depth`, 200).
+    depth: Option<usize>,
     /// True to explain the score of each of the best 100 hits.
     #[serde(default)]
     explain: bool,
@@ -86,6 +93,9 @@ pub(crate) struct SearchResponse {
     model: ModelUsed,
     /// Documents, the best first.
     hits: Vec<SearchHit>,
+    /// Documents that the first stage proposed, in a search in two stages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposed: Option<usize>,
     /// Milliseconds that the search took.
     took_ms: f64,
 }
@@ -136,20 +146,6 @@ impl SearchHit {
     }
 }
 
-/// Finds the best documents; scores that are not finite are an error.
-pub(crate) fn best(
-    live: &Snapshot,
-    served: &Served,
-    query: &str,
-    top: usize,
-    filter: Option<&Filter>,
-) -> Result<Vec<Hit>, Failure> {
-    let allowed = filter.map(|filter| live.collection.allowed(filter)).transpose()?;
-    let hits = served.top(query, top, allowed.as_ref())?;
-    check_finite("the request", hits.iter().map(|hit| hit.score))?;
-    Ok(hits)
-}
-
 /// Returns an error unless a request asks for a number of documents that it may have.
 pub(crate) fn check_top(top: usize) -> Result<(), Failure> {
     if (1..=MAX_TOP).contains(&top) {
@@ -158,7 +154,7 @@ pub(crate) fn check_top(top: usize) -> Result<(), Failure> {
     Err(Failure::Unusable(format!("`top` is {top}; 1 to {MAX_TOP} documents can be returned")))
 }
 
-/// Search the whole collection.
+/// Search the collection.
 #[utoipa::path(
     post,
     path = "/v1/search",
@@ -171,20 +167,35 @@ pub(super) async fn search(
     Posted(request): Posted<SearchRequest>,
 ) -> Result<Response<Body>, Failure> {
     check_top(request.top)?;
-    service.answer(move |_, live| answer(live, &request)).await
+    service.answer(move |service, live| answer(&service.settings, live, &request)).await
 }
 
-fn answer(live: &Snapshot, request: &SearchRequest) -> Result<SearchResponse, Failure> {
+fn answer(
+    settings: &ServiceSettings,
+    live: &Snapshot,
+    request: &SearchRequest,
+) -> Result<SearchResponse, Failure> {
     let start = Instant::now();
-    let named = live.model(request.model.as_deref())?;
-    let served = named.matching()?;
-    let query = request.query.as_str();
-    let found = best(live, served, query, request.top, request.filter.as_ref())?;
+    let asked = Asked {
+        query: request.query.as_str(),
+        model: request.model.as_deref(),
+        filter: request.filter.as_ref(),
+        first_stage: request.first_stage.as_deref(),
+        depth: request.depth,
+    };
+    let finding = Finding::begin(settings, live, &asked)?;
+    let found = finding.top(request.top)?;
     let mut hits: Vec<SearchHit> = found.iter().map(|hit| SearchHit::new(&live.collection, hit)).collect();
     if request.explain {
-        for (hit, found) in hits.iter_mut().zip(&found).take(MAX_EXPLAINED) {
-            hit.explanation = Some(served.explain(query, &Candidate::Known(found.document))?);
+        let documents: Vec<u32> = found.iter().take(MAX_EXPLAINED).map(|hit| hit.document).collect();
+        for (hit, explanation) in hits.iter_mut().zip(finding.explain(&documents)?) {
+            hit.explanation = Some(explanation);
         }
     }
-    Ok(SearchResponse { model: (&named).into(), hits, took_ms: milliseconds_since(start) })
+    Ok(SearchResponse {
+        model: (&finding.named).into(),
+        hits,
+        proposed: finding.n_proposed(),
+        took_ms: milliseconds_since(start),
+    })
 }

@@ -21,7 +21,8 @@ pub enum StoreError {
     #[error("{0}")]
     Refused(String),
     /// Another process has the state folder open.
-    #[error("{}: another process uses this state folder; stop it, or choose another folder", .0.display())]
+    #[error("{}: another process uses this state folder; stop it, or choose another folder (a running service exports its log \
+         at /v1/events/export)", .0.display())]
     Locked(PathBuf),
     /// The file is not a store, or it is damaged.
     #[error("{}: {message}", .file.display())]

@@ -49,7 +49,7 @@ pub use checkpoint::LearnerCheckpoint;
 pub use error::StoreError;
 pub use open::{FILE, StoreOptions};
 use queue::{ControlJob, Done, PendingWrite, WriteQueue};
-pub use reading::{StoreCounts, StoredDocument, StoredEvent};
+pub use reading::{LogSpan, StoreCounts, StoredDocument, StoredEvent};
 pub use retention::Retention;
 
 /// State that the store shares with its writer.

@@ -13,6 +13,30 @@ use super::{LearnerCheckpoint, Store, StoreError};
 /// Events that are copied out of the file at a time.
 const PAGE: usize = 1000;
 
+/// Part of the log: everything behind one sequence, up to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSpan {
+    /// Sequence behind which it begins.
+    pub after: u64,
+    /// Last sequence that belongs to it.
+    pub until: u64,
+}
+
+impl LogSpan {
+    /// The whole log.
+    pub const ALL: Self = Self::after(0);
+
+    /// Everything behind a sequence.
+    pub const fn after(sequence: u64) -> Self {
+        Self { after: sequence, until: u64::MAX }
+    }
+
+    /// Returns true if a sequence belongs to it.
+    pub fn contains(self, sequence: u64) -> bool {
+        self.after < sequence && sequence <= self.until
+    }
+}
+
 /// Event as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -113,19 +137,22 @@ impl Store {
             .collect()
     }
 
-    /// Calls `each` with every event after a sequence, in order. No transaction is held between pages, so that a slow
+    /// Calls `each` with every event of a part of the log, in order. No transaction is held between pages, so that a slow
     /// reader does not make the file grow.
     pub fn for_each_event<E: From<StoreError>>(
         &self,
-        after: u64,
+        span: LogSpan,
         mut each: impl FnMut(StoredEvent) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut after = after;
+        let mut after = span.after;
         loop {
             let page = self.events_after(after)?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = last.sequence;
-            page.into_iter().try_for_each(&mut each)?;
+            let Some(last) = page.last().map(|event| event.sequence) else { return Ok(()) };
+            after = last;
+            page.into_iter().filter(|event| span.contains(event.sequence)).try_for_each(&mut each)?;
+            if last >= span.until {
+                return Ok(());
+            }
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) fn open(folder: &Path) -> Store {
 pub(super) fn stored(store: &Store) -> Vec<(u64, String, String)> {
     let mut all = Vec::new();
     store
-        .for_each_event::<StoreError>(0, |event| {
+        .for_each_event::<StoreError>(LogSpan::ALL, |event| {
             let content = String::from_utf8(event.bytes).unwrap();
             all.push((event.sequence, event.id.unwrap_or_default(), content));
             Ok(())

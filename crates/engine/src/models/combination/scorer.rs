@@ -24,6 +24,39 @@ impl CombinationMatcher<'_> {
         let zeros_count = self.model.zeros_count();
         Ok(CombinationScorer::new(parts, zeros_count, self.n_documents()).with_weights(vec![weights]))
     }
+
+    fn all(&self) -> Vec<usize> {
+        (0..self.parts.len()).collect()
+    }
+
+    /// Sums the explanations of all parts, which come with the moments that standardise their scores.
+    fn sum(&self, parts: impl Iterator<Item = Result<(Moments, Explanation)>>) -> Result<Explanation> {
+        let exact = self.model.exact_weights();
+        let part = |(i, explained): (usize, Result<(Moments, Explanation)>)| {
+            let (moments, explanation) = explained?;
+            let standardised = moments.standardise(explanation.score.unwrap_or(f32::NAN));
+            Ok(Part {
+                model: self.model.models[i].kind().to_owned(),
+                weight: self.model.weights[i],
+                mean: moments.mean,
+                deviation: moments.deviation,
+                standardised,
+                contribution: exact[i] * standardised,
+                explanation,
+            })
+        };
+        let parts: Vec<Part> = parts.enumerate().map(part).collect::<Result<_>>()?;
+        let counting = self.model.counting();
+        if let Some(part) = counting.iter().map(|&i| &parts[i]).find(|part| !part.mean.is_finite()) {
+            return Err(Error::Diverged(format!(
+                "the mean score of {} is {}: its numbers are too large for the data; train it again",
+                part.model, part.mean
+            )));
+        }
+        let known = counting.iter().any(|&i| parts[i].deviation > 0.0);
+        let sum: f64 = counting.iter().map(|&i| parts[i].contribution).sum();
+        Ok(Explanation { score: known.then_some(sum as f32), why: Why::Parts { parts } })
+    }
 }
 
 impl Matcher for CombinationMatcher<'_> {
@@ -41,35 +74,21 @@ impl Matcher for CombinationMatcher<'_> {
 
     /// Standardised over the documents the matcher was bound to. Models that do not count are shown, too.
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
-        let all: Vec<usize> = (0..self.parts.len()).collect();
-        let mut scorer = self.scorer(&all, &[query])?;
+        let mut scorer = self.scorer(&self.all(), &[query])?;
         scorer.prepare();
-        let exact = self.model.exact_weights();
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for (i, model) in self.model.models.iter().enumerate() {
-            let explanation = self.parts[i].explain(query, document)?;
-            let moments = scorer.moments[i][0];
-            let standardised = moments.standardise(explanation.score.unwrap_or(f32::NAN));
-            parts.push(Part {
-                model: model.kind().to_owned(),
-                weight: self.model.weights[i],
-                mean: moments.mean,
-                deviation: moments.deviation,
-                standardised,
-                contribution: exact[i] * standardised,
-                explanation,
-            });
-        }
-        let counting = self.model.counting();
-        if let Some(part) = counting.iter().map(|&i| &parts[i]).find(|part| !part.mean.is_finite()) {
-            return Err(Error::Diverged(format!(
-                "the mean score of {} is {}: its numbers are too large for the data; train it again",
-                part.model, part.mean
-            )));
-        }
-        let known = counting.iter().any(|&i| parts[i].deviation > 0.0);
-        let sum: f64 = counting.iter().map(|&i| parts[i].contribution).sum();
-        Ok(Explanation { score: known.then_some(sum as f32), why: Why::Parts { parts } })
+        let part = |i: usize| Ok((scorer.moments[i][0], self.parts[i].explain(query, document)?));
+        self.sum((0..self.parts.len()).map(part))
+    }
+
+    /// Standardised over the documents of the list.
+    fn explain_in_list(&self, query: &str, list: &[u32], place: usize) -> Result<Explanation> {
+        let scorer = self.scorer(&self.all(), &[query])?;
+        let mut column = vec![0.0; list.len()];
+        let part = |(i, part): (usize, &Box<dyn Scorer + '_>)| {
+            part.list(0, list, &mut column);
+            Ok((Moments::of(&column), self.parts[i].explain_in_list(query, list, place)?))
+        };
+        self.sum(scorer.parts.iter().enumerate().map(part))
     }
 
     fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {

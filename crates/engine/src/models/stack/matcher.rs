@@ -75,15 +75,19 @@ impl Matcher for StackMatcher<'_> {
         settle_all(&mut self.columns.matchers, bytes, progress)
     }
 
-    /// Contribution of each model over the mean score of the candidates: the sum of the Shapley values of its features.
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
         let mut documents = self.columns.candidates(&[query], self.model.depth)?.remove(0);
         let place = documents.binary_search(&document).unwrap_or_else(|place| {
             documents.insert(place, document);
             place
         });
+        self.explain_in_list(query, &documents, place)
+    }
+
+    /// Contribution of each model over the mean score of the list: the sum of the Shapley values of its features.
+    fn explain_in_list(&self, query: &str, documents: &[u32], place: usize) -> Result<Explanation> {
         let columns = self.columns.begin(&[query])?;
-        let sources = columns.sources(0, &documents);
+        let sources = columns.sources(0, documents);
         let (rows, width) = (columns.features(&sources), self.model.width());
         let score = self.model.score_rows(&rows)?[place];
         let all: Vec<usize> = (0..documents.len()).collect();
@@ -103,7 +107,7 @@ impl Matcher for StackMatcher<'_> {
                 rank: (!scores[place].is_nan())
                     .then(|| 1 + scores.iter().filter(|&&other| other > scores[place]).count()),
                 adds: adds[part],
-                explanation: self.columns.matchers[part].explain(query, document)?,
+                explanation: self.columns.matchers[part].explain_in_list(query, documents, place)?,
             });
         }
         let n_counts = if self.model.clicks { COUNTS.len() } else { 0 };
@@ -115,7 +119,7 @@ impl Matcher for StackMatcher<'_> {
         });
         let counts: Vec<StackedCount> = counts.collect();
         let of_attributes = &adds[adds.len() - self.columns.attributes.len()..];
-        let attributes = self.columns.attributes.explained(query, document, of_attributes);
+        let attributes = self.columns.attributes.explained(query, documents[place], of_attributes);
         let known = parts.iter().any(|part| part.explanation.score.is_some());
         Ok(Explanation {
             score: known.then_some(score),

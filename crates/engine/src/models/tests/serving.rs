@@ -52,6 +52,9 @@ fn a_served_model_ranks_as_its_matcher() {
             let scored = served.score(query, &known).unwrap();
             let scored: Vec<f32> = scored.into_iter().map(|score| score.unwrap_or(f32::NAN)).collect();
             assert!(close(&scored, &listed), "{kind}: {query} {scored:?} {listed:?}");
+            let explained = served.explain_in_list(query, &known, &[0, 1, 2, 3]).unwrap();
+            let explained: Vec<f32> = explained.iter().map(|why| why.score.unwrap_or(f32::NAN)).collect();
+            assert!(close(&explained, &listed), "{kind}: {query} {explained:?} {listed:?}");
             let explained = served.explain(query, &Candidate::Known(7)).unwrap();
             let expected = matcher.explain(query, 7).unwrap();
             let scores = [explained.score, expected.score].map(|score| score.unwrap_or(f32::NAN));
@@ -234,8 +237,12 @@ fn texts_of_nobody_are_scored() {
             });
             assert!(close(&known, &texts), "{}: {query} {known:?} {texts:?}", model.kind());
         }
-        let mixed = served.score(QUERIES[0], &[known[0], texts[1]]).unwrap();
-        assert_eq!(mixed.len(), 2);
+        let mixed = [known[0], texts[1], texts[0]];
+        let scores = served.score(QUERIES[0], &mixed).unwrap();
+        let explained = served.explain_in_list(QUERIES[0], &mixed, &[2, 0, 1]).unwrap();
+        let explained: Vec<f32> = explained.iter().map(|why| why.score.unwrap_or(f32::NAN)).collect();
+        let scores = [2, 0, 1].map(|place: usize| scores[place].unwrap_or(f32::NAN));
+        assert!(close(&explained, &scores), "{}: {explained:?} {scores:?}", model.kind());
         let explained = served.explain(QUERIES[0], &texts[0]).unwrap();
         if !["combination", "stack"].contains(&model.kind()) {
             let score = served.score(QUERIES[0], &texts[..1]).unwrap()[0];

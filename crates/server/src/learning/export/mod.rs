@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use foldhash::HashMap;
+use matchrank_engine::ingest::parse_date;
 use matchrank_engine::{Error, files};
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ use self::parquet_rows::ParquetRows;
 use super::event::{EventAction, LogEvent};
 use super::lessons::{LessonMaker, OnlineLesson};
 use super::{LearningError, SearchWindow};
-use crate::store::Store;
+use crate::store::{LogSpan, Store, StoreError};
 
 /// Counts of an export of clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,14 +56,22 @@ pub struct ExportedLessons {
     pub last: u64,
 }
 
-/// Writes the clicks and impressions after a sequence as JSON lines, which `ingest` reads as a click log.
+/// Returns the sequence behind which an export begins: a sequence number, or the last before a date. `None` for other texts.
+pub fn sequence_of(store: &Store, since: &str) -> Result<Option<u64>, StoreError> {
+    if !since.is_empty() && since.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(since.parse().ok());
+    }
+    parse_date(since).map(|time| store.sequence_before(time)).transpose()
+}
+
+/// Writes the clicks and impressions of a part of the log as JSON lines, which `ingest` reads as a click log.
 pub fn export_clicks(
     store: &Store,
-    after: u64,
+    span: LogSpan,
     out: &mut dyn Write,
 ) -> Result<ExportedClicks, LearningError> {
     let mut out = BufWriter::new(out);
-    let exported = for_each_click(store, after, |row| {
+    let exported = for_each_click(store, span, |row| {
         serde_json::to_writer(&mut out, row).map_err(|e| output_error(&e.into()))?;
         out.write_all(b"\n").map_err(|e| output_error(&e))
     })?;
@@ -70,14 +79,14 @@ pub fn export_clicks(
     Ok(exported)
 }
 
-/// Writes the clicks and impressions after a sequence to a file, whole or not at all: Parquet if its name ends with
+/// Writes the clicks and impressions of a part of the log to a file, whole or not at all: Parquet if its name ends with
 /// `.parquet`, else JSON lines, compressed if its name ends with `.zst` or `.gz`.
-pub fn write_clicks(store: &Store, after: u64, path: &Path) -> Result<ExportedClicks, LearningError> {
+pub fn write_clicks(store: &Store, span: LogSpan, path: &Path) -> Result<ExportedClicks, LearningError> {
     let is_parquet = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
     let mut exported = Ok(ExportedClicks::default());
     let written = files::write_atomically(path, |out| {
         exported =
-            if is_parquet { export_parquet(store, after, out) } else { export_clicks(store, after, out) };
+            if is_parquet { export_parquet(store, span, out) } else { export_clicks(store, span, out) };
         // The error itself is returned below.
         exported.as_ref().map(drop).map_err(|e| Error::format(files::name_of(path), e.to_string()))
     });
@@ -86,21 +95,25 @@ pub fn write_clicks(store: &Store, after: u64, path: &Path) -> Result<ExportedCl
     Ok(exported)
 }
 
-fn export_parquet(store: &Store, after: u64, out: &mut dyn Write) -> Result<ExportedClicks, LearningError> {
+fn export_parquet(
+    store: &Store,
+    span: LogSpan,
+    out: &mut dyn Write,
+) -> Result<ExportedClicks, LearningError> {
     let mut rows = ParquetRows::new(out)?;
-    let exported = for_each_click(store, after, |row| rows.push(row))?;
+    let exported = for_each_click(store, span, |row| rows.push(row))?;
     rows.finish()?;
     Ok(exported)
 }
 
 fn for_each_click(
     store: &Store,
-    after: u64,
+    span: LogSpan,
     mut each: impl FnMut(&ClickRow<'_>) -> Result<(), LearningError>,
 ) -> Result<ExportedClicks, LearningError> {
     let queries = queries_of_searches(store)?;
-    let mut exported = ExportedClicks { last: after, ..ExportedClicks::default() };
-    store.for_each_event(after, |stored| {
+    let mut exported = ExportedClicks { last: span.after, ..ExportedClicks::default() };
+    store.for_each_event(span, |stored| {
         let event = LogEvent::of_stored(&stored)?;
         exported.n_events += 1;
         exported.last = stored.sequence;
@@ -124,7 +137,7 @@ fn for_each_click(
 /// Collects the query of every search in the log, whenever it came.
 fn queries_of_searches(store: &Store) -> Result<HashMap<String, String>, LearningError> {
     let mut queries: HashMap<String, String> = HashMap::default();
-    store.for_each_event(0, |stored| {
+    store.for_each_event(LogSpan::ALL, |stored| {
         if let EventAction::Search(action) = LogEvent::of_stored(&stored)?.action
             && let (Some(search), Some(query)) = (action.search, action.query)
         {
@@ -135,17 +148,17 @@ fn queries_of_searches(store: &Store) -> Result<HashMap<String, String>, Learnin
     Ok(queries)
 }
 
-/// Writes the documents that were put after a sequence, and not removed since, as JSON lines, which `ingest` reads as
+/// Writes the documents that were put in a part of the log, and not removed since, as JSON lines, which `ingest` reads as
 /// documents. A document without its id gets one in the field `id`.
 pub fn export_documents(
     store: &Store,
-    after: u64,
+    span: LogSpan,
     out: &mut dyn Write,
 ) -> Result<ExportedDocuments, LearningError> {
     let mut out = BufWriter::new(out);
     let mut exported = ExportedDocuments { last: store.last_sequence(), ..Default::default() };
     store.for_each_document(|document| {
-        let Some(json) = document.json.filter(|_| document.sequence > after) else { return Ok(()) };
+        let Some(json) = document.json.filter(|_| span.contains(document.sequence)) else { return Ok(()) };
         let damaged =
             || LearningError::Refused(format!("the document {} of the store is no JSON object", document.id));
         let given: Map<String, Value> = serde_json::from_str(&json).map_err(|_| damaged())?;
@@ -160,16 +173,16 @@ pub fn export_documents(
     Ok(exported)
 }
 
-/// Writes the ids of the documents that were removed after a sequence, one in each line.
+/// Writes the ids of the documents that were removed in a part of the log, one in each line.
 pub fn export_removed(
     store: &Store,
-    after: u64,
+    span: LogSpan,
     out: &mut dyn Write,
 ) -> Result<ExportedDocuments, LearningError> {
     let mut out = BufWriter::new(out);
     let mut exported = ExportedDocuments { last: store.last_sequence(), ..Default::default() };
     store.for_each_document(|document| {
-        if document.json.is_none() && document.sequence > after {
+        if document.json.is_none() && span.contains(document.sequence) {
             writeln!(out, "{}", document.id).map_err(|e| output_error(&e))?;
             exported.n_documents += 1;
         }
@@ -179,18 +192,18 @@ pub fn export_removed(
     Ok(exported)
 }
 
-/// Writes what online models learn from the events after a sequence: preferences as `update` reads tuples, and lists as
-/// it reads lists. A learner that begins after this sequence with the same window learns the same.
+/// Writes what online models learn from a part of the log: preferences as `update` reads tuples, and lists as
+/// it reads lists. A learner that begins with it and the same window learns the same.
 pub fn export_lessons(
     store: &Store,
-    (after, window): (u64, SearchWindow),
+    (span, window): (LogSpan, SearchWindow),
     mut tuples: Option<&mut dyn Write>,
     mut lists: Option<&mut dyn Write>,
 ) -> Result<ExportedLessons, LearningError> {
     let mut maker = LessonMaker::new(window);
-    let mut exported = ExportedLessons { last: after, ..ExportedLessons::default() };
+    let mut exported = ExportedLessons { last: span.after, ..ExportedLessons::default() };
     let mut lessons = Vec::new();
-    store.for_each_event(after, |stored| {
+    store.for_each_event(span, |stored| {
         exported.last = stored.sequence;
         maker.add(&stored, &mut lessons)?;
         for lesson in lessons.drain(..) {

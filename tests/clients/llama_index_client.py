@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """LlamaIndex's client of Text Embeddings Inference, unmodified, against a running service.
 
-usage: SERVICE_URL=http://127.0.0.1:7878 tei_client.py
+usage: SERVICE_URL=http://127.0.0.1:7878 llama_index_client.py
+
+It needs `pip install llama-index-postprocessor-tei-rerank`.
 """
 import os
 import sys
