@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures rates and latencies of `matchrank serve` on one week of documents, with `oha` (from crates.io) as the client.
+"""Measures rates and latencies of `matchrank serve` on one week of documents, with `oha` as the client.
 
     cargo install oha --locked
     cargo build --release -p matchrank && cargo build --release -p matchrank-server --example library_calls

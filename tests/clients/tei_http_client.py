@@ -72,7 +72,7 @@ def errors():
         error.response.read()
         body = error.response.json()
         check(error.response.status_code == status and message in body["error"], f"{status}: {body}")
-        check(body["error_type"] == "validation", "the error has the type that clients know")
+        check(body["error_type"] == "Validation", "the error has the type that clients know")
     error = raised(httpx.HTTPStatusError, lambda: HttpClient(URL, event_hooks=hooks).rerank("hat", TEXTS))
     check(error.response.status_code == 401, "without the key nothing is answered")
 

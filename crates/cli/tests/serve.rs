@@ -155,6 +155,16 @@ fn candidates_are_ranked_and_explained() {
     let other = answer["against"]["explanation"]["score"].as_f64().unwrap();
     assert!((sum - other - difference).abs() < 1e-4, "{answer}");
     service.post("/v1/explain", "{\"query\": \"sneaker\", \"document\": \"nobody\"}").failure(404);
+    // Among candidates, the explanation is that of the ranking.
+    let among = json!({"query": "sneaker", "document": "d1", "against": {"text": "trainers"}, "candidates": ["d1", {"text": "trainers"}]});
+    let answer = service.post("/v1/explain", &among.to_string()).json();
+    let ranked = json!({"query": "sneaker", "candidates": ["d1", {"text": "trainers"}]});
+    for result in service.post("/v1/rank", &ranked.to_string()).json()["results"].as_array().unwrap() {
+        let why = if result["index"] == 0 { &answer } else { &answer["against"] };
+        assert_eq!(why["explanation"]["score"], result["score"], "{answer}");
+    }
+    let both = json!({"query": "sneaker", "document": "d1", "depth": 3, "candidates": ["d1"]});
+    service.post("/v1/explain", &both.to_string()).failure(422);
 
     let compared = json!({"query": "trainers", "models": ["words", "rmls"], "top": 3});
     let answer = service.post("/v1/compare", &compared.to_string()).json();
@@ -184,6 +194,22 @@ fn rankers_rank_feature_lists() {
     let without = service.post("/v1/rank", "{\"model\": \"ranker\", \"candidates\": [\"d1\"]}").failure(422);
     assert!(without["error"]["message"].as_str().unwrap().contains("`features`"), "{without}");
     service.post("/v1/search", "{\"model\": \"ranker\", \"query\": \"x\"}").failure(422);
+
+    // Features add to the mean score of the candidates, in a ranking and for one of its documents.
+    let list = json!([{"id": "a", "features": [0.1, 0.6]}, {"id": "b", "features": [0.8, 0.2]}, {"features": [0.3, 0.3]}]);
+    let ranked = json!({"model": "ranker", "explain": true, "candidates": list});
+    let ranked = service.post("/v1/rank", &ranked.to_string()).json();
+    let best = &ranked["results"][0];
+    let adds = best["features"]["features"].as_array().unwrap().iter().map(|of| of["adds"].as_f64().unwrap());
+    let sum = best["features"]["base"].as_f64().unwrap() + adds.sum::<f64>();
+    assert!((sum - best["score"].as_f64().unwrap()).abs() < 1e-5, "{best}");
+    let why = json!({"model": "ranker", "document": "b", "against": {"features": [0.3, 0.3]}, "candidates": list});
+    let answer = service.post("/v1/explain", &why.to_string()).json();
+    assert_eq!((&best["id"], &best["features"]), (&json!("b"), &answer["features"]));
+    assert!(answer["against"]["differences"][0]["difference"].as_f64().unwrap() > 0.0, "{answer}");
+    let without = json!({"model": "ranker", "document": {"features": [0.3, 0.3]}});
+    let without = service.post("/v1/explain", &without.to_string()).failure(422);
+    assert!(without["error"]["message"].as_str().unwrap().contains("`candidates` is missing"), "{without}");
 }
 
 #[test]
@@ -508,6 +534,33 @@ fn events_are_counted_once_in_every_form() {
     assert!(second.contains("another process"), "{second}");
 }
 
+/// A late retry must not bring back an old price.
+#[test]
+fn metadata_of_a_retried_item_are_not_applied_again() {
+    let folder = shop();
+    let service = Service::start(&folder, &format!("{MODELS} --state state"));
+    let item = |event: &str, title: &str, price: f64| {
+        json!({"event": "item", "id": event, "item": "d1", "timestamp": "1636907100000", "fields": [
+            {"name": "title", "value": title}, {"name": "price", "value": price}]})
+    };
+    let send = |body: Value, accepted: u32, updated: u32| {
+        let answer = service.post("/feedback", &body.to_string()).json();
+        assert_eq!(
+            (&answer["accepted"], &answer["updated"]),
+            (&json!(accepted), &json!(updated)),
+            "{answer}"
+        );
+    };
+    let (first, second) = (item("i1", "green hat", 5.0), item("i2", "blue hat", 4.0));
+    send(first.clone(), 1, 1);
+    send(second.clone(), 1, 1);
+    send(first.clone(), 1, 0);
+    send(json!([second, item("i3", "grey hat", 3.0), first, item("i3", "old hat", 2.0)]), 4, 1);
+    let stored = service.get("/v1/documents/d1").json();
+    assert_eq!((&stored["fields"]["title"], &stored["fields"]["price"]), (&json!("grey hat"), &json!(3.0)));
+    assert!(service.get("/metrics").body.contains("matchrank_document_changes_total 3"));
+}
+
 /// Headers and body of an export of the log. A client of HTTP 1.0 gets the body as it is.
 fn exported(service: &Service, query: &str, headers: &str) -> Reply {
     service.send(
@@ -653,8 +706,12 @@ fn activations_survive_a_kill_until_another_file_is_configured() {
     service.post("/v1/models/rmls/rollback", "").json();
     kill(service);
 
-    // A file that changed since it was activated takes no traffic again.
+    // The state folder has a copy of a file that is written over. Without both, the file of the options takes the traffic.
     std::fs::copy(folder.path().join("bm25.model"), folder.path().join("rmls-2.model")).unwrap();
+    let service = Service::start(&folder, &args);
+    assert_eq!((current(&service).0, current(&service).1), ("rmls-2.model".into(), 2));
+    kill(service);
+    std::fs::remove_dir_all(folder.path().join("state/models")).unwrap();
     let service = Service::start(&folder, &args);
     assert_eq!(current(&service).0, "rmls.model");
     kill(service);
@@ -670,4 +727,62 @@ fn activations_survive_a_kill_until_another_file_is_configured() {
     folder.write("state/models.json", "{\"format\": 7, \"models\": {}}");
     let refused = folder.refused(&format!("serve {args} --listen 127.0.0.1:0"));
     assert!(refused.contains("models.json: has format 7"), "{refused}");
+}
+
+#[test]
+fn a_rollback_survives_a_restart_though_its_file_was_written_over() {
+    let folder = shop();
+    let args = format!("{MODELS} --state state");
+    let scores = |service: &Service| {
+        let body = json!({"query": "sneaker", "model": "rmls", "top": 5}).to_string();
+        service.post("/v1/search", &body).json()["hits"].clone()
+    };
+    let version = |service: &Service| {
+        let models = service.get("/v1/models").json();
+        let mut models = models["models"].as_array().unwrap().iter();
+        models.find(|model| model["name"] == "rmls").unwrap()["current"]["version"].clone()
+    };
+    let mut service = Service::start(&folder, &args);
+    let first = scores(&service);
+    folder.text("train rmls --data shop --set d=2 --out rmls.model --quiet");
+    let state = service.post("/v1/models/rmls/activate", "").json();
+    assert_eq!(state["current"]["version"], 2);
+    assert_ne!(scores(&service), first);
+    service.post("/v1/models/rmls/rollback", "").json();
+    service.signal("KILL");
+    service.wait();
+
+    let mut service = Service::start(&folder, &args);
+    assert_eq!((version(&service), scores(&service)), (json!(1), first));
+    // The version that was rolled back, and forth again.
+    service.post("/v1/models/rmls/rollback", "").json();
+    assert_eq!(version(&service), 2);
+    let copies = || std::fs::read_dir(folder.path().join("state/models")).unwrap().count();
+    let before = copies();
+    folder.text("train rmls --data shop --set d=3 --out rmls.model --quiet");
+    service.post("/v1/models/rmls/activate", "").json();
+    assert_eq!(copies(), before, "the copy of version 1 is not needed any more");
+    service.signal("KILL");
+    service.wait();
+
+    // A file that came while the service was down takes the traffic at once.
+    folder.text("train rmls --data shop --set d=4 --out rmls.model --quiet");
+    assert_eq!(version(&Service::start(&folder, &args)), 4);
+}
+
+#[test]
+fn a_service_that_ends_says_so_before_it_refuses() {
+    let folder = shop();
+    let mut service = Service::start(&folder, &format!("{MODELS} --drain-delay 600"));
+    service.get("/readyz").json();
+    service.signal("TERM");
+    let start = std::time::Instant::now();
+    while service.get("/readyz").status == 200 {
+        assert!(start.elapsed().as_secs() < 60, "it does not say that it ends");
+    }
+    service.get("/readyz").failure(503);
+    service.get("/healthz").json();
+    service.post("/v1/search", "{\"query\": \"sneaker\"}").json();
+    service.signal("TERM");
+    service.wait();
 }

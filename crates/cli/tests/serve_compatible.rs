@@ -153,7 +153,7 @@ fn text_embeddings_inference() {
         [("{\"query\":\"hat\",\"texts\":[]}", 422), ("{\"query\":\"hat\"}", 422), ("{", 422)]
     {
         let failure = service.post("/rerank", body).failure(status);
-        assert_eq!(failure["error_type"], "validation", "{failure}");
+        assert_eq!(failure["error_type"], "Validation", "{failure}");
         assert!(failure["error"].is_string());
     }
     let info = service.get("/info").json();

@@ -18,10 +18,15 @@ const LARGE: usize = 64 << 10;
 /// Bytes of a body that are logged.
 const LOGGED: usize = 2000;
 
-/// Bytes of a body, and their share of the memory for bodies.
+/// Bytes of a body.
 pub(crate) struct Bytes {
     pub(crate) bytes: Vec<u8>,
-    _memory: Option<OwnedSemaphorePermit>,
+    pub(crate) memory: BodyMemory,
+}
+
+/// Share of a body in the memory for bodies. Whoever works on what the body holds keeps it until the work is done.
+pub(crate) struct BodyMemory {
+    _places: Option<OwnedSemaphorePermit>,
 }
 
 /// A part of the path.
@@ -37,7 +42,7 @@ impl FromRequestParts<Arc<Service>> for InPath {
 }
 
 /// A body that was parsed as JSON.
-pub(crate) struct Posted<T>(pub(crate) T);
+pub(crate) struct Posted<T>(pub(crate) T, pub(crate) BodyMemory);
 
 impl FromRequest<Arc<Service>> for Bytes {
     type Rejection = Failure;
@@ -80,7 +85,7 @@ async fn read(request: Request, limit: usize, memory: Arc<Semaphore>) -> Result<
         }
         taken = needed;
     }
-    Ok(Bytes { bytes, _memory: held })
+    Ok(Bytes { bytes, memory: BodyMemory { _places: held } })
 }
 
 fn too_large(limit: usize) -> Failure {
@@ -95,9 +100,9 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<Service>> for Posted<
     async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, Failure> {
         let body = Bytes::from_request(request, service).await?;
         if body.bytes.len() < LARGE {
-            return parse(&body.bytes).map(Self);
+            return Ok(Self(parse(&body.bytes)?, body.memory));
         }
-        service.workers.run(move || parse(&body.bytes)).await.map(Self)
+        service.workers.run(move || Ok(Self(parse(&body.bytes)?, body.memory))).await
     }
 }
 

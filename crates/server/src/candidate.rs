@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use matchrank_core::data::{FeatureLists, FeatureRows};
-use matchrank_engine::ranking::check_finite;
-use matchrank_engine::scoring::Explanation;
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::Value;
+use utoipa::openapi::schema::{
+    AdditionalProperties, ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type,
+};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::failure::Failure;
-use crate::fleet::{Named, Snapshot};
+use crate::fleet::Snapshot;
+use crate::listed::Listed;
 use crate::service::Service;
-use crate::version::Scorer;
 use matchrank_engine::serving::Candidate;
 
 /// A document of a request. An id that the collection knows stands for the stored document with its clicks; texts are used
@@ -27,12 +29,56 @@ pub(crate) struct GivenDocument {
     pub(crate) fields: Vec<(String, String)>,
     /// Features by column, for rankers.
     pub(crate) features: Option<Vec<(u32, f32)>>,
+    /// True for a string in place of an object: a text, or an id where a route takes ids.
+    pub(crate) is_string: bool,
 }
 
 impl<'de> Deserialize<'de> for GivenDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(DocumentVisitor)
     }
+}
+
+/// Returns the candidates of a request; a string among them is an id.
+pub(crate) fn candidates(listed: Listed<GivenDocument>) -> Result<Vec<GivenDocument>, Failure> {
+    Ok(listed.items("candidates")?.into_iter().map(GivenDocument::by_id).collect())
+}
+
+impl ToSchema for GivenDocument {}
+
+impl PartialSchema for GivenDocument {
+    fn schema() -> RefOr<Schema> {
+        let named = ObjectBuilder::new()
+            .property("name", Object::with_type(Type::String))
+            .property("value", Object::with_type(SchemaType::AnyValue))
+            .required("name")
+            .required("value");
+        let fields = one_of([
+            Object::new().into(),
+            ArrayBuilder::new().items(named).description(Some("Metarank's list of names and values")).into(),
+        ]);
+        let feature = || Object::with_type(SchemaType::from_iter([Type::Number, Type::Null]));
+        let by_number = ObjectBuilder::new()
+            .additional_properties(Some(AdditionalProperties::RefOr(feature().into())))
+            .description(Some("Values by number of the feature, from 1"));
+        let features = one_of([ArrayBuilder::new().items(feature()).into(), by_number.into()]);
+        let id = SchemaType::from_iter([Type::String, Type::Number, Type::Null]);
+        let object = ObjectBuilder::new()
+            .property("id", Object::with_type(id))
+            .property("text", Object::with_type(SchemaType::from_iter([Type::String, Type::Null])))
+            .property("fields", fields)
+            .property("features", features)
+            .description(Some("A document; properties of other names are fields of it"));
+        let string = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("A text or, where a route takes ids, an id"));
+        one_of([string.into(), object.into()]).into()
+    }
+}
+
+fn one_of(choices: [Schema; 2]) -> Schema {
+    let choices = choices.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
+    Schema::OneOf(choices.build())
 }
 
 struct DocumentVisitor;
@@ -45,26 +91,26 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<GivenDocument, E> {
-        Ok(GivenDocument { text: Some(text.to_owned()), ..GivenDocument::default() })
+        self.visit_string(text.to_owned())
     }
 
     fn visit_string<E: serde::de::Error>(self, text: String) -> Result<GivenDocument, E> {
-        Ok(GivenDocument { text: Some(text), ..GivenDocument::default() })
+        Ok(GivenDocument { text: Some(text), is_string: true, ..GivenDocument::default() })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<GivenDocument, A::Error> {
         let mut given = GivenDocument::default();
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
-                "id" => given.id = Some(map.next_value()?),
+                "id" => given.id = id(map.next_value()?).map_err(A::Error::custom)?,
                 "text" => given.text = map.next_value()?,
-                "features" => given.features = Some(features(map.next_value()?).map_err(A::Error::custom)?),
-                "fields" => given.add_fields(map.next_value()?),
-                "label" | "relevancy" => drop(map.next_value::<IgnoredAny>()?),
-                _ => {
-                    let value: Value = map.next_value()?;
-                    given.add_field(name, value);
-                }
+                _ => match (name.as_str(), map.next_value::<Value>()?) {
+                    // A text of this name is a field like any other.
+                    (_, text @ Value::String(_)) => given.add_field(name, text),
+                    ("features", value) => given.features = Some(features(value).map_err(A::Error::custom)?),
+                    ("fields", value) => given.add_fields(value),
+                    (_, value) => given.add_field(name, value),
+                },
             }
         }
         Ok(given)
@@ -107,12 +153,38 @@ impl GivenDocument {
         }
     }
 
-    /// Takes the text of a document that was given as nothing but a string for its id.
+    /// Takes a document that was given as a string for an id.
     pub(crate) fn by_id(mut self) -> Self {
-        if self.id.is_none() && self.fields.is_empty() && self.features.is_none() {
+        if self.is_string {
             self.id = self.text.take();
         }
         self
+    }
+
+    /// Returns true if both are one document: of the same id or, without ids, of the same content.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let content = |document: &Self| {
+            // Features may be NaN, which is unlike itself.
+            let features = document.features.as_ref();
+            features.map(|of| of.iter().map(|(column, value)| (*column, value.to_bits())).collect::<Vec<_>>())
+        };
+        match (&self.id, &other.id) {
+            (None, None) => {
+                (&self.text, &self.fields) == (&other.text, &other.fields) && content(self) == content(other)
+            }
+            (own, other) => own == other,
+        }
+    }
+
+    /// Returns an error for an id that stands for nothing: the collection does not know it, and no content came with it.
+    pub(crate) fn check_known(&self, live: &Snapshot) -> Result<(), Failure> {
+        let has_content = self.text.is_some() || !self.fields.is_empty() || self.features.is_some();
+        match &self.id {
+            Some(id) if !has_content && live.collection.find(id).is_none() => {
+                Err(Failure::NotFound(format!("there is no document {id:?}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Keeps these fields alone, as Cohere's `rank_fields` does.
@@ -153,6 +225,16 @@ impl GivenDocument {
     }
 }
 
+/// Parses an id: a string, a number, or `null` for none.
+fn id(value: Value) -> Result<Option<String>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(id) => Ok(Some(id)),
+        Value::Number(id) => Ok(Some(id.to_string())),
+        other => Err(format!("an id is {other}; a string is expected")),
+    }
+}
+
 /// Parses features: a list of numbers, `null` for a missing one, or an object from numbers of features to values.
 fn features(value: Value) -> Result<Vec<(u32, f32)>, String> {
     let number = |value: &Value| match value {
@@ -188,7 +270,11 @@ struct TextsByField<'a>(Vec<(&'a str, Cow<'a, str>)>);
 impl<'a> TextsByField<'a> {
     fn add(&mut self, field: &'a str, text: &'a str) {
         match self.0.iter_mut().find(|(known, _)| *known == field) {
-            Some((_, known)) => *known = format!("{known} {text}").into(),
+            Some((_, known)) => {
+                let known = known.to_mut();
+                known.push(' ');
+                known.push_str(text);
+            }
             None => self.0.push((field, text.into())),
         }
     }
@@ -217,19 +303,8 @@ impl ResolvedDocument<'_> {
     }
 }
 
-/// Calls `act` with a document as the engine takes it.
-pub(crate) fn with_candidate<T>(
-    service: &Service,
-    live: &Snapshot,
-    document: &GivenDocument,
-    act: impl FnOnce(&Candidate<'_>) -> T,
-) -> T {
-    let resolved = document.resolve(service, live);
-    act(&resolved.candidate(&resolved.texts()))
-}
-
-/// Calls `act` with all documents of a request as the engine takes them.
-fn with_candidates<T>(
+/// Calls `act` with documents of a request as the engine takes them.
+pub(crate) fn with_candidates<T>(
     service: &Service,
     live: &Snapshot,
     documents: &[GivenDocument],
@@ -242,76 +317,6 @@ fn with_candidates<T>(
     act(&candidates)
 }
 
-/// Explains the scores that [`rank`] gives the documents at some places of a request.
-pub(crate) fn explain_ranked(
-    service: &Service,
-    live: &Snapshot,
-    (model, query): (&Named<'_>, &str),
-    (documents, places): (&[GivenDocument], &[usize]),
-) -> Result<Vec<Explanation>, Failure> {
-    let served = model.matching()?;
-    let explain = |candidates: &[Candidate<'_>]| served.explain_in_list(query, candidates, places);
-    Ok(with_candidates(service, live, documents, explain)?)
-}
-
-/// A document of a request with its place there and its score.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct RankedDocument {
-    /// Place in the request, from 0.
-    pub(crate) index: usize,
-    /// Score; none where the model says nothing about the document, which counts as 0.
-    pub(crate) score: Option<f32>,
-}
-
-impl RankedDocument {
-    /// The score by which the document is ordered.
-    pub(crate) fn value(&self) -> f32 {
-        self.score.unwrap_or(0.0)
-    }
-}
-
-/// Scores documents and orders them, the best first. Documents of equal score keep their order.
-pub(crate) fn rank(
-    service: &Service,
-    live: &Snapshot,
-    model: &Named<'_>,
-    query: &str,
-    documents: &[GivenDocument],
-) -> Result<Vec<RankedDocument>, Failure> {
-    let scores = match &model.version.scorer {
-        Scorer::Ranking(ranker) => {
-            let lists = feature_lists(documents)?;
-            ranker.kind().require_complete(&lists)?;
-            let mut scores = Vec::new();
-            ranker.score(&lists.list(0), &mut scores);
-            scores.into_iter().map(|score| Some(score as f32)).collect()
-        }
-        Scorer::Matching(served) => {
-            with_candidates(service, live, documents, |candidates| served.score(query, candidates))?
-        }
-    };
-    check_finite(model.name, scores.iter().copied().flatten())?;
-    let mut ranked: Vec<RankedDocument> =
-        scores.into_iter().enumerate().map(|(index, score)| RankedDocument { index, score }).collect();
-    ranked.sort_by(|a, b| b.value().total_cmp(&a.value()).then(a.index.cmp(&b.index)));
-    Ok(ranked)
-}
-
-fn feature_lists(documents: &[GivenDocument]) -> Result<FeatureLists, Failure> {
-    let mut rows = FeatureRows::default();
-    for (index, document) in documents.iter().enumerate() {
-        let Some(features) = &document.features else {
-            return Err(Failure::Unusable(format!(
-                "document {index} has no `features`, which a ranker needs"
-            )));
-        };
-        let name = index.to_string();
-        rows.push("request", Some(&name), 0.0, &mut features.clone())
-            .map_err(|message| Failure::Unusable(format!("document {index}: {message}")))?;
-    }
-    Ok(FeatureLists::from_rows(rows))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,11 +326,38 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_a_field_are_joined() {
+        let mut texts = TextsByField::default();
+        [("title", "red"), ("url", "x"), ("title", "hat"), ("title", "42")]
+            .into_iter()
+            .for_each(|(field, text)| texts.add(field, text));
+        let texts: Vec<(&str, &str)> = texts.0.iter().map(|(field, text)| (*field, &**text)).collect();
+        assert_eq!(texts, [("title", "red hat 42"), ("url", "x")]);
+    }
+
+    #[test]
+    fn documents_are_the_same_by_id_or_content() {
+        let same = |a: &str, b: &str| parse(a).by_id().is_same_as(&parse(b).by_id());
+        assert!(same("\"d1\"", "{\"id\": \"d1\", \"features\": [1]}"));
+        assert!(!same("\"d1\"", "{\"text\": \"d1\"}"));
+        assert!(!same("\"d1\"", "\"d2\""));
+        assert!(same("{\"features\": [null, 1]}", "{\"features\": [null, 1]}"));
+        assert!(!same("{\"features\": [null, 1]}", "{\"features\": [1, null]}"));
+        assert!(!same("{\"text\": \"hat\"}", "{\"title\": \"hat\"}"));
+    }
+
+    #[test]
     fn documents_come_in_many_forms() {
         let text = GivenDocument { text: Some("red hat".into()), ..GivenDocument::default() };
-        assert_eq!(parse("\"red hat\""), text);
+        assert_eq!(parse("\"red hat\"").text, text.text);
         assert_eq!(parse("{\"text\": \"red hat\"}"), text);
+        assert_eq!(parse("{\"text\": \"red hat\"}").by_id(), text, "a text is no id");
         assert_eq!(parse("\"d1\"").by_id().id.as_deref(), Some("d1"));
+        assert_eq!(parse("{\"id\": 3, \"text\": null}").id.as_deref(), Some("3"));
+        assert_eq!(parse("{\"id\": null, \"text\": \"red hat\"}"), text);
+        let named = parse("{\"features\": \"waterproof\", \"fields\": \"wide\", \"label\": \"new\"}");
+        let names = ["features", "fields", "label"].into_iter().zip(["waterproof", "wide", "new"]);
+        assert_eq!(named.fields, names.map(|(name, text)| (name.into(), text.into())).collect::<Vec<_>>());
         let fields = parse(
             "{\"id\": \"d1\", \"title\": \"hat\", \"tags\": [\"a\", \"b\"], \"price\": 3, \"label\": 1}",
         );
@@ -339,7 +371,7 @@ mod tests {
         assert_eq!(metarank.features, Some(vec![(1, 0.5)]));
         assert_eq!(parse("{\"features\": [1, 0.5]}").features, Some(vec![(0, 1.0), (1, 0.5)]));
         assert_eq!(parse("{\"features\": {\"3\": 1}}").features, Some(vec![(2, 1.0)]));
-        for wrong in ["3", "{\"features\": {\"0\": 1}}", "{\"features\": [\"a\"]}", "{\"id\": 3}"] {
+        for wrong in ["3", "{\"features\": {\"0\": 1}}", "{\"features\": [\"a\"]}", "{\"id\": [3]}"] {
             assert!(serde_json::from_str::<GivenDocument>(wrong).is_err(), "{wrong}");
         }
     }

@@ -163,9 +163,9 @@ impl ErrorFormat {
 /// Returns the `error_type` that clients of Text Embeddings Inference know.
 fn tei_type(failure: &Failure) -> &'static str {
     match failure {
-        Failure::Busy => "overloaded",
-        Failure::Internal => "backend",
-        Failure::Unavailable(_) => "unhealthy",
+        Failure::Busy => "Overloaded",
+        Failure::Internal => "Backend",
+        Failure::Unavailable(_) => "Unhealthy",
         Failure::BadRequest(_)
         | Failure::Unauthorised
         | Failure::Forbidden(_)
@@ -175,7 +175,7 @@ fn tei_type(failure: &Failure) -> &'static str {
         | Failure::Conflict(_)
         | Failure::TooLarge(_)
         | Failure::WrongHost(_)
-        | Failure::Unusable(_) => "validation",
+        | Failure::Unusable(_) => "Validation",
     }
 }
 

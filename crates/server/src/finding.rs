@@ -12,6 +12,9 @@ use crate::failure::Failure;
 use crate::fleet::{Named, Snapshot};
 use crate::settings::{MAX_DEPTH, ServiceSettings};
 
+/// Models that may propose documents.
+const MOST_PROPOSERS: usize = 8;
+
 /// What a request asks for.
 #[derive(Default)]
 pub(crate) struct Asked<'a> {
@@ -50,7 +53,16 @@ impl<'a> Finding<'a> {
             return Err(Failure::Unusable(format!("`depth` is {depth}; 1 to {MAX_DEPTH} is possible")));
         }
         let proposers = asked.first_stage.unwrap_or(&settings.first_stage);
-        let proposers = proposers.iter().map(|name| live.model(Some(name))).collect::<Result<Vec<_>, _>>()?;
+        if proposers.len() > MOST_PROPOSERS {
+            return Err(Failure::Unusable(format!(
+                "`first_stage` names {} models; at most {MOST_PROPOSERS} can propose documents",
+                proposers.len()
+            )));
+        }
+        let mut proposers =
+            proposers.iter().map(|name| live.model(Some(name))).collect::<Result<Vec<_>, _>>()?;
+        proposers.sort_by_key(|proposer| proposer.name);
+        proposers.dedup_by_key(|proposer| proposer.name);
         // By the settings, models of the first stage search alone.
         let is_proposer = proposers.iter().any(|proposer| proposer.name == named.name);
         let in_two_stages = !proposers.is_empty() && (asked.first_stage.is_some() || !is_proposer);
@@ -97,12 +109,12 @@ impl<'a> Finding<'a> {
         Ok(hits)
     }
 
-    /// Explains the scores of documents of the collection. One that the first stage does not propose is added to its proposals.
+    /// Explains the scores of documents of the collection, relative to the documents that [`Self::top`] ranks. A document that
+    /// is not among them is added.
     pub(crate) fn explain(&self, documents: &[u32]) -> Result<Vec<Explanation>, Failure> {
         let known = |&document: &u32| Candidate::Known(document);
         let Some(proposed) = &self.proposed else {
-            let explain = |document| Ok(self.served.explain(self.query, &known(document))?);
-            return documents.iter().map(explain).collect();
+            return Ok(self.served.explain_among(self.query, documents, self.allowed.as_ref())?);
         };
         let mut list = proposed.clone();
         list.extend(documents.iter().filter(|document| proposed.binary_search(document).is_err()));

@@ -108,9 +108,9 @@ impl Fleet {
                 )));
             }
             let active = if settings.learn.contains(name) { None } else { ledger.active(name, file)? };
+            let folder = file.parent().unwrap_or(Path::new(""));
             let active = active.and_then(|active| {
-                let file = file.with_file_name(&active.file);
-                match load_again(&active, &file, &collection, &trial) {
+                match load_again(&active, ledger.copy_of(&active), folder, (&collection, &trial)) {
                     Ok(version) => Some(version),
                     Err(error) => {
                         let error = error.to_string();
@@ -129,7 +129,7 @@ impl Fleet {
                 None => load(ledger.next_number(name), file, &collection, &trial)?,
             };
             ledger.start(name, &current, is_new)?;
-            folders.insert(name.clone(), file.parent().unwrap_or(Path::new("")).to_owned());
+            folders.insert(name.clone(), folder.to_owned());
             slots.insert(name.clone(), Slot { current: Arc::new(current), previous: None });
         }
         if let Some((alias, name)) = aliases.iter().find(|(_, name)| !slots.contains_key(*name)) {
@@ -247,8 +247,9 @@ impl Fleet {
         let kept = live.models[name].previous.clone();
         let loaded = match (&kept, self.ledger.previous(name)) {
             (None, Some(previous)) => {
-                let file = self.folders[name].join(&previous.file);
-                let loaded = load_again(&previous, &file, &live.collection, &self.trial);
+                let copy = self.ledger.copy_of(&previous);
+                let loaded =
+                    load_again(&previous, copy, &self.folders[name], (&live.collection, &self.trial));
                 Some(loaded.map_err(|error| Failure::Conflict(error.to_string()))?)
             }
             _ => None,
@@ -314,19 +315,22 @@ impl Fleet {
     }
 }
 
-/// Loads a version of an earlier run. A file that changed meanwhile is an error.
+/// Loads a version of an earlier run: its copy, or the file in the folder of the model where there is none. Other content
+/// than that of the version is an error.
 fn load_again(
     kept: &VersionFile,
-    file: &Path,
-    collection: &Arc<Collection>,
-    trial: &Trial,
+    copy: Option<PathBuf>,
+    folder: &Path,
+    (collection, trial): (&Arc<Collection>, &Trial),
 ) -> matchrank_core::Result<Version> {
+    let original = folder.join(&kept.file);
+    let file = copy.as_deref().unwrap_or(&original);
     let version = load(kept.number, file, collection, trial)?;
     if version.checksum != kept.checksum {
         let message = format!("is not the file of version {} any more; activate it to use it", kept.number);
         return Err(matchrank_core::Error::format(files::name_of(file), message));
     }
-    Ok(version)
+    Ok(Version { file: original, ..version })
 }
 
 fn bound_to(version: Version, collection: &Arc<Collection>) -> matchrank_core::Result<Version> {

@@ -1,10 +1,11 @@
 //! Activations of models, kept in the state folder, so that a restart does not undo them.
 //!
-//! `models.json` is replaced in one step before the traffic moves. The entry of a model counts as long as option `model`
-//! names the file that it was made beside, with the same content. Once another file is there, the service starts with that
-//! one, and version numbers and the history go on. A service without a state folder remembers until it ends.
+//! `models.json` is replaced in one step before the traffic moves, and `models/` keeps copies of the files that a restart or
+//! a rollback needs, so that a retraining may write over them. The entry of a model counts as long as the file of option
+//! `model` has the content that it had when it was last loaded. Once other content is there, the service starts with that,
+//! and version numbers and the history go on. A service without a state folder remembers until it ends.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +18,8 @@ use crate::version::{Version, checksum_of, now};
 
 /// Name of the file.
 const FILE: &str = "models.json";
+/// Name of the folder of copies, each named by its checksum.
+const COPIES: &str = "models";
 /// Format of the file.
 const FORMAT: u32 = 1;
 /// Activations that are remembered for each model.
@@ -78,7 +81,7 @@ impl From<&Version> for VersionFile {
 #[serde(default)]
 struct Entry {
     n_versions: u32,
-    /// The file of option `model`, when its first version was loaded.
+    /// The file of option `model`, when it was last loaded.
     configured: Option<VersionFile>,
     current: Option<VersionFile>,
     previous: Option<VersionFile>,
@@ -107,8 +110,8 @@ struct LedgerFile {
 
 /// Activations of all models.
 pub(crate) struct Ledger {
-    /// `None` without a state folder.
-    file: Option<PathBuf>,
+    /// The state folder.
+    folder: Option<PathBuf>,
     entries: Mutex<BTreeMap<String, Entry>>,
 }
 
@@ -116,11 +119,11 @@ impl Ledger {
     /// Reads the activations of a state folder, if there are some.
     pub(crate) fn open(state: Option<&Path>) -> Result<Self> {
         let file = state.map(|folder| folder.join(FILE));
-        let models = match file.as_deref().filter(|file| file.exists()) {
-            Some(file) => read(file)?,
+        let models = match file.filter(|file| file.exists()) {
+            Some(file) => read(&file)?,
             None => BTreeMap::new(),
         };
-        Ok(Self { file, entries: Mutex::new(models) })
+        Ok(Self { folder: state.map(Path::to_owned), entries: Mutex::new(models) })
     }
 
     fn entries(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
@@ -154,9 +157,51 @@ impl Ledger {
         entry.n_versions
     }
 
+    /// Returns the path of the copy of a file, or `None` if there is none.
+    pub(crate) fn copy_of(&self, file: &VersionFile) -> Option<PathBuf> {
+        self.copy_path(&file.checksum).filter(|copy| copy.is_file())
+    }
+
+    fn copy_path(&self, checksum: &str) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(COPIES).join(format!("{checksum}.model")))
+    }
+
+    /// Copies the file of a version, which must still have the content that was loaded.
+    fn keep(&self, version: &Version) -> Result<()> {
+        let Some(copy) = self.copy_path(&version.checksum).filter(|copy| !copy.is_file()) else {
+            return Ok(());
+        };
+        let content = files::read_all(&version.file)?;
+        if blake3::hash(&content).to_hex().as_str() != version.checksum {
+            return Err(Error::format(
+                files::name_of(&version.file),
+                "was written while it was loaded; try again when it is complete",
+            ));
+        }
+        files::make_folder(copy.parent().unwrap_or(Path::new("")))?;
+        files::write_atomically(&copy, |out| {
+            out.write_all(&content).map_err(|error| Error::io(files::name_of(&copy), error))
+        })
+    }
+
+    /// Removes copies that no entry names any more. One that cannot be removed takes room, and is in nobody's way.
+    fn remove_copies(&self, models: &BTreeMap<String, Entry>) {
+        let Some(folder) = self.folder.as_ref().map(|folder| folder.join(COPIES)) else { return };
+        let named = models.values().flat_map(|entry| entry.current.iter().chain(&entry.previous));
+        let named: HashSet<String> = named.map(|file| format!("{}.model", file.checksum)).collect();
+        for copy in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = copy.file_name();
+            let is_copy = Path::new(&name).extension().is_some_and(|extension| extension == "model");
+            if is_copy && !name.to_str().is_some_and(|name| named.contains(name)) {
+                let _ = std::fs::remove_file(copy.path());
+            }
+        }
+    }
+
     /// Remembers the version that the service starts with. `is_new` is true for the file of option `model`, and false for
     /// the version of an earlier run.
     pub(crate) fn start(&self, name: &str, version: &Version, is_new: bool) -> Result<()> {
+        self.keep(version)?;
         self.change(name, |entry| {
             let file = VersionFile::from(version);
             if is_new {
@@ -182,12 +227,23 @@ impl Ledger {
         action: ModelAction,
         reason: Option<String>,
     ) -> Result<()> {
+        // The checkpoints of a model that learns are in the store.
+        let is_learned = action == ModelAction::Learned;
+        if action == ModelAction::Activate {
+            self.keep(next)?;
+        }
         self.change(name, |entry| {
             entry.add(Activation::of(next, action, reason));
-            // The checkpoints of a model that learns are in the store.
-            if action != ModelAction::Learned {
-                (entry.current, entry.previous) = (Some(next.into()), Some(before.into()));
+            if is_learned {
+                return;
             }
+            let next = VersionFile::from(next);
+            // A later restart must not take the file of the options for one that came since.
+            let is_configured = |configured: &VersionFile| configured.file == next.file;
+            if action == ModelAction::Activate && entry.configured.as_ref().is_some_and(is_configured) {
+                entry.configured = Some(next.clone());
+            }
+            (entry.current, entry.previous) = (Some(next), Some(before.into()));
         })
     }
 
@@ -196,13 +252,15 @@ impl Ledger {
         let mut entries = self.entries();
         let mut models = entries.clone();
         change(models.entry(name.to_owned()).or_default());
-        if let Some(file) = &self.file {
+        if let Some(folder) = &self.folder {
+            let file = folder.join(FILE);
             let content = LedgerFile { format: FORMAT, models };
-            files::write_atomically(file, |out| {
+            files::write_atomically(&file, |out| {
                 serde_json::to_writer_pretty(&mut *out, &content)
-                    .map_err(|error| Error::io(files::name_of(file), error.into()))
+                    .map_err(|error| Error::io(files::name_of(&file), error.into()))
             })?;
             models = content.models;
+            self.remove_copies(&models);
         }
         *entries = models;
         Ok(())

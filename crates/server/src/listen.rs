@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -24,6 +26,7 @@ use crate::keys::Keys;
 use crate::metrics::add;
 use crate::service::Service;
 use crate::settings::ServiceSettings;
+use crate::timed_stream::TimedStream;
 
 /// Largest header of a request, in bytes.
 const MAX_HEADER: usize = 64 << 10;
@@ -89,7 +92,7 @@ impl Running {
         let service = self.service.clone();
         let result = runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener).map_err(failed)?;
-            accept(&self.service, &listener, self.tls.as_ref(), stop).await;
+            accept(&self.service, listener, self.tls.as_ref(), stop).await;
             Ok(())
         });
         // Requests that compute still may take a moment; their answers have nobody to go to.
@@ -114,6 +117,44 @@ struct Connection {
     idle_since: AtomicU64,
     /// Closes it at once.
     close: Notify,
+}
+
+/// A request of a connection, which is idle again when this is dropped.
+struct Answering {
+    connection: Arc<Connection>,
+    connections: Arc<Connections>,
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.connection.idle_since.store(self.connections.now(), Ordering::Relaxed);
+    }
+}
+
+/// Body of a response; its connection has a request until all of it was handed over.
+struct SentBody {
+    body: Body,
+    _answering: Answering,
+}
+
+impl hyper::body::Body for SentBody {
+    type Data = hyper::body::Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<hyper::body::Frame<Self::Data>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The open connections, looked at when one opens or closes, and never for a request.
@@ -149,7 +190,7 @@ impl Connections {
 
 async fn accept(
     service: &Arc<Service>,
-    listener: &tokio::net::TcpListener,
+    listener: tokio::net::TcpListener,
     tls: Option<&TlsAcceptor>,
     stop: impl Fn() -> bool,
 ) {
@@ -158,10 +199,21 @@ async fn accept(
     let (stopping, watching) = watch::channel(false);
     let mut tick = tokio::time::interval(TICK);
     let mut next_id = 0;
+    // The moment from which on no connection is accepted.
+    let mut end = None;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = tick.tick() => if stop() || service.has_failed() { break } else { continue },
+            _ = tick.tick() => {
+                if end.is_none() && stop() {
+                    service.drain();
+                    end = Some(Instant::now() + Duration::from_secs(service.settings.drain_delay));
+                }
+                if service.has_failed() || end.is_some_and(|end| end <= Instant::now()) {
+                    break;
+                }
+                continue;
+            }
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,
@@ -188,9 +240,10 @@ async fn accept(
         add(&service.metrics.connections_open, 1);
         let (service, router, tls) = (service.clone(), router.clone(), tls.cloned());
         let (connections, watching) = (connections.clone(), watching.clone());
+        let stream = TimedStream::new(stream, Duration::from_secs(service.settings.body_timeout));
         tokio::spawn(async move {
             let time = Duration::from_secs(service.settings.header_timeout);
-            let own = (&*connection, &*connections);
+            let own = (&connection, &connections);
             match tls {
                 None => talk(stream, router, own, watching, time).await,
                 Some(tls) => {
@@ -208,6 +261,8 @@ async fn accept(
         });
     }
     service.drain();
+    // New connections are refused at once, so that their clients go elsewhere.
+    drop(listener);
     let n = connections.len();
     tracing::info!(connections = n, "draining");
     let _ = stopping.send(true);
@@ -223,17 +278,17 @@ async fn accept(
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     router: Router,
-    (connection, connections): (&Connection, &Connections),
+    (connection, connections): (&Arc<Connection>, &Arc<Connections>),
     mut stopping: watch::Receiver<bool>,
     header_timeout: Duration,
 ) {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
         connection.idle_since.store(0, Ordering::Relaxed);
         let mut router = router.clone();
+        let answering = Answering { connection: connection.clone(), connections: connections.clone() };
         async move {
             let response = tower_service::Service::call(&mut router, request.map(Body::new)).await;
-            connection.idle_since.store(connections.now(), Ordering::Relaxed);
-            response
+            response.map(|response| response.map(|body| SentBody { body, _answering: answering }))
         }
     });
     let talking = http1::Builder::new()

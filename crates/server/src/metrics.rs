@@ -13,12 +13,13 @@ const BOUNDS: [u64; 15] = [
 ];
 
 /// Routes that have figures of their own; all others share the last.
-const ROUTES: [&str; 25] = [
+const ROUTES: [&str; 26] = [
     "/v1/search",
     "/v1/rank",
     "/v1/explain",
     "/v1/compare",
     "/v1/events",
+    "/v1/events/export",
     "/v1/documents",
     "/v1/documents/{id}",
     "/v1/models",

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// A named part of a score.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct ScorePart {
-    /// A word, a pair of features, a model, a count, or a way over clicks.
+    /// A word, a pair of features, a model, a count, an attribute, or a path over clicks.
     pub(crate) name: String,
     /// What it adds. The parts of a random walk are probabilities of its ways, and do not add up to the score.
     pub(crate) adds: f64,
@@ -41,13 +41,12 @@ pub(crate) fn score_parts(explanation: &Explanation) -> Vec<ScorePart> {
             paths.iter().map(|path| part(name(&path.over), path.probability)).collect()
         }
         Why::Parts { parts } => parts.iter().map(|of| part(of.model.clone(), of.contribution)).collect(),
-        Why::Stacked { base, parts, counts, .. } => {
+        Why::Stacked { base, parts, counts, attributes, .. } => {
             let models = parts.iter().map(|of| part(of.model.clone(), of.adds));
             let counts = counts.iter().map(|count| part(count.count.to_owned(), count.adds));
-            std::iter::once(part("mean of the candidates".into(), *base))
-                .chain(models)
-                .chain(counts)
-                .collect()
+            let attributes = attributes.iter().map(|of| part(of.attribute.clone(), of.adds));
+            let base = std::iter::once(part("mean of the candidates".into(), *base));
+            base.chain(models).chain(counts).chain(attributes).collect()
         }
     };
     parts.retain(|part| part.adds != 0.0);
@@ -69,17 +68,17 @@ pub(crate) struct PartDifference {
 }
 
 /// Returns what makes the scores of two documents differ, the largest difference first.
-pub(crate) fn differences(document: &Explanation, against: &Explanation) -> Vec<PartDifference> {
-    let mut by_name: BTreeMap<String, [f64; 2]> = BTreeMap::new();
-    for (side, explanation) in [document, against].into_iter().enumerate() {
-        for part in score_parts(explanation) {
-            by_name.entry(part.name).or_default()[side] += part.adds;
+pub(crate) fn differences(document: &[ScorePart], against: &[ScorePart]) -> Vec<PartDifference> {
+    let mut by_name: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    for (side, parts) in [document, against].into_iter().enumerate() {
+        for part in parts {
+            by_name.entry(&part.name).or_default()[side] += part.adds;
         }
     }
     let mut all: Vec<PartDifference> = by_name
         .into_iter()
         .map(|(name, [document, against])| PartDifference {
-            name,
+            name: name.to_owned(),
             document,
             against,
             difference: document - against,

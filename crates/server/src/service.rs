@@ -14,6 +14,7 @@ use matchrank_engine::text::Analyser;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use crate::body::BodyMemory;
 use crate::failure::Failure;
 use crate::fleet::{Fleet, Snapshot};
 use crate::keys::Keys;
@@ -26,8 +27,8 @@ use crate::workers::Workers;
 use crate::writing::{OpenState, Writing};
 use matchrank_engine::serving::Collection;
 
-/// Memory for bodies of requests, in KiB: bodies beyond it are refused until others are done.
-const BODY_MEMORY: usize = 256 << 10;
+/// Memory for bodies of requests, in bytes: bodies beyond it are refused until others are done.
+pub(crate) const BODY_MEMORY: usize = 256 << 20;
 
 /// Everything that a request needs.
 pub(crate) struct Service {
@@ -40,6 +41,8 @@ pub(crate) struct Service {
     pub(crate) body_memory: Arc<Semaphore>,
     /// A place for one export of the log at a time.
     pub(crate) exports: Arc<Semaphore>,
+    /// A place for one change of a model at a time.
+    pub(crate) activations: Arc<Semaphore>,
     /// Writes events and document changes; none in a service that only reads.
     pub(crate) writing: Option<Writing>,
     /// Names of the text fields.
@@ -74,8 +77,9 @@ impl Service {
         Ok(Self {
             workers: Workers::new(settings.max_queue),
             metrics: Metrics::default(),
-            body_memory: Arc::new(Semaphore::new(BODY_MEMORY)),
+            body_memory: Arc::new(Semaphore::new(BODY_MEMORY >> 10)),
             exports: Arc::new(Semaphore::new(1)),
+            activations: Arc::new(Semaphore::new(1)),
             writing,
             fields: weights.into_iter().map(|(name, _)| name).collect(),
             main_field: main.unwrap_or_default(),
@@ -121,14 +125,17 @@ impl Service {
         })
     }
 
-    /// Computes a response from the snapshot of the moment, on a thread that may block.
+    /// Computes a response from the snapshot of the moment, on a thread that may block. The body counts as memory in use
+    /// until then.
     pub(crate) async fn answer<T: Serialize>(
         self: &Arc<Self>,
+        body: BodyMemory,
         compute: impl FnOnce(&Self, &Snapshot) -> std::result::Result<T, Failure> + Send + 'static,
     ) -> std::result::Result<Response<Body>, Failure> {
         let service = self.clone();
         self.workers
             .run(move || {
+                let _body = body;
                 let live = service.fleet.live();
                 compute(&service, &live).and_then(|answer| json_response(&answer))
             })

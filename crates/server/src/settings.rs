@@ -9,6 +9,7 @@ use matchrank_engine::files;
 use serde::{Deserialize, Serialize};
 
 use crate::keys::Keys;
+use crate::service::BODY_MEMORY;
 
 /// Documents that a model of the first stage may propose.
 pub(crate) const MAX_DEPTH: usize = 10_000;
@@ -60,7 +61,9 @@ pub struct ServiceSettings {
     pub header_timeout: u64,
     /// Seconds until the body of a request must have come.
     pub body_timeout: u64,
-    /// Seconds that open requests get to end after SIGTERM.
+    /// Seconds after SIGTERM for which requests are still taken while `/readyz` says that the service ends.
+    pub drain_delay: u64,
+    /// Seconds that open requests get to end after that.
     pub drain_timeout: u64,
     /// True to log the bodies of requests.
     pub log_bodies: bool,
@@ -90,6 +93,7 @@ impl Default for ServiceSettings {
             max_queue: 256,
             header_timeout: 15,
             body_timeout: 30,
+            drain_delay: 0,
             drain_timeout: 30,
             log_bodies: false,
         }
@@ -122,6 +126,17 @@ impl ServiceSettings {
         }
         if self.model.is_empty() {
             return wrong("option `model` is missing; name at least one model file");
+        }
+        if let Some((_, name)) =
+            self.learn.iter().enumerate().find(|(n, name)| self.learn[..*n].contains(name))
+        {
+            return Err(Error::Params(format!("option `learn` names the model {name} twice; name it once")));
+        }
+        if self.max_body > BODY_MEMORY {
+            return Err(Error::Params(format!(
+                "option `max-body` is {}; all bodies together get {BODY_MEMORY} bytes, so give at most that",
+                self.max_body
+            )));
         }
         if self.state.is_none() && !self.learn.is_empty() {
             return wrong(
@@ -156,9 +171,6 @@ impl ServiceSettings {
                 "option `depth` is {}; 1 to {MAX_DEPTH} documents can be proposed",
                 self.depth
             )));
-        }
-        if self.max_body > 1 << 30 {
-            return wrong("option `max-body` is above 1 GiB; send several requests instead");
         }
         if !self.listen.ip().is_loopback() && !keys.guard_reading() {
             return Err(Error::Params(format!(

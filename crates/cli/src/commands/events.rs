@@ -85,7 +85,7 @@ struct CompactArgs {
 
 pub(crate) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     match args.command {
-        EventsCommand::Export(args) => export(&args),
+        EventsCommand::Export(args) => export(&args, global),
         EventsCommand::Compact(args) => {
             let store = open(&args.state)?;
             let given_back = store.compact()?;
@@ -109,7 +109,7 @@ fn open(state: &Path) -> anyhow::Result<Store> {
     Ok(Store::open(state, StoreOptions::default())?)
 }
 
-fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
+fn export(args: &ExportArgs, global: &Global) -> anyhow::Result<Outcome> {
     let outputs = [&args.out, &args.documents, &args.removed, &args.tuples, &args.lists];
     let outputs: Vec<&PathBuf> = outputs.into_iter().flatten().collect();
     for (place, output) in outputs.iter().enumerate() {
@@ -126,12 +126,14 @@ fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
         })?),
     };
     let mut summary = Map::new();
+    let mut n_unreadable = 0;
     if let Some(path) = &args.out {
         let exported = write_clicks(&store, span, path)?;
         summary.insert("rows".into(), exported.n_rows.into());
         summary.insert("rows_without_query".into(), exported.n_without_query.into());
         summary.insert("events".into(), exported.n_events.into());
         summary.insert("events_that_count_nothing".into(), exported.n_others.into());
+        n_unreadable = exported.n_unreadable;
     }
     if let Some(path) = &args.documents {
         let exported = write(path, |out| export_documents(&store, span, out))?;
@@ -145,12 +147,21 @@ fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.tuples {
         let exported = write(path, |out| export_lessons(&store, from, Some(out), None))?;
         summary.insert("tuples".into(), exported.n_tuples.into());
+        n_unreadable = exported.n_unreadable;
     }
     if let Some(path) = &args.lists {
         let exported = write(path, |out| export_lessons(&store, from, None, Some(out)))?;
         summary.insert("lists".into(), exported.n_lists.into());
+        n_unreadable = exported.n_unreadable;
     }
     summary.insert("last_sequence".into(), store.last_sequence().into());
+    if n_unreadable > 0 {
+        summary.insert("events_that_cannot_be_read".into(), n_unreadable.into());
+        terminal::Terminal::new(global.quiet).say(&format!(
+            "{}: {n_unreadable} events cannot be read and were skipped; another version of the program may have written them",
+            args.state.display()
+        ));
+    }
     // The summary would mix with what is written to standard output.
     if outputs.iter().any(|output| *output == Path::new("-")) {
         return Ok(Outcome::Clean);

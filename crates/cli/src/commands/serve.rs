@@ -90,7 +90,11 @@ pub(crate) struct Args {
     /// Seconds until the body of a request must have come [default: 30]
     #[arg(long, value_name = "SECONDS")]
     body_timeout: Option<u64>,
-    /// Seconds that open requests get to end after SIGTERM [default: 30]
+    /// Seconds after SIGTERM for which requests are still taken while /readyz answers 503, so that a load balancer can send
+    /// them elsewhere [default: 0]
+    #[arg(long, value_name = "SECONDS")]
+    drain_delay: Option<u64>,
+    /// Seconds that open requests get to end after that [default: 30]
     #[arg(long, value_name = "SECONDS")]
     drain_timeout: Option<u64>,
     /// Log the bodies of requests, which hold what people searched for
@@ -164,6 +168,7 @@ fn settings(args: Args) -> anyhow::Result<ServiceSettings> {
     set(&mut settings.max_queue, args.max_queue);
     set(&mut settings.header_timeout, args.header_timeout);
     set(&mut settings.body_timeout, args.body_timeout);
+    set(&mut settings.drain_delay, args.drain_delay);
     set(&mut settings.drain_timeout, args.drain_timeout);
     settings.log_bodies |= args.log_bodies;
     Ok(settings)

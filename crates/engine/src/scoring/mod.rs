@@ -46,10 +46,21 @@ pub trait Matcher: Send + Sync {
     /// Explains the score of a document.
     fn explain(&self, query: &str, document: u32) -> Result<Explanation>;
 
-    /// Explains the score that [`Scorer::list`] gives the document at a place of a list. It differs from that of
+    /// Explains the scores that [`Matcher::top_among`] gives documents. They differ from those of [`Matcher::explain`] for
+    /// models that choose candidates and rank these.
+    fn explain_among(
+        &self,
+        query: &str,
+        documents: &[u32],
+        _among: Option<Among<'_>>,
+    ) -> Result<Vec<Explanation>> {
+        documents.iter().map(|&document| self.explain(query, document)).collect()
+    }
+
+    /// Explains the scores that [`Scorer::list`] gives the documents at some places of a list. They differ from those of
     /// [`Matcher::explain`] for models that standardise scores over the list.
-    fn explain_in_list(&self, query: &str, list: &[u32], place: usize) -> Result<Explanation> {
-        self.explain(query, list[place])
+    fn explain_in_list(&self, query: &str, list: &[u32], places: &[usize]) -> Result<Vec<Explanation>> {
+        places.iter().map(|&place| self.explain(query, list[place])).collect()
     }
 
     /// Number of queries to pass to [`Matcher::begin`] at a time, so that memory stays bounded.

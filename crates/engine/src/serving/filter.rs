@@ -11,6 +11,11 @@ use crate::dataset::{AttributeCell, AttributeKind};
 use crate::ingest::parse_date;
 use crate::scoring::Among;
 
+/// Conditions of a filter.
+const MOST_CONDITIONS: usize = 20;
+/// Values of a condition.
+const MOST_VALUES: usize = 100;
+
 /// Conditions on stored fields, which must all hold: a value, several values of which one must be there, or a range.
 ///
 /// ```json
@@ -121,7 +126,7 @@ impl Condition {
         }
     }
 
-    /// Returns an error for a condition that no document could meet.
+    /// Returns an error for a condition that no document could meet, or that takes long to check.
     fn check(&self, field: &str) -> Result<()> {
         let is_value = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
         let wrong = |what: &str| Err(Error::Params(format!("the filter of {field:?} {what}")));
@@ -133,6 +138,9 @@ impl Condition {
                 wrong("has a bound that is no number and no date such as 2026-01-31")
             }
             Self::Any(values) if values.is_empty() => wrong("lists no value"),
+            Self::Any(values) if values.len() > MOST_VALUES => {
+                wrong(&format!("lists {} values; at most {MOST_VALUES} are possible", values.len()))
+            }
             Self::Any(values) if !values.iter().all(is_value) => {
                 wrong("has a value that is no text or number")
             }
@@ -153,6 +161,12 @@ pub struct Allowed {
 
 impl Allowed {
     pub(super) fn new(collection: &Collection, filter: &Filter) -> Result<Self> {
+        if filter.conditions.len() > MOST_CONDITIONS {
+            return Err(Error::Params(format!(
+                "the filter has {} conditions; at most {MOST_CONDITIONS} are possible",
+                filter.conditions.len()
+            )));
+        }
         let fields = &collection.dataset().manifest.fields;
         let attributes = collection.dataset().attributes();
         let attribute = |field: &str| attributes.iter().position(|attribute| attribute.name == field);

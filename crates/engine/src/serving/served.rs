@@ -151,12 +151,23 @@ impl Served {
     /// Explains the score of a document.
     pub fn explain(&self, query: &str, candidate: &Candidate<'_>) -> Result<Explanation> {
         match candidate {
-            Candidate::Known(number) => self.matcher().explain(query, *number),
+            Candidate::Known(number) => Ok(self.explain_among(query, &[*number], None)?.remove(0)),
             Candidate::Text(_) => {
                 let given = self.given(std::slice::from_ref(candidate));
                 self.matcher().over(&given)?.explain(query, 0)
             }
         }
+    }
+
+    /// Explains the scores of documents of the collection, as [`Self::top`] with the same filter gives them.
+    pub fn explain_among(
+        &self,
+        query: &str,
+        documents: &[u32],
+        allowed: Option<&Allowed>,
+    ) -> Result<Vec<Explanation>> {
+        let among = allowed.map_or(self.collection.live(), Allowed::among);
+        self.matcher().explain_among(query, documents, Some(among))
     }
 
     /// Explains the scores of some of a list of candidates, as [`Self::score`] gives them.
@@ -167,15 +178,12 @@ impl Served {
         places: &[usize],
     ) -> Result<Vec<Explanation>> {
         let known: Option<Vec<u32>> = candidates.iter().map(number).collect();
-        let explain = |matcher: &dyn Matcher, list: &[u32]| {
-            places.iter().map(|&place| matcher.explain_in_list(query, list, place)).collect()
-        };
         match known {
-            Some(numbers) => explain(self.matcher(), &numbers),
+            Some(numbers) => self.matcher().explain_in_list(query, &numbers, places),
             None => {
                 let given = self.given(candidates);
                 let numbers: Vec<u32> = (0..given.len() as u32).collect();
-                explain(&*self.matcher().over(&given)?, &numbers)
+                self.matcher().over(&given)?.explain_in_list(query, &numbers, places)
             }
         }
     }

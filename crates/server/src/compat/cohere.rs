@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::body::Posted;
-use crate::candidate::{GivenDocument, RankedDocument, rank, with_candidate};
+use crate::candidate::GivenDocument;
 use crate::failure::Failure;
-use crate::fleet::{Named, Snapshot};
+use crate::fleet::Snapshot;
 use crate::identity;
 use crate::listed::Listed;
-use crate::parts::word_parts;
+use crate::ranking::{RankExplanation, explain_ranked, rank};
 use crate::relevance::relevance;
 use crate::routes::Query;
 use crate::service::Service;
@@ -36,7 +36,7 @@ pub(crate) struct RerankRequest {
     query: Query,
     /// Texts, or objects with `id`, `text` or fields; at most 10,000. An id that the collection knows stands for the stored
     /// document with its clicks.
-    #[schema(value_type = Vec<Object>, example = json!(["a red hat", {"id": "d7"}, {"id": "new", "text": "a blue cap"}]))]
+    #[schema(value_type = Vec<GivenDocument>, example = json!(["a red hat", {"id": "d7"}, {"id": "new", "text": "a blue cap"}]))]
     documents: Listed<GivenDocument>,
     /// Documents to return; all without it.
     top_n: Option<usize>,
@@ -102,9 +102,9 @@ pub(crate) struct RerankedDocument {
 )]
 pub(crate) async fn rerank_v1(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<RerankRequest>,
+    Posted(request, memory): Posted<RerankRequest>,
 ) -> Result<Response<Body>, Failure> {
-    service.answer(move |service, live| answer(service, live, request, Interface::V1)).await
+    service.answer(memory, move |service, live| answer(service, live, request, Interface::V1)).await
 }
 
 /// Rerank documents: Cohere v2.
@@ -117,9 +117,9 @@ pub(crate) async fn rerank_v1(
 )]
 pub(crate) async fn rerank_v2(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<RerankRequest>,
+    Posted(request, memory): Posted<RerankRequest>,
 ) -> Result<Response<Body>, Failure> {
-    service.answer(move |service, live| answer(service, live, request, Interface::V2)).await
+    service.answer(memory, move |service, live| answer(service, live, request, Interface::V2)).await
 }
 
 /// Version of Cohere's interface; Jina's is the first with fields of its own.
@@ -150,20 +150,29 @@ fn answer(
     }
     let spans = request.relevant_spans.filter(|spans| spans.mode.eq_ignore_ascii_case("enabled"));
     let returned = request.return_documents == Some(true);
-    let mut results = Vec::with_capacity(ranked.len());
-    for (place, of) in ranked.iter().enumerate() {
+    let places: Vec<usize> = ranked.iter().take(WITH_SPANS).map(|of| of.index).collect();
+    let explained = match &spans {
+        Some(_) => explain_ranked(service, live, (&named, query), (&documents, &places))?,
+        None => Vec::new(),
+    };
+    let max_spans = spans.and_then(|spans| spans.max_spans).unwrap_or(SPANS);
+    let relevant = |given: &GivenDocument, explanation: &RankExplanation| {
+        let text = given.shown_text(service, live);
+        relevant_spans(&text, &explanation.words(), &service.analyser, max_spans)
+    };
+    let reranked = ranked.iter().enumerate().map(|(place, of)| {
         let given = &documents[of.index];
-        let with_spans = spans.as_ref().filter(|_| place < WITH_SPANS);
-        results.push(RerankedDocument {
+        let explanation = explained.get(place).filter(|_| of.score.is_some());
+        RerankedDocument {
             index: of.index,
             relevance_score: relevance(of.value(), named.version.scale),
             document: returned.then(|| shown(given, service, live)),
-            relevant_spans: with_spans
-                .map(|spans| spans_of(service, live, &named, query, given, of, spans))
-                .transpose()?
+            relevant_spans: explanation
+                .map(|explanation| relevant(given, explanation))
                 .filter(|spans| !spans.is_empty()),
-        });
-    }
+        }
+    });
+    let results = reranked.collect();
     let words = |text: &str| text.split_whitespace().count();
     let is_first = interface == Interface::V1;
     let usage = is_first.then(|| {
@@ -191,23 +200,4 @@ fn shown(given: &GivenDocument, service: &Service, live: &Snapshot) -> Map<Strin
     shown.extend(given.id.iter().map(|id| ("id".to_owned(), id.clone().into())));
     shown.extend(given.fields.iter().map(|(name, text)| (name.clone(), text.clone().into())));
     shown
-}
-
-fn spans_of(
-    service: &Service,
-    live: &Snapshot,
-    named: &Named<'_>,
-    query: &str,
-    given: &GivenDocument,
-    ranked: &RankedDocument,
-    request: &SpansRequest,
-) -> Result<Vec<RelevantSpan>, Failure> {
-    if ranked.score.is_none() {
-        return Ok(Vec::new());
-    }
-    let served = named.matching()?;
-    let explanation = with_candidate(service, live, given, |candidate| served.explain(query, candidate))?;
-    let text = given.shown_text(service, live);
-    let max_spans = request.max_spans.unwrap_or(SPANS);
-    Ok(relevant_spans(&text, &word_parts(&explanation), &service.analyser, max_spans))
 }

@@ -11,11 +11,12 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::body::{Bytes, InPath, Posted};
-use crate::candidate::{GivenDocument, explain_ranked, rank as order};
+use crate::candidate::GivenDocument;
 use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::listed::Listed;
-use crate::parts::{ScorePart, score_parts};
+use crate::parts::ScorePart;
+use crate::ranking::{RankExplanation, explain_ranked, rank as order};
 use crate::routes::{Query, take_events};
 use crate::service::{Service, json_response};
 use crate::version::Scorer;
@@ -84,12 +85,12 @@ pub(crate) async fn rank(
     State(service): State<Arc<Service>>,
     InPath(model): InPath,
     RawQuery(parameters): RawQuery,
-    Posted(request): Posted<ItemsRequest>,
+    Posted(request, memory): Posted<ItemsRequest>,
 ) -> Result<Response<Body>, Failure> {
     let parameters = parameters.unwrap_or_default();
     let explain =
         parameters.split('&').any(|parameter| matches!(parameter, "explain" | "explain=true" | "explain=1"));
-    service.answer(move |service, live| answer(service, live, &model, request, explain)).await
+    service.answer(memory, move |service, live| answer(service, live, &model, request, explain)).await
 }
 
 /// Items that a request may have explained.
@@ -125,7 +126,8 @@ fn answer(
         true => explain_ranked(service, live, (&model, query), (&items, &places))?,
         false => Vec::new(),
     };
-    let features = |explanation| score_parts(explanation).into_iter().map(FeatureValue::from).collect();
+    let features =
+        |explanation: &RankExplanation| explanation.parts().into_iter().map(FeatureValue::from).collect();
     let items = ranked.iter().enumerate().map(|(place, of)| RankedItem {
         item: items[of.index].id.clone().unwrap_or_default(),
         score: of.value(),

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::body::Posted;
-use crate::candidate::{GivenDocument, rank};
+use crate::candidate::GivenDocument;
 use crate::failure::Failure;
 use crate::fleet::Snapshot;
 use crate::listed::{Listed, MAX_LISTED};
+use crate::ranking::rank;
 use crate::relevance::relevance;
 use crate::routes::Query;
 use crate::service::{Service, json_response};
@@ -60,9 +61,9 @@ pub(crate) struct RankedText {
 )]
 pub(crate) async fn rerank(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<TextsRequest>,
+    Posted(request, memory): Posted<TextsRequest>,
 ) -> Result<Response<Body>, Failure> {
-    service.answer(move |service, live| answer(service, live, request)).await
+    service.answer(memory, move |service, live| answer(service, live, request)).await
 }
 
 fn answer(service: &Service, live: &Snapshot, request: TextsRequest) -> Result<Vec<RankedText>, Failure> {

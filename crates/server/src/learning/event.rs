@@ -6,17 +6,22 @@
 //! {"event": "search", "search": "s1", "query": "red shoes", "shown": ["d1", {"document": "d2", "position": 4}]}
 //! {"event": "click", "search": "s1", "document": "d2", "position": 4}
 //! {"event": "purchase", "query": "red shoes", "document": "d2", "weight": 5}
+//! {"event": "action", "action": "search", "document": "d2"}
 //! {"event": "preference", "query": "red shoes", "better": "d2", "worse": "d1"}
 //! {"event": "list", "query": "q1", "documents": [{"id": "d1", "grade": 2, "features": [0.5, 3]}]}
 //! ```
 //!
-//! Every event may have an `id`, a `time` (or `time_ms`, exact milliseconds since 1970), a `user` and a `session`. An event with an id that is known is a duplicate. Two
-//! equal events without ids are two events.
+//! Every event may have an `id`, a `time` (or `time_ms`, exact milliseconds since 1970), a `user` and a `session`. An event
+//! with an id that is known is a duplicate. Two equal events without ids are two events.
+//!
+//! The type of a client's event may be a name that has a meaning of its own here, such as `search` or `item`. Such an event
+//! is an `action`, whose field `action` is its type.
 
 use matchrank_engine::ingest::EventKind;
 use serde_json::{Map, Value, json};
 
 use super::LearningError;
+use super::own_form::{ACTION, is_reserved};
 use super::parsing::parse_value;
 use crate::store::{NewEvent, StoredEvent, WriteBatch};
 
@@ -48,7 +53,8 @@ pub enum EventAction {
     Preference(String),
     /// A list of documents with grades and features, as the JSON line of a list file.
     List(String),
-    /// Metarank's description of an item or a user. It is kept, and nothing is learned from it.
+    /// Metarank's description of an item or a user, or an event of UBI without a document. It is kept, and nothing is
+    /// learned from it.
     Description(String),
 }
 
@@ -107,7 +113,7 @@ impl LogEvent {
     /// Decodes an event of the log.
     pub fn of_stored(stored: &StoredEvent) -> Result<Self, LearningError> {
         let damaged = |why: String| {
-            LearningError::Refused(format!("the event {} of the log is damaged: {why}", stored.sequence))
+            LearningError::Refused(format!("event {} of the log cannot be read: {why}", stored.sequence))
         };
         let value = serde_json::from_slice(&stored.bytes).map_err(|e| damaged(e.to_string()))?;
         let event = parse_value(value).map_err(damaged)?;
@@ -137,7 +143,9 @@ impl LogEvent {
                 set("shown", Some(shown.collect()));
             }
             EventAction::Document(DocumentAction { kind, query, search, document, position, weight }) => {
-                set("event", Some(kind.clone().into()));
+                let is_reserved = is_reserved(kind);
+                set("event", Some(if is_reserved { ACTION } else { kind }.into()));
+                set("action", is_reserved.then(|| kind.clone().into()));
                 set("search", text(search));
                 set("query", text(query));
                 set("document", Some(document.clone().into()));
@@ -179,5 +187,35 @@ impl LogEvent {
 impl From<Vec<LogEvent>> for WriteBatch {
     fn from(events: Vec<LogEvent>) -> Self {
         Self::of_events(events.iter().map(LogEvent::to_stored).collect())
+    }
+}
+
+/// Decodes the events of a log. An event that cannot be read is skipped and counted, and the first is logged.
+#[derive(Debug, Clone, Default)]
+pub(super) struct EventReader {
+    n_unreadable: u64,
+}
+
+impl EventReader {
+    /// Decodes an event; returns `None` for one that is skipped.
+    pub(super) fn read(&mut self, stored: &StoredEvent) -> Option<LogEvent> {
+        let error = match LogEvent::of_stored(stored) {
+            Ok(event) => return Some(event),
+            Err(error) => error,
+        };
+        if self.n_unreadable == 0 {
+            tracing::warn!(
+                sequence = stored.sequence,
+                reason = %error,
+                "an event of the log is skipped; further ones are counted and not logged"
+            );
+        }
+        self.n_unreadable += 1;
+        None
+    }
+
+    /// Number of events that were skipped.
+    pub(super) fn n_unreadable(&self) -> u64 {
+        self.n_unreadable
     }
 }

@@ -40,7 +40,14 @@ impl FollowingLearner {
         let (of_thread, stops, reached) = (Arc::clone(store), Arc::clone(&stop), Arc::clone(&sequence));
         let thread = std::thread::Builder::new()
             .name(format!("learner-{}", learner.name()))
-            .spawn(move || follow(&of_thread, learner, course, &stops, &reached))?;
+            .spawn(move || {
+                let name = learner.name().to_owned();
+                let ended = follow(&of_thread, learner, course, &stops, &reached);
+                if let Err(error) = &ended {
+                    tracing::error!(model = name, error = %error, "a model has stopped learning; a restart tries again");
+                }
+                ended
+            })?;
         Ok(Self { store: Arc::clone(store), stop, sequence, thread: Some(thread) })
     }
 

@@ -30,8 +30,8 @@ pub struct LearnerSpec {
     pub name: String,
     /// Model file to begin with. Another file begins learning anew.
     pub base: PathBuf,
-    /// Last sequence that is part of the base already. `None`: a new learner of a new store learns from its first event,
-    /// and one with a new base from now on.
+    /// Last sequence that is part of the base already. `None`: a new learner learns from the first event that the store
+    /// has, and one with a new base from now on.
     pub after: Option<u64>,
     /// Time for which a search waits for clicks.
     pub window: SearchWindow,
@@ -86,8 +86,8 @@ impl LogLearner {
             learner.saved = Some(checkpoint.sequence).filter(|_| !checkpoint.file.is_empty());
             return Ok(learner);
         }
-        let after = spec.after.unwrap_or(if known.is_some() { store.last_sequence() } else { 0 });
         let deleted_to = store.counts()?.deleted_to;
+        let after = spec.after.unwrap_or(if known.is_some() { store.last_sequence() } else { deleted_to });
         if after < deleted_to {
             return Err(LearningError::Refused(format!(
                 "learner {}: the events up to {deleted_to} are deleted, and the base is said to know those up to {after} \
@@ -115,7 +115,7 @@ impl LogLearner {
             base,
             after,
             model: OnlineModel::open(&spec.base, dataset, None)?,
-            lessons: LessonMaker::new(spec.window),
+            lessons: LessonMaker::open_at(store, after, spec.window)?,
             sequence: after,
             saved: None,
         })
@@ -162,9 +162,7 @@ impl LogLearner {
     pub fn learn_page(&mut self) -> Result<u64, LearningError> {
         let page = self.store.events_after(self.sequence)?;
         let mut lessons = Vec::new();
-        for event in &page {
-            self.lessons.add(event, &mut lessons)?;
-        }
+        page.iter().for_each(|event| self.lessons.add(event, &mut lessons));
         self.model.learn(lessons)?;
         self.sequence = page.last().map_or(self.sequence, |event| event.sequence);
         Ok(page.len() as u64)

@@ -28,8 +28,12 @@ pub(super) fn event(object: &Fields) -> Result<LogEvent, String> {
         }
         "interaction" => {
             own()?;
+            let kind = required_text(get(object, "type"), "type")?;
+            if kind.is_empty() {
+                return Err("\"type\" is empty; the type of the interaction is expected".into());
+            }
             EventAction::Document(DocumentAction {
-                kind: required_text(get(object, "type"), "type")?,
+                kind,
                 query: None,
                 search: id(get(object, "ranking"), "ranking")?,
                 document: required_id(get(object, "item"), "item")?,
@@ -45,7 +49,8 @@ pub(super) fn event(object: &Fields) -> Result<LogEvent, String> {
         }
     };
     Ok(LogEvent {
-        id: own_id,
+        // A ranking and an interaction may have the same id and are two events.
+        id: own_id.map(|id| format!("metarank-{name}:{id}")),
         time,
         user: text(get(object, "user"), "user")?,
         session: text(get(object, "session"), "session")?,

@@ -6,7 +6,18 @@ use serde_json::Value;
 
 use super::event::{DocumentAction, EventAction, LogEvent, SearchAction, ShownDocument};
 use super::fields::{Fields, array, get, id, missing, position, required_id, text, time};
+use super::metarank;
 use super::parsing::kind_of;
+
+/// Name of an event whose type is in its field `action`.
+pub(super) const ACTION: &str = "action";
+/// Names of events that are no types of actions.
+const RESERVED: [&str; 4] = ["search", "preference", "list", ACTION];
+
+/// Returns true if an event of this name is not read as an action of this type.
+pub(super) fn is_reserved(kind: &str) -> bool {
+    RESERVED.contains(&kind) || metarank::EVENTS.contains(&kind)
+}
 
 /// Fields that every event may have.
 const ORIGIN: [&str; 6] = ["event", "id", "time", "time_ms", "user", "session"];
@@ -42,6 +53,11 @@ pub(super) fn event(mut object: Fields) -> Result<LogEvent, String> {
             online::check_list(line.as_bytes())?;
             EventAction::List(line)
         }
+        ACTION => {
+            let kind = text(get(&object, "action"), "action")?.unwrap_or(name);
+            object.shift_remove("action");
+            document(kind, &object)?
+        }
         _ => document(name, &object)?,
     };
     Ok(LogEvent { action, ..event })
@@ -74,6 +90,9 @@ fn search(object: &Fields) -> Result<EventAction, String> {
 }
 
 fn document(kind: String, object: &Fields) -> Result<EventAction, String> {
+    if kind.is_empty() {
+        return Err("\"action\" is empty; the type of the event is expected".into());
+    }
     known(object, &["search", "query", "document", "position", "weight"])?;
     let weight = match get(object, "weight") {
         None => None,

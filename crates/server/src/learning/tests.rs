@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::store::{Store, StoreOptions, StoredEvent, WriteBatch};
+use crate::store::{LogSpan, NewEvent, Store, StoreOptions, StoredEvent, WriteBatch};
 
 fn one(text: &str) -> LogEvent {
     let events = parse_events(text.as_bytes()).unwrap();
@@ -154,7 +154,7 @@ fn preferences(window: SearchWindow, events: &[(i64, &str)]) -> Vec<String> {
         let (_folder, store) = store();
         store.append(WriteBatch::of_events(vec![one(text).to_stored()])).unwrap();
         let event = store.events_after(0).unwrap().remove(0);
-        maker.add(&StoredEvent { received: *received, ..event }, &mut lessons).unwrap();
+        maker.add(&StoredEvent { received: *received, ..event }, &mut lessons);
     }
     lessons
         .into_iter()
@@ -235,7 +235,7 @@ proptest! {
         let mut add = |received: i64, text: String| {
             let bytes = one(&text).to_stored().bytes;
             let event = StoredEvent { sequence: 1, received, id: None, bytes };
-            maker.add(&event, &mut lessons).unwrap();
+            maker.add(&event, &mut lessons);
         };
         for (number, (shown, _)) in searches.iter().enumerate() {
             let shown: Vec<String> = shown.iter().map(|d| format!("\"d{d}\"")).collect();
@@ -280,4 +280,51 @@ proptest! {
             prop_assert_eq!(stored(&events[0]), events[0].clone());
         }
     }
+}
+
+/// Exported preferences of a part of a log.
+fn exported(store: &Store, span: LogSpan) -> (String, u64) {
+    let mut tuples = Vec::new();
+    let window = SearchWindow { milliseconds: i64::MAX, most_open: 1 };
+    let counts = export_lessons(store, (span, window), Some(&mut tuples), None).unwrap();
+    assert_eq!(counts.n_tuples, tuples.iter().filter(|byte| **byte == b'\n').count() as u64);
+    (String::from_utf8(tuples).unwrap(), counts.n_unreadable)
+}
+
+#[test]
+fn parts_of_a_log_have_the_lessons_of_the_whole() {
+    let (_folder, store) = store();
+    let mut events = Vec::new();
+    for search in ["s", "t", "u", "v"] {
+        events.push(one(&format!(
+            r#"{{"event":"search","search":"{search}","query":"q{search}","shown":["a","b","c"]}}"#
+        )));
+        let click = |document: &str| {
+            one(&format!(r#"{{"event":"click","search":"{search}","document":"{document}"}}"#))
+        };
+        events.extend(["c", "b"].map(click));
+    }
+    let n = events.len() as u64;
+    store.append(WriteBatch::from(events)).unwrap();
+    let (whole, _) = exported(&store, LogSpan::ALL);
+    assert_eq!(whole.lines().count(), 6, "a before b and a before c in three searches that are over: {whole}");
+    for cut in 0..=n {
+        let (first, _) = exported(&store, LogSpan { after: 0, until: cut });
+        let (second, _) = exported(&store, LogSpan::after(cut));
+        assert_eq!(first + &second, whole, "cut after {cut}");
+    }
+}
+
+#[test]
+fn events_that_cannot_be_read_are_skipped_and_counted() {
+    let (_folder, store) = store();
+    let strange = [&b"{\"event\":\"click\"}"[..], b"no json"].map(|bytes| NewEvent { id: None, bytes: bytes.to_vec() });
+    let search = |id: &str| format!(r#"{{"event":"search","search":"{id}","query":"q","shown":["a","b"]}}"#);
+    let click = r#"{"event":"click","search":"s","document":"b"}"#;
+    let [first, second, third] = [&search("s"), click, &search("t")].map(|text| one(text).to_stored());
+    let [x, y] = strange;
+    store.append(WriteBatch::of_events(vec![first, x, second, y, third])).unwrap();
+    assert_eq!(exported(&store, LogSpan::ALL), ("{\"query\":\"q\",\"better\":\"b\",\"worse\":\"a\"}\n".to_owned(), 2));
+    let clicks = export_clicks(&store, LogSpan::ALL, &mut Vec::new()).unwrap();
+    assert_eq!((clicks.n_events, clicks.n_unreadable), (5, 2));
 }

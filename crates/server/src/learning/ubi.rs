@@ -7,7 +7,7 @@ use matchrank_engine::ingest::{UBI_OBJECT, UBI_POSITION};
 
 use super::event::{DocumentAction, EventAction, LogEvent, SearchAction, ShownDocument};
 use super::fields::{
-    Fields, array, at, get, id, missing, position, required_id, required_text, required_time, text, time,
+    Fields, array, at, get, id, position, required_id, required_text, required_time, text, time,
 };
 
 pub(super) fn query(object: &Fields) -> Result<LogEvent, String> {
@@ -31,7 +31,7 @@ pub(super) fn query(object: &Fields) -> Result<LogEvent, String> {
 pub(super) fn event(object: &Fields) -> Result<LogEvent, String> {
     let kind = required_text(get(object, "action_name"), "action_name")?;
     if kind.is_empty() {
-        return Err(missing("action_name", "the type of the event"));
+        return Err("\"action_name\" is empty; the type of the event is expected".into());
     }
     let place = |paths: &[&'static str]| paths.iter().find_map(|path| Some((*path, at(object, path)?)));
     let (document_path, document) = place(&UBI_OBJECT).unzip();

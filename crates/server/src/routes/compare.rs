@@ -79,13 +79,13 @@ pub(crate) struct ComparedHit {
 )]
 pub(super) async fn compare(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<CompareRequest>,
+    Posted(request, memory): Posted<CompareRequest>,
 ) -> Result<Response<Body>, Failure> {
     check_top(request.top)?;
     if !(2..=4).contains(&request.models.len()) {
         return Err(Failure::Unusable("`models` names two to four models".into()));
     }
-    service.answer(move |service, live| answer(&service.settings, live, &request)).await
+    service.answer(memory, move |service, live| answer(&service.settings, live, &request)).await
 }
 
 fn answer(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::body::{InPath, Posted};
+use crate::body::{BodyMemory, InPath, Posted};
 use crate::catalogue::DocumentUpdate;
 use crate::failure::Failure;
 use crate::listed::MAX_LISTED;
@@ -74,9 +74,9 @@ pub(crate) struct PutDocument {
 pub(super) async fn put(
     State(service): State<Arc<Service>>,
     InPath(id): InPath,
-    Posted(fields): Posted<Map<String, Value>>,
+    Posted(fields, memory): Posted<Map<String, Value>>,
 ) -> Result<Response<Body>, Failure> {
-    change(&service, vec![DocumentChange::Put { id, fields }]).await
+    change(&service, vec![DocumentChange::Put { id, fields }], Some(memory)).await
 }
 
 /// Delete a document; the next query does not see it.
@@ -95,7 +95,7 @@ pub(super) async fn delete(
     if service.fleet.live().collection.find(&id).is_none() {
         return Err(Failure::NotFound(format!("there is no document {id:?}")));
     }
-    change(&service, vec![DocumentChange::Delete { id }]).await
+    change(&service, vec![DocumentChange::Delete { id }], None).await
 }
 
 /// Read a stored document.
@@ -129,14 +129,18 @@ pub(super) async fn get(
 )]
 pub(super) async fn bulk(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<BulkRequest>,
+    Posted(request, memory): Posted<BulkRequest>,
 ) -> Result<Response<Body>, Failure> {
     let put = request.put.into_iter().map(|PutDocument { id, fields }| DocumentChange::Put { id, fields });
     let delete = request.delete.into_iter().map(|id| DocumentChange::Delete { id });
-    change(&service, put.chain(delete).collect()).await
+    change(&service, put.chain(delete).collect(), Some(memory)).await
 }
 
-async fn change(service: &Service, changes: Vec<DocumentChange>) -> Result<Response<Body>, Failure> {
+async fn change(
+    service: &Service,
+    changes: Vec<DocumentChange>,
+    memory: Option<BodyMemory>,
+) -> Result<Response<Body>, Failure> {
     let writing = service.writing()?;
     let changed = changes.len();
     if changed > MAX_LISTED {
@@ -152,9 +156,9 @@ async fn change(service: &Service, changes: Vec<DocumentChange>) -> Result<Respo
         check_id(id)?;
     }
     let changes = changes.into_iter().map(DocumentUpdate::Change).collect();
-    let documents = writing.catalogue.change(changes).await?;
+    let receipt = writing.catalogue.change(Vec::new(), changes, memory).await?;
     add(&service.metrics.document_changes, changed as u64);
-    json_response(&ChangedResponse { changed, documents })
+    json_response(&ChangedResponse { changed, documents: receipt.n_documents })
 }
 
 /// Returns an error if a text cannot be the id of a document.

@@ -31,17 +31,19 @@ pub(crate) struct EventsResponse {
 /// Takes events of any format; returns when they are durable, and document changes visible.
 pub(crate) async fn take_events(service: &Arc<Service>, body: Bytes) -> Result<EventsResponse, Failure> {
     let writing = service.writing()?;
-    let (events, updates) = service.workers.run(move || read(&body.bytes)).await?;
-    let documents = updates.len();
-    // Documents first: their metadata are in the log, too, and a client that gets an error sends all of it again.
-    if documents > 0 {
-        writing.catalogue.change(updates).await?;
-        add(&service.metrics.document_changes, documents as u64);
-    }
+    let Bytes { bytes, memory } = body;
+    let (events, updates) = service.workers.run(move || read(&bytes)).await?;
     let n = events.len();
-    let duplicates = writing.append(WriteBatch::from(events)).await?.n_duplicates;
+    let (duplicates, documents) = if updates.is_empty() {
+        (writing.append(WriteBatch::from(events)).await?.n_duplicates, 0)
+    } else {
+        let events = WriteBatch::from(events).events;
+        let receipt = writing.catalogue.change(events, updates, Some(memory)).await?;
+        (receipt.n_duplicates, receipt.n_changed)
+    };
     add(&service.metrics.events, (n - duplicates) as u64);
     add(&service.metrics.duplicate_events, duplicates as u64);
+    add(&service.metrics.document_changes, documents as u64);
     Ok(EventsResponse { accepted: n - duplicates, duplicates, documents })
 }
 
@@ -55,14 +57,15 @@ fn read(bytes: &[u8]) -> Result<(Vec<LogEvent>, Vec<DocumentUpdate>), Failure> {
         )));
     }
     let mut updates = Vec::new();
-    for event in &events {
+    for (index, event) in events.iter().enumerate() {
         let EventAction::Description(line) = &event.action else { continue };
         let described: Value = crate::body::parse(line.as_bytes())?;
         if let ("item", Some(id)) =
             (described["event"].as_str().unwrap_or_default(), text(&described["item"]))
         {
             check_id(&id)?;
-            updates.push(DocumentUpdate::Merge { id, fields: fields(&described["fields"]) });
+            let fields = fields(&described["fields"]);
+            updates.push(DocumentUpdate::Merge { id, fields, event: index });
         }
     }
     Ok((events, updates))

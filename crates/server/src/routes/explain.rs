@@ -3,36 +3,45 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
-use matchrank_engine::scoring::Explanation;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::rank::query_for;
 use super::search::{ModelUsed, Query};
 use crate::body::Posted;
-use crate::candidate::{GivenDocument, with_candidate};
+use crate::candidate::{GivenDocument, candidates, with_candidates};
 use crate::failure::Failure;
 use crate::finding::{Asked, Finding};
-use crate::fleet::Snapshot;
-use crate::parts::{PartDifference, ScorePart, differences, score_parts};
+use crate::fleet::{Named, Snapshot};
+use crate::listed::Listed;
+use crate::parts::{PartDifference, ScorePart, differences};
+use crate::ranking::{RankExplanation, explain_ranked};
 use crate::service::Service;
-use matchrank_engine::serving::Candidate;
+use crate::version::Scorer;
+use matchrank_engine::serving::{Candidate, Filter};
 
 /// A document whose score is to be explained.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExplainRequest {
-    /// Text of the query.
-    #[schema(value_type = String)]
-    query: Query,
-    /// Id of a document of the collection, or an object with `text` or `fields`.
-    #[schema(value_type = Object, example = "d1")]
+    /// Text of the query; rankers of feature lists need none.
+    #[schema(value_type = Option<String>, example = "red hat")]
+    query: Option<Query>,
+    /// Id of a document of the collection, or an object with `text`, `fields` or `features`.
+    #[schema(example = "d1")]
     document: GivenDocument,
     /// Another document: explains why the first stands above or below it.
-    #[schema(value_type = Option<Object>, example = "d7")]
+    #[schema(example = "d7")]
     against: Option<GivenDocument>,
+    /// Candidates of a request to `/v1/rank`: explains the scores of that ranking. Rankers of feature lists need them.
+    #[schema(value_type = Option<Vec<GivenDocument>>)]
+    candidates: Option<Listed<GivenDocument>>,
     /// Name or alias of the model; the default model without one.
     model: Option<String>,
-    /// Models that propose the documents to rank, as for a search: scores of stacks are relative to them.
+    /// Conditions on stored fields, as for a search: scores of stacks are relative to the documents that are ranked.
+    #[schema(value_type = Option<Object>)]
+    filter: Option<Filter>,
+    /// Models that propose the documents to rank, as for a search.
     first_stage: Option<Vec<String>>,
     /// Documents that each of them proposes, as for a search.
     depth: Option<usize>,
@@ -43,9 +52,8 @@ pub(crate) struct ExplainRequest {
 pub(crate) struct ExplainResponse {
     /// The model that was used.
     model: ModelUsed,
-    /// Score and reasons, by the formula of the model.
-    #[schema(value_type = Object)]
-    explanation: Explanation,
+    #[serde(flatten)]
+    why: RankExplanation,
     /// The reasons as a list, the strongest first.
     parts: Vec<ScorePart>,
     /// The other document.
@@ -56,9 +64,8 @@ pub(crate) struct ExplainResponse {
 /// Why a document stands above or below another.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AgainstDocument {
-    /// Score and reasons of the other document.
-    #[schema(value_type = Object)]
-    explanation: Explanation,
+    #[serde(flatten)]
+    why: RankExplanation,
     /// Parts whose contributions differ, the largest difference first.
     differences: Vec<PartDifference>,
 }
@@ -73,40 +80,84 @@ pub(crate) struct AgainstDocument {
 )]
 pub(super) async fn explain(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<ExplainRequest>,
+    Posted(request, memory): Posted<ExplainRequest>,
 ) -> Result<Response<Body>, Failure> {
-    service.answer(move |service, live| answer(service, live, request)).await
+    service.answer(memory, move |service, live| answer(service, live, request)).await
 }
 
 fn answer(service: &Service, live: &Snapshot, request: ExplainRequest) -> Result<ExplainResponse, Failure> {
-    let asked = Asked {
-        query: request.query.as_str(),
-        model: request.model.as_deref(),
-        filter: None,
-        first_stage: request.first_stage.as_deref(),
-        depth: request.depth,
-    };
-    let finding = Finding::begin(&service.settings, live, &asked)?;
-    let explained = |document: GivenDocument| {
-        let document = document.by_id();
-        with_candidate(service, live, &document, |candidate| match (candidate, &document.id) {
-            (Candidate::Text([]), Some(id)) => Err(Failure::NotFound(format!("there is no document {id:?}"))),
-            (Candidate::Known(number), _) => Ok(finding.explain(&[*number])?.remove(0)),
-            _ => Ok(finding.served().explain(asked.query, candidate)?),
-        })
-    };
-    let explanation = explained(request.document)?;
-    let against = match request.against {
-        None => None,
-        Some(document) => {
-            let other = explained(document)?;
-            Some(AgainstDocument { differences: differences(&explanation, &other), explanation: other })
+    let named = live.model(request.model.as_deref())?;
+    let query = query_for(&named, request.query.as_ref())?;
+    let documents = std::iter::once(request.document).chain(request.against);
+    let documents: Vec<GivenDocument> = documents.map(GivenDocument::by_id).collect();
+    documents.iter().try_for_each(|document| document.check_known(live))?;
+    let is_search = request.filter.is_some() || request.first_stage.is_some() || request.depth.is_some();
+    let explained = match (request.candidates, &named.version.scorer) {
+        (Some(_), _) if is_search => Err(Failure::Unusable(
+            "`candidates` are ranked as they are; omit `filter`, `first_stage` and `depth`".into(),
+        )),
+        (Some(listed), _) => among(service, live, (&named, query), (candidates(listed)?, documents)),
+        (None, Scorer::Ranking(_)) => Err(Failure::Unusable(format!(
+            "`candidates` is missing: the model {} ranks feature lists, and explanations are relative to the list",
+            named.name
+        ))),
+        (None, Scorer::Matching(_)) => {
+            let asked = Asked {
+                query,
+                model: request.model.as_deref(),
+                filter: request.filter.as_ref(),
+                first_stage: request.first_stage.as_deref(),
+                depth: request.depth,
+            };
+            searched(service, live, &asked, &documents)
         }
     };
-    Ok(ExplainResponse {
-        model: (&finding.named).into(),
-        parts: score_parts(&explanation),
-        explanation,
-        against,
+    let mut explained = explained?.into_iter();
+    let why = explained.next().ok_or(Failure::Internal)?;
+    let parts = why.parts();
+    let against = explained.next();
+    let against = against.map(|why| AgainstDocument { differences: differences(&parts, &why.parts()), why });
+    Ok(ExplainResponse { model: (&named).into(), why, parts, against })
+}
+
+/// Explains the scores of documents in a ranking of candidates. A document that is not among them is added.
+fn among(
+    service: &Service,
+    live: &Snapshot,
+    asked: (&Named<'_>, &str),
+    (mut candidates, documents): (Vec<GivenDocument>, Vec<GivenDocument>),
+) -> Result<Vec<RankExplanation>, Failure> {
+    let mut places = Vec::with_capacity(documents.len());
+    for document in documents {
+        let place = candidates.iter().position(|candidate| candidate.is_same_as(&document));
+        places.push(place.unwrap_or(candidates.len()));
+        if place.is_none() {
+            candidates.push(document);
+        }
+    }
+    explain_ranked(service, live, asked, (&candidates, &places))
+}
+
+/// Explains the scores of documents in a search. Documents of the collection are explained together, relative to the same
+/// documents, and others by themselves.
+fn searched(
+    service: &Service,
+    live: &Snapshot,
+    asked: &Asked<'_>,
+    documents: &[GivenDocument],
+) -> Result<Vec<RankExplanation>, Failure> {
+    let finding = Finding::begin(&service.settings, live, asked)?;
+    with_candidates(service, live, documents, |candidates| {
+        let number = |candidate: &Candidate<'_>| match candidate {
+            Candidate::Known(number) => Some(*number),
+            Candidate::Text(_) => None,
+        };
+        let known: Vec<u32> = candidates.iter().filter_map(number).collect();
+        let mut of_known = finding.explain(&known)?.into_iter();
+        let explain = |candidate: &Candidate<'_>| match candidate {
+            Candidate::Known(_) => of_known.next().ok_or(Failure::Internal),
+            Candidate::Text(_) => Ok(finding.served().explain(asked.query, candidate)?),
+        };
+        candidates.iter().map(explain).map(|explained| explained.map(RankExplanation::from)).collect()
     })
 }

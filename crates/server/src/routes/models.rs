@@ -74,7 +74,7 @@ impl From<&Version> for VersionState {
 pub(crate) struct ActivateRequest {
     /// Name of a file beside the model's first one; the file of the current version, read again, without it.
     file: Option<String>,
-    /// Reason, which the history keeps.
+    /// Reason, which the history keeps; at most 1,000 bytes.
     reason: Option<String>,
 }
 
@@ -82,8 +82,21 @@ pub(crate) struct ActivateRequest {
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RollbackRequest {
-    /// Reason, which the history keeps.
+    /// Reason, which the history keeps; at most 1,000 bytes.
     reason: Option<String>,
+}
+
+/// Longest reason, in bytes.
+const LONGEST_REASON: usize = 1000;
+
+fn check_reason(reason: Option<&str>) -> Result<(), Failure> {
+    match reason.filter(|reason| reason.len() > LONGEST_REASON) {
+        None => Ok(()),
+        Some(reason) => Err(Failure::Unusable(format!(
+            "the reason has {} bytes; at most {LONGEST_REASON} are kept",
+            reason.len()
+        ))),
+    }
 }
 
 fn state(service: &Service, name: &str, slot: &Slot) -> ModelState {
@@ -125,6 +138,7 @@ pub(super) async fn activate(
     body: Bytes,
 ) -> Result<Response<Body>, Failure> {
     let ActivateRequest { file, reason } = optional(&body)?;
+    check_reason(reason.as_deref())?;
     changed(service, name, move |service, name| {
         service.fleet.activate(name, file.as_deref(), reason).map(drop)
     })
@@ -146,6 +160,7 @@ pub(super) async fn roll_back(
     body: Bytes,
 ) -> Result<Response<Body>, Failure> {
     let RollbackRequest { reason } = optional(&body)?;
+    check_reason(reason.as_deref())?;
     changed(service, name, move |service, name| service.fleet.roll_back(name, reason).map(drop)).await
 }
 
@@ -154,13 +169,16 @@ fn optional<T: serde::de::DeserializeOwned + Default>(body: &Bytes) -> Result<T,
     if body.bytes.iter().all(u8::is_ascii_whitespace) { Ok(T::default()) } else { parse(&body.bytes) }
 }
 
-/// Changes a model on a thread of its own: loading takes seconds, and searches must not wait for it.
+/// Changes a model on a thread of its own: loading takes seconds, and searches must not wait for it. One model is loaded at a
+/// time, because each takes memory.
 async fn changed(
     service: Arc<Service>,
     name: String,
     act: impl FnOnce(&Service, &str) -> Result<(), Failure> + Send + 'static,
 ) -> Result<Response<Body>, Failure> {
+    let place = service.activations.clone().try_acquire_owned().map_err(|_| Failure::Busy)?;
     let work = tokio::task::spawn_blocking(move || {
+        let _place = place;
         act(&service, &name)?;
         let live = service.fleet.live();
         let name = live.model(Some(&name))?.name;

@@ -164,10 +164,10 @@ pub(crate) fn check_top(top: usize) -> Result<(), Failure> {
 )]
 pub(super) async fn search(
     State(service): State<Arc<Service>>,
-    Posted(request): Posted<SearchRequest>,
+    Posted(request, memory): Posted<SearchRequest>,
 ) -> Result<Response<Body>, Failure> {
     check_top(request.top)?;
-    service.answer(move |service, live| answer(&service.settings, live, &request)).await
+    service.answer(memory, move |service, live| answer(&service.settings, live, &request)).await
 }
 
 fn answer(

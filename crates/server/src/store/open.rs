@@ -26,7 +26,8 @@ const COMPACT_AT: u64 = 5;
 /// Settings of a store.
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// Events and document changes that may wait; more are refused with [`StoreError::Full`]. 16,384 by default.
+    /// Events and document changes that may wait; more are refused with [`StoreError::Full`]. 65,536 by default, so that the
+    /// largest requests of a service fit.
     pub queue_records: usize,
     /// Bytes of events and documents that may wait. 64 MiB by default.
     pub queue_bytes: usize,
@@ -46,7 +47,7 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
-            queue_records: 1 << 14,
+            queue_records: 1 << 16,
             queue_bytes: 64 << 20,
             cache_bytes: 64 << 20,
             retention: Retention::default(),

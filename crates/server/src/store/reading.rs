@@ -1,14 +1,15 @@
 //! Reading while the writer writes: every view is a snapshot of one transaction.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
 use super::tables::{
-    DELETED_TO, DOCUMENT_BYTES, DOCUMENTS, DocumentRow, EVENT_BYTES, EVENTS, EventRow, LAST_RECEIVED,
-    LAST_SEQUENCE, LEARNERS, N_REMOVED, NUMBERS,
+    DELETED_TO, DOCUMENT_BYTES, DOCUMENTS, DocumentRow, EVENT_BYTES, EVENT_IDS, EVENTS, EventRow,
+    LAST_RECEIVED, LAST_SEQUENCE, LEARNERS, N_REMOVED, NUMBERS,
 };
-use super::{LearnerCheckpoint, Store, StoreError};
+use super::{LearnerCheckpoint, NewEvent, Store, StoreError};
 
 /// Events that are copied out of the file at a time.
 const PAGE: usize = 1000;
@@ -185,6 +186,22 @@ impl Store {
         let transaction = self.read()?;
         let row = transaction.open_table(DOCUMENTS)?.get(id)?;
         row.map(|row| document(id, row.value())).transpose()
+    }
+
+    /// Returns the ids of those of the events that are stored.
+    pub fn known_events(&self, events: &[NewEvent]) -> Result<HashSet<String>, StoreError> {
+        let mut known = HashSet::new();
+        if events.iter().all(|event| event.id.is_none()) {
+            return Ok(known);
+        }
+        let transaction = self.read()?;
+        let ids = transaction.open_table(EVENT_IDS)?;
+        for id in events.iter().filter_map(|event| event.id.as_deref()) {
+            if ids.get(id)?.is_some() {
+                known.insert(id.to_owned());
+            }
+        }
+        Ok(known)
     }
 
     /// Returns the sequence of the last event that was received before a time; 0 if none was. Document changes that follow

@@ -81,14 +81,19 @@ impl Matcher for CombinationMatcher<'_> {
     }
 
     /// Standardised over the documents of the list.
-    fn explain_in_list(&self, query: &str, list: &[u32], place: usize) -> Result<Explanation> {
+    fn explain_in_list(&self, query: &str, list: &[u32], places: &[usize]) -> Result<Vec<Explanation>> {
         let scorer = self.scorer(&self.all(), &[query])?;
         let mut column = vec![0.0; list.len()];
-        let part = |(i, part): (usize, &Box<dyn Scorer + '_>)| {
-            part.list(0, list, &mut column);
-            Ok((Moments::of(&column), self.parts[i].explain_in_list(query, list, place)?))
+        let mut of_parts = Vec::with_capacity(self.parts.len());
+        for (scorer, part) in scorer.parts.iter().zip(&self.parts) {
+            scorer.list(0, list, &mut column);
+            let explanations = part.explain_in_list(query, list, places)?;
+            of_parts.push((Moments::of(&column), explanations.into_iter()));
+        }
+        let next = |(moments, explanations): &mut (Moments, std::vec::IntoIter<Explanation>)| {
+            Ok((*moments, explanations.next().expect("an explanation for every place")))
         };
-        self.sum(scorer.parts.iter().enumerate().map(part))
+        places.iter().map(|_| self.sum(of_parts.iter_mut().map(next))).collect()
     }
 
     fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {

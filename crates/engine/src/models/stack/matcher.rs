@@ -76,40 +76,100 @@ impl Matcher for StackMatcher<'_> {
     }
 
     fn explain(&self, query: &str, document: u32) -> Result<Explanation> {
-        let mut documents = self.columns.candidates(&[query], self.model.depth)?.remove(0);
-        let place = documents.binary_search(&document).unwrap_or_else(|place| {
-            documents.insert(place, document);
-            place
-        });
-        self.explain_in_list(query, &documents, place)
+        Ok(self.explain_among(query, &[document], None)?.remove(0))
+    }
+
+    /// Over the candidates, together with the documents.
+    fn explain_among(
+        &self,
+        query: &str,
+        documents: &[u32],
+        among: Option<Among<'_>>,
+    ) -> Result<Vec<Explanation>> {
+        let mut list = self.columns.candidates_among(&[query], self.model.depth, among)?.remove(0);
+        list.extend(documents);
+        list.sort_unstable();
+        list.dedup();
+        let place = |document| list.binary_search(document).expect("the list has the documents");
+        let places: Vec<usize> = documents.iter().map(place).collect();
+        self.explain_in_list(query, &list, &places)
     }
 
     /// Contribution of each model over the mean score of the list: the sum of the Shapley values of its features.
-    fn explain_in_list(&self, query: &str, documents: &[u32], place: usize) -> Result<Explanation> {
+    fn explain_in_list(&self, query: &str, documents: &[u32], places: &[usize]) -> Result<Vec<Explanation>> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
         let columns = self.columns.begin(&[query])?;
         let sources = columns.sources(0, documents);
-        let (rows, width) = (columns.features(&sources), self.model.width());
-        let score = self.model.score_rows(&rows)?[place];
-        let all: Vec<usize> = (0..documents.len()).collect();
-        let why = self.model.ranker.shapley(&self.model.lists(&rows)?.list(0), place, &all)?;
+        let rows = columns.features(&sources);
+        let explained = ExplainedList {
+            query,
+            documents,
+            scores: self.model.score_rows(&rows)?,
+            lists: self.model.lists(&rows)?,
+            references: (0..documents.len()).step_by(documents.len().div_ceil(MOST_REFERENCES)).collect(),
+            sources,
+            rows,
+        };
+        let matchers = self.columns.matchers.iter();
+        let of_parts = matchers.map(|matcher| matcher.explain_in_list(query, documents, places));
+        let mut of_parts = of_parts.collect::<Result<Vec<_>>>()?;
+        of_parts.iter_mut().for_each(|explanations| explanations.reverse());
+        places
+            .iter()
+            .map(|&place| {
+                let of_parts = of_parts.iter_mut().filter_map(Vec::pop).collect();
+                self.explain_place(&explained, place, of_parts)
+            })
+            .collect()
+    }
+}
+
+/// Documents whose mean score contributions are relative to, at most; of longer lists evenly spaced ones.
+const MOST_REFERENCES: usize = 1000;
+
+/// Documents of a query with everything that their explanations share.
+struct ExplainedList<'a> {
+    query: &'a str,
+    documents: &'a [u32],
+    /// What every source says of each document.
+    sources: Vec<Vec<f32>>,
+    /// Features of each document, one row after the other.
+    rows: Vec<f32>,
+    lists: FeatureLists,
+    scores: Vec<f32>,
+    /// Places of the documents whose mean score contributions are relative to.
+    references: Vec<usize>,
+}
+
+impl StackMatcher<'_> {
+    /// Explains the score at a place of a list, given the explanations of the parts.
+    fn explain_place(
+        &self,
+        list: &ExplainedList<'_>,
+        place: usize,
+        of_parts: Vec<Explanation>,
+    ) -> Result<Explanation> {
+        let (ranker, width, sources) = (&self.model.ranker, self.model.width(), &list.sources);
+        let why = ranker.shapley(&list.lists.list(0), place, &list.references)?;
         let mut adds = vec![0.0; sources.len()];
-        for (column, part) in
-            (0..width).filter(|&column| takes(self.model.ranker.kind(), column)).zip(why.adds)
-        {
+        for (column, part) in (0..width).filter(|&column| takes(ranker.kind(), column)).zip(why.adds) {
             adds[column / FEATURES] += part;
         }
-        let mut parts = Vec::with_capacity(self.model.parts.len());
-        for (part, (name, _)) in self.model.parts.iter().enumerate() {
+        let named = self.model.parts.iter().zip(of_parts).enumerate();
+        let parts = named.map(|(part, ((name, _), explanation))| {
             let scores = &sources[part];
-            parts.push(StackedPart {
+            StackedPart {
                 model: name.clone(),
-                standardised: f64::from(rows[place * width + FEATURES * part + 1]),
+                standardised: f64::from(list.rows[place * width + FEATURES * part + 1]),
                 rank: (!scores[place].is_nan())
                     .then(|| 1 + scores.iter().filter(|&&other| other > scores[place]).count()),
                 adds: adds[part],
-                explanation: self.columns.matchers[part].explain_in_list(query, documents, place)?,
-            });
-        }
+                explanation,
+            }
+        });
+        let parts: Vec<StackedPart> = parts.collect();
         let n_counts = if self.model.clicks { COUNTS.len() } else { 0 };
         let counts = COUNTS[..n_counts].iter().zip(parts.len()..);
         let counts = counts.map(|(&count, source)| StackedCount {
@@ -119,13 +179,13 @@ impl Matcher for StackMatcher<'_> {
         });
         let counts: Vec<StackedCount> = counts.collect();
         let of_attributes = &adds[adds.len() - self.columns.attributes.len()..];
-        let attributes = self.columns.attributes.explained(query, documents[place], of_attributes);
+        let attributes = self.columns.attributes.explained(list.query, list.documents[place], of_attributes);
         let known = parts.iter().any(|part| part.explanation.score.is_some());
         Ok(Explanation {
-            score: known.then_some(score),
+            score: known.then_some(list.scores[place]),
             why: Why::Stacked {
-                ranker: self.model.ranker.kind().name.to_owned(),
-                candidates: documents.len(),
+                ranker: ranker.kind().name.to_owned(),
+                candidates: list.documents.len(),
                 base: why.base,
                 counts,
                 attributes,

@@ -251,3 +251,29 @@ fn texts_of_nobody_are_scored() {
         }
     }
 }
+
+/// Explanations of hits are those of their scores, with removed documents and with a filter.
+#[test]
+fn hits_are_explained_by_their_scores() {
+    let (_folder, dataset) = dataset();
+    let models = models(&dataset);
+    let collection = Arc::new(Collection::open(dataset, &Silent).unwrap());
+    let mut changes: Vec<DocumentChange> =
+        (0..60).map(|n| put(&format!("new{n}"), &format!("w{} w3 w21", n % 40))).collect();
+    changes.extend((0..40).map(|n| delete(&format!("d{}", 3 * n))));
+    changes.extend((0..20).map(|n| put(&format!("d{}", 3 * n + 1), "w1 w2 w16")));
+    let changed = Arc::new(collection.with(&changes).unwrap());
+    let filter: Filter = serde_json::from_value(json!({"brand": "acme"})).unwrap();
+    let allowed = changed.allowed(&filter).unwrap();
+    for model in models {
+        let served = served(&model, &collection).rebound(changed.clone()).unwrap();
+        for (query, allowed) in QUERIES.iter().flat_map(|query| [(query, None), (query, Some(&allowed))]) {
+            let hits = served.top(query, 20, allowed).unwrap();
+            let documents: Vec<u32> = hits.iter().map(|hit| hit.document).collect();
+            let explained = served.explain_among(query, &documents, allowed).unwrap();
+            let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
+            let explained: Vec<f32> = explained.iter().map(|why| why.score.unwrap_or(f32::NAN)).collect();
+            assert!(close(&explained, &scores), "{}: {query} {explained:?} {scores:?}", model.kind());
+        }
+    }
+}

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use self::click_row::ClickRow;
 use self::parquet_rows::ParquetRows;
-use super::event::{EventAction, LogEvent};
+use super::event::{EventAction, EventReader};
 use super::lessons::{LessonMaker, OnlineLesson};
 use super::{LearningError, SearchWindow};
 use crate::store::{LogSpan, Store, StoreError};
@@ -30,6 +30,8 @@ pub struct ExportedClicks {
     pub n_without_query: u64,
     /// Events whose type counts nothing, and events that are no clicks.
     pub n_others: u64,
+    /// Events that cannot be read and were skipped.
+    pub n_unreadable: u64,
     /// Sequence of the last event that was read; the next export begins after it.
     pub last: u64,
 }
@@ -52,6 +54,8 @@ pub struct ExportedLessons {
     pub n_tuples: u64,
     /// Lists that were written.
     pub n_lists: u64,
+    /// Events that cannot be read and were skipped.
+    pub n_unreadable: u64,
     /// Sequence of the last event that was read.
     pub last: u64,
 }
@@ -113,10 +117,11 @@ fn for_each_click(
 ) -> Result<ExportedClicks, LearningError> {
     let queries = queries_of_searches(store)?;
     let mut exported = ExportedClicks { last: span.after, ..ExportedClicks::default() };
+    let mut reader = EventReader::default();
     store.for_each_event(span, |stored| {
-        let event = LogEvent::of_stored(&stored)?;
         exported.n_events += 1;
         exported.last = stored.sequence;
+        let Some(event) = reader.read(&stored) else { return Ok(()) };
         let n_before = (exported.n_rows, exported.n_without_query);
         click_row::for_each_row(&stored, &event, &queries, |row| match row {
             Some(row) => {
@@ -131,14 +136,16 @@ fn for_each_click(
         exported.n_others += u64::from((exported.n_rows, exported.n_without_query) == n_before);
         Ok::<_, LearningError>(())
     })?;
+    exported.n_unreadable = reader.n_unreadable();
     Ok(exported)
 }
 
 /// Collects the query of every search in the log, whenever it came.
 fn queries_of_searches(store: &Store) -> Result<HashMap<String, String>, LearningError> {
     let mut queries: HashMap<String, String> = HashMap::default();
+    let mut reader = EventReader::default();
     store.for_each_event(LogSpan::ALL, |stored| {
-        if let EventAction::Search(action) = LogEvent::of_stored(&stored)?.action
+        if let Some(EventAction::Search(action)) = reader.read(&stored).map(|event| event.action)
             && let (Some(search), Some(query)) = (action.search, action.query)
         {
             queries.entry(search).or_insert(query);
@@ -193,19 +200,20 @@ pub fn export_removed(
 }
 
 /// Writes what online models learn from a part of the log: preferences as `update` reads tuples, and lists as
-/// it reads lists. A learner that begins with it and the same window learns the same.
+/// it reads lists. A learner that begins with it and the same window learns the same, and consecutive parts have the lessons
+/// of the whole.
 pub fn export_lessons(
     store: &Store,
     (span, window): (LogSpan, SearchWindow),
     mut tuples: Option<&mut dyn Write>,
     mut lists: Option<&mut dyn Write>,
 ) -> Result<ExportedLessons, LearningError> {
-    let mut maker = LessonMaker::new(window);
+    let mut maker = LessonMaker::open_at(store, span.after, window)?;
     let mut exported = ExportedLessons { last: span.after, ..ExportedLessons::default() };
     let mut lessons = Vec::new();
     store.for_each_event(span, |stored| {
         exported.last = stored.sequence;
-        maker.add(&stored, &mut lessons)?;
+        maker.add(&stored, &mut lessons);
         for lesson in lessons.drain(..) {
             match &lesson {
                 OnlineLesson::Tuple(line) => exported.n_tuples += write_line(&mut tuples, line)?,
@@ -214,6 +222,7 @@ pub fn export_lessons(
         }
         Ok::<_, LearningError>(())
     })?;
+    exported.n_unreadable = maker.n_unreadable();
     Ok(exported)
 }
 
