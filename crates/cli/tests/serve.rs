@@ -203,7 +203,8 @@ fn rankers_rank_feature_lists() {
     let adds = best["features"]["features"].as_array().unwrap().iter().map(|of| of["adds"].as_f64().unwrap());
     let sum = best["features"]["base"].as_f64().unwrap() + adds.sum::<f64>();
     assert!((sum - best["score"].as_f64().unwrap()).abs() < 1e-5, "{best}");
-    let why = json!({"model": "ranker", "document": "b", "against": {"features": [0.3, 0.3]}, "candidates": list});
+    let why =
+        json!({"model": "ranker", "document": "b", "against": {"features": [0.3, 0.3]}, "candidates": list});
     let answer = service.post("/v1/explain", &why.to_string()).json();
     assert_eq!((&best["id"], &best["features"]), (&json!("b"), &answer["features"]));
     assert!(answer["against"]["differences"][0]["difference"].as_f64().unwrap() > 0.0, "{answer}");
@@ -744,7 +745,7 @@ fn a_rollback_survives_a_restart_though_its_file_was_written_over() {
     };
     let mut service = Service::start(&folder, &args);
     let first = scores(&service);
-    folder.text("train rmls --data shop --set d=2 --out rmls.model --quiet");
+    folder.text("train rmls --data shop --set click_weight=0.5 --out rmls.model --quiet");
     let state = service.post("/v1/models/rmls/activate", "").json();
     assert_eq!(state["current"]["version"], 2);
     assert_ne!(scores(&service), first);

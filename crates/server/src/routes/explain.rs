@@ -90,7 +90,6 @@ fn answer(service: &Service, live: &Snapshot, request: ExplainRequest) -> Result
     let query = query_for(&named, request.query.as_ref())?;
     let documents = std::iter::once(request.document).chain(request.against);
     let documents: Vec<GivenDocument> = documents.map(GivenDocument::by_id).collect();
-    documents.iter().try_for_each(|document| document.check_known(live))?;
     let is_search = request.filter.is_some() || request.first_stage.is_some() || request.depth.is_some();
     let explained = match (request.candidates, &named.version.scorer) {
         (Some(_), _) if is_search => Err(Failure::Unusable(
@@ -132,6 +131,7 @@ fn among(
         let place = candidates.iter().position(|candidate| candidate.is_same_as(&document));
         places.push(place.unwrap_or(candidates.len()));
         if place.is_none() {
+            document.check_known(live)?;
             candidates.push(document);
         }
     }
@@ -146,6 +146,7 @@ fn searched(
     asked: &Asked<'_>,
     documents: &[GivenDocument],
 ) -> Result<Vec<RankExplanation>, Failure> {
+    documents.iter().try_for_each(|document| document.check_known(live))?;
     let finding = Finding::begin(&service.settings, live, asked)?;
     with_candidates(service, live, documents, |candidates| {
         let number = |candidate: &Candidate<'_>| match candidate {

@@ -30,7 +30,12 @@ impl CombinationMatcher<'_> {
     }
 
     /// Sums the explanations of all parts, which come with the moments that standardise their scores.
-    fn sum(&self, parts: impl Iterator<Item = Result<(Moments, Explanation)>>) -> Result<Explanation> {
+    /// The sum is a score if one of the parts that count is known.
+    fn sum(
+        &self,
+        parts: impl Iterator<Item = Result<(Moments, Explanation)>>,
+        is_known: impl Fn(&Part) -> bool,
+    ) -> Result<Explanation> {
         let exact = self.model.exact_weights();
         let part = |(i, explained): (usize, Result<(Moments, Explanation)>)| {
             let (moments, explanation) = explained?;
@@ -53,7 +58,7 @@ impl CombinationMatcher<'_> {
                 part.model, part.mean
             )));
         }
-        let known = counting.iter().any(|&i| parts[i].deviation > 0.0);
+        let known = counting.iter().any(|&i| is_known(&parts[i]));
         let sum: f64 = counting.iter().map(|&i| parts[i].contribution).sum();
         Ok(Explanation { score: known.then_some(sum as f32), why: Why::Parts { parts } })
     }
@@ -77,7 +82,7 @@ impl Matcher for CombinationMatcher<'_> {
         let mut scorer = self.scorer(&self.all(), &[query])?;
         scorer.prepare();
         let part = |i: usize| Ok((scorer.moments[i][0], self.parts[i].explain(query, document)?));
-        self.sum((0..self.parts.len()).map(part))
+        self.sum((0..self.parts.len()).map(part), |part| part.deviation > 0.0)
     }
 
     /// Standardised over the documents of the list.
@@ -93,7 +98,8 @@ impl Matcher for CombinationMatcher<'_> {
         let next = |(moments, explanations): &mut (Moments, std::vec::IntoIter<Explanation>)| {
             Ok((*moments, explanations.next().expect("an explanation for every place")))
         };
-        places.iter().map(|_| self.sum(of_parts.iter_mut().map(next))).collect()
+        let is_known = |part: &Part| part.deviation > 0.0 || part.explanation.score.is_some();
+        places.iter().map(|_| self.sum(of_parts.iter_mut().map(next), is_known)).collect()
     }
 
     fn over<'s>(&'s self, documents: &'s GivenDocuments) -> Result<Box<dyn Matcher + 's>> {
@@ -177,9 +183,14 @@ impl<'a> CombinationScorer<'a> {
         Self { weights, ..self }
     }
 
-    /// Writes the sum over the parts that count, where at least one of them varies; infinity where a score of one of them
-    /// is infinite.
-    fn combine<'s>(&self, weights: &[f64], part: impl Fn(usize) -> (Moments, &'s [f32]), scores: &mut [f32]) {
+    /// Writes the sum over the parts that count; infinity where a score of one of them is infinite. Where no part varies,
+    /// none says anything of the collection, and the documents of a list (`in_list`) that a part knows are all equal.
+    fn combine<'s>(
+        &self,
+        (weights, in_list): (&[f64], bool),
+        part: impl Fn(usize) -> (Moments, &'s [f32]),
+        scores: &mut [f32],
+    ) {
         let counting = weights.iter().enumerate().filter(|(_, weight)| self.zeros_count || **weight > 0.0);
         let parts: Vec<(f64, Moments, &[f32])> = counting
             .map(|(i, &weight)| {
@@ -191,7 +202,10 @@ impl<'a> CombinationScorer<'a> {
             return scores.fill(f32::INFINITY);
         }
         if parts.iter().all(|(_, moments, _)| moments.deviation == 0.0) {
-            return scores.fill(f32::NAN);
+            let is_known =
+                |place: usize| in_list && parts.iter().any(|(_, _, column)| !column[place].is_nan());
+            let score = |place| if is_known(place) { 0.0 } else { f32::NAN };
+            return scores.iter_mut().enumerate().for_each(|(place, out)| *out = score(place));
         }
         for (place, score) in scores.iter_mut().enumerate() {
             let sum: f64 = parts
@@ -228,7 +242,7 @@ impl Scorer for CombinationScorer<'_> {
                 (Moments::of(&column), column)
             })
             .collect();
-        self.combine(weights, |i| (columns[i].0, &columns[i].1), scores);
+        self.combine((weights, true), |i| (columns[i].0, &columns[i].1), scores);
     }
 
     /// Standardised over all documents.
@@ -246,7 +260,8 @@ impl Scorer for CombinationScorer<'_> {
             .collect();
         for (weights, scores) in self.weights.iter().zip(scores.chunks_exact_mut(n_queries * n)) {
             for (query, row) in scores.chunks_exact_mut(n).enumerate() {
-                self.combine(weights, |i| (self.moments[i][query], &columns[i][query * n..][..n]), row);
+                let column = |i: usize| (self.moments[i][query], &columns[i][query * n..][..n]);
+                self.combine((weights, false), column, row);
             }
         }
     }
