@@ -2,7 +2,10 @@
 //!
 //!     cargo run --release -p matchrank-engine --example serving_speed -- DATASET MODEL [MODEL ...]
 //!
-//! One thread; the median over queries that training saw (words and clicks) and over the same texts as if
+//! Then the time it takes to find what its click features stand for in another dataset, and the bytes of the names in its
+//! file.
+//!
+//! One thread, and all for the names; the median over queries that training saw (words and clicks) and over the same texts as if
 //! training had not seen them (words alone). Documents are scored twice: from their features, as `rank` does,
 //! and from latent vectors that a server would keep.
 
@@ -47,6 +50,13 @@ fn measure(model: &LatentModel, dataset: &Dataset, clicks: &Clicks) {
     let texts: Vec<&str> =
         clicks.queries().map(|(_, text)| text).step_by((all / QUERIES).max(1)).take(QUERIES).collect();
     println!("{} with d = {}, {} queries:", model.kind.name, model.model.d(), texts.len());
+    if let Some(keys) = features.keys() {
+        let n = keys.queries().hashes.len() + keys.documents().hashes.len();
+        let found = median(&[(); 5], |()| {
+            black_box(keys.numbers(dataset, Some(clicks)).expect("the names of the dataset"));
+        });
+        println!("  {n} names of click features in {} bytes: found in {:.0} ms", 12 * n, found / 1e3);
+    }
     for (clicks, name) in [(Some(clicks), "seen, with clicks"), (None, "unseen, words only")] {
         let made = median(&texts, |text| {
             black_box(model.inputs.query(text, clicks.map(Into::into)));

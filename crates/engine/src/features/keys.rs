@@ -8,6 +8,7 @@
 //! A hash has 64 bits. No two hashes of a model are equal: another seed is taken until none are. A name that the model does
 //! not know meets one of n hashes with probability n / 2^64.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use matchrank_core::matching::SparseRow;
@@ -35,6 +36,9 @@ pub struct Keys {
     pub rows: Vec<u32>,
 }
 
+/// Guesses of a place before the range is halved.
+const GUESSES: usize = 8;
+
 impl Keys {
     /// `None` if two hashes are equal.
     fn of<'a>(names: impl IndexedParallelIterator<Item = (u32, &'a str)>, seed: u64) -> Option<Self> {
@@ -44,8 +48,25 @@ impl Keys {
         hashes.is_sorted_by(|a, b| a < b).then_some(Self { hashes, rows })
     }
 
+    /// Hashes are uniform, so the place of one is near its share of the range, and a few guesses find it. Halving, which goes
+    /// on where hashes of a file are not uniform, waits for memory at every step.
     fn find(&self, hash: u64) -> Option<u32> {
-        self.hashes.binary_search(&hash).ok().map(|at| self.rows[at])
+        let (mut low, mut high) = (0, self.hashes.len());
+        // All hashes from `low` to `high` lie between these.
+        let (mut least, mut most) = (0, u64::MAX);
+        for step in 0.. {
+            if low >= high {
+                break;
+            }
+            let share = if step < GUESSES { (hash - least) as f64 / (most - least) as f64 } else { 0.5 };
+            let at = (low + (share * (high - low) as f64) as usize).min(high - 1);
+            match self.hashes[at].cmp(&hash) {
+                Ordering::Equal => return Some(self.rows[at]),
+                Ordering::Less => (low, least) = (at + 1, self.hashes[at]),
+                Ordering::Greater => (high, most) = (at, self.hashes[at]),
+            }
+        }
+        None
     }
 
     fn validate(&self, n_rows: u32) -> Result<()> {
@@ -279,6 +300,25 @@ mod tests {
         assert!(Keys::of(twice.par_iter().copied(), 0).is_none());
         // As files have it on every machine.
         assert_eq!(hash(0, "sku-1"), 11_881_979_083_660_705_525);
+    }
+
+    proptest::proptest! {
+        /// Also in files whose hashes are anything but uniform.
+        #[test]
+        fn every_hash_is_found(
+            mut hashes in proptest::collection::vec(
+                proptest::prop_oneof![0..40u64, u64::MAX - 40..=u64::MAX, proptest::num::u64::ANY], 0..200),
+            others in proptest::collection::vec(0..60u64, 0..40),
+        ) {
+            hashes.sort_unstable();
+            hashes.dedup();
+            let keys = Keys { rows: (0..hashes.len() as u32).collect(), hashes };
+            let ends = [0, u64::MAX];
+            for &hash in keys.hashes.iter().chain(&others).chain(&ends) {
+                let row = keys.hashes.binary_search(&hash).ok().map(|at| keys.rows[at]);
+                proptest::prop_assert_eq!(keys.find(hash), row);
+            }
+        }
     }
 
     #[test]
