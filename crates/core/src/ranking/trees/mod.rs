@@ -222,7 +222,7 @@ impl Ranker for Trees {
         scores.resize(list.len(), 0.0);
         // Few features of a sparse row are non-zero, and a dense row would be long.
         let is_dense = |row| matches!(row, FeatureRow::Dense(row) if row.len() >= self.n_features);
-        if list.is_empty() || !is_dense(list.row(0)) {
+        if list.len() == 0 || !is_dense(list.row(0)) {
             let value = |row: FeatureRow<'_>| {
                 self.trees.iter().map(|tree| tree.value(|feature| row.get(feature))).sum()
             };
