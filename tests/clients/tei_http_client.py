@@ -60,8 +60,8 @@ def answers():
 def errors():
     # The client takes no notice of the status, so it fails on the body of an error.
     raised(ValidationError, lambda: HttpClient(URL, headers=KEY).rerank("hat", []))
-    # Its own settings of httpx make the status an error.
-    hooks = {"response": [httpx.Response.raise_for_status]}
+    # Its own settings of httpx make the status an error, whose body is read before the connection is closed.
+    hooks = {"response": [httpx.Response.read, httpx.Response.raise_for_status]}
     client = HttpClient(URL, headers=KEY, event_hooks=hooks)
     for query, texts, status, message in [
         ("hat", [], 422, "empty"),
@@ -69,7 +69,6 @@ def errors():
         ("hat", ["hat"] * 10_001, 413, "10001"),
     ]:
         error = raised(httpx.HTTPStatusError, lambda: client.rerank(query, texts))
-        error.response.read()
         body = error.response.json()
         check(error.response.status_code == status and message in body["error"], f"{status}: {body}")
         check(body["error_type"] == "Validation", "the error has the type that clients know")

@@ -4,7 +4,7 @@ mod matchrank;
 
 use std::fmt::Write;
 
-use matchrank::Folder;
+use matchrank::{Folder, one_line};
 
 const TYPES: [&str; 12] =
     ["lamp", "desk", "chair", "shoe", "hat", "phone", "camera", "kettle", "sofa", "mirror", "clock", "rug"];
@@ -48,8 +48,7 @@ fn a_stack_learns_that_low_prices_are_clicked() {
     let ingest = "ingest --clicks clicks.csv --documents documents.jsonl --split query --holdout 0.3,0.3";
     let (_, summary, notes) = folder.run(&format!("{ingest} --out shop"));
     let described = "brand (category), price (number), added (date)";
-    let one_line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line.contains(described), "{summary}");
+    assert!(one_line(&summary).contains(described), "{summary}");
     let note = format!("attributes of the documents: {described} (--attributes overrides)");
     assert!(notes.contains(&note) && !notes.contains("not indexed"), "{notes}");
     let found = folder.json("doctor shop --format json").to_string();

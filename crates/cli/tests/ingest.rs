@@ -3,7 +3,7 @@
 
 mod matchrank;
 
-use matchrank::Folder;
+use matchrank::{Folder, one_line};
 use serde_json::Value;
 
 fn shop() -> Folder {
@@ -76,7 +76,7 @@ fn average_positions_are_accepted_and_said() {
     let ingest = "ingest --clicks console.csv --column document=page --documents docs.csv --out data";
     let (code, out, err) = folder.run(ingest);
     assert_eq!(code, 0, "{err}");
-    for text in [&out, &err] {
+    for text in [one_line(&out), err] {
         assert!(text.contains("positions are averages, so no document counts as skipped"), "{text}");
     }
     assert!(!folder.path().join("data/skipped.parquet").exists());
@@ -147,7 +147,7 @@ fn accents_are_removed_for_english_and_on_request() {
         let out = folder.text(&format!("{ingest} {flags}"));
         folder.text("train bm25 --data data --out m --quiet");
         folder.text("rank --model m --data data --queries queries.tsv --out run --quiet");
-        (out.contains("accents: removed"), folder.read("run").contains("00123"))
+        (one_line(&out).contains("accents: removed"), folder.read("run").contains("00123"))
     };
     assert_eq!(hits(""), (true, true));
     assert_eq!(hits("--fold-accents off"), (false, false));

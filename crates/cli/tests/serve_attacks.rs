@@ -358,7 +358,7 @@ fn ids_that_look_like_paths_are_ids() {
         ("file:%2F%2F%2Fetc", "file:///etc"),
         ("a%3Fb%23c", "a?b#c"),
         ("%E2%80%AE%E2%80%8B", "\u{202e}\u{200b}"),
-        ("%27%3B%20DROP%20TABLE%20documents%3B--", "'; DROP TABLE documents;--"),
+        ("%27%3BDROP%2F%2A%2A%2FTABLE%2F%2A%2A%2Fdocuments%3B--", "';DROP/**/TABLE/**/documents;--"),
         ("%24%7Bjndi:x%7D", "${jndi:x}"),
     ];
     for (path, id) in ids {
@@ -371,11 +371,16 @@ fn ids_that_look_like_paths_are_ids() {
         service.request("DELETE", &path, "", b"").json();
         service.get(&path).failure(404);
     }
-    // Control characters, and ids that are too long, are refused.
+    // Blanks, which runs cannot hold, control characters, and ids that are too long, are refused.
     let long = format!("/v1/documents/{}", "x".repeat(513));
-    for path in
-        ["/v1/documents/%00", "/v1/documents/a%00b", "/v1/documents/a%0D%0Ab", "/v1/documents/%7F", &long]
-    {
+    for path in [
+        "/v1/documents/a%20b",
+        "/v1/documents/%00",
+        "/v1/documents/a%00b",
+        "/v1/documents/a%0D%0Ab",
+        "/v1/documents/%7F",
+        &long,
+    ] {
         service.request("PUT", path, "", b"{\"title\": \"hat\"}").failure(422);
     }
     service.request("PUT", "/v1/documents/%C3%28", "", b"{\"title\": \"hat\"}").failure(400);
@@ -447,12 +452,12 @@ fn poisoned_model_files_take_no_traffic() {
     folder.write("other.csv", "id,title\no1,alpha beta\no2,gamma delta\no3,epsilon\n");
     folder.write("other_log.csv", "query,document,clicks\nalpha,o1,3\ngamma,o2,2\nepsilon,o3,1\n");
     folder.text("ingest --clicks other_log.csv --documents other.csv --out other --quiet");
-    for kind in ["bm25", "rmls", "clicks", "random-walk"] {
+    for kind in ["bm25", "rmls"] {
         folder.text(&format!("train {kind} --data other --out other-{kind}.model --quiet"));
     }
     let good = std::fs::read(folder.path().join("rmls.model")).unwrap();
     let mut poisons = vec!["ranker.model".to_owned(), "shop".into(), "docs.csv".into(), "-".into()];
-    poisons.extend(["bm25", "rmls", "clicks", "random-walk"].map(|kind| format!("other-{kind}.model")));
+    poisons.extend(["bm25", "rmls"].map(|kind| format!("other-{kind}.model")));
     let mut add = |name: String, bytes: &[u8]| {
         folder.write(&name, bytes);
         poisons.push(name);
@@ -474,7 +479,7 @@ fn poisoned_model_files_take_no_traffic() {
             }
         }
     }
-    for count in [0, 1, 5, u64::MAX, 1 << 40] {
+    for count in [0, 1, u64::MAX, 1 << 40] {
         add(format!("d-{count}.model"), &rmls().with_count("d", count).file());
     }
     // A header of 2^63 bytes, 8 GiB of zeros that are not on disk, and a gigabyte in a small compressed file.

@@ -59,6 +59,12 @@ impl Json {
     }
 }
 
+impl From<Json> for Value {
+    fn from(value: Json) -> Self {
+        value.0
+    }
+}
+
 impl From<&str> for Json {
     fn from(text: &str) -> Self {
         Self(text.into())

@@ -12,7 +12,7 @@ const CORE: [&str; 10] =
     ["error", "progress", "linalg", "data", "measure", "solve", "matching", "bounds", "ranking", "simulate"];
 
 /// Modules of the engine, the lowest first.
-const ENGINE: [&str; 32] = [
+const ENGINE: [&str; 33] = [
     "memory",
     "unwind",
     "files",
@@ -38,6 +38,7 @@ const ENGINE: [&str; 32] = [
     "models",
     "ranking",
     "model_file",
+    "serving",
     "ingest",
     "tuning",
     "doctor",

@@ -165,7 +165,11 @@ fn merged(updates: &[&DocumentUpdate], collection: &Collection) -> Vec<DocumentC
             DocumentUpdate::Merge { id, fields, .. } => {
                 let all = latest.entry(id).or_insert_with(|| {
                     let stored = collection.find(id).map(|number| collection.stored(number));
-                    stored.into_iter().flatten().map(|(name, value)| (name.to_owned(), value)).collect()
+                    stored
+                        .into_iter()
+                        .flatten()
+                        .map(|(name, value)| (name.to_owned(), value.into()))
+                        .collect()
                 });
                 all.extend(fields.clone());
                 DocumentChange::Put { id: id.clone(), fields: all.clone() }

@@ -224,7 +224,8 @@ impl Fleet {
             }
         };
         let number = self.ledger.next_number(name);
-        let version = match load(number, &path, &live.collection, &self.trial) {
+        let loaded = load(number, &path, &live.collection, &self.trial);
+        let version = match loaded.and_then(|next| slot.current.check_successor(&next).map(|()| next)) {
             Ok(version) => version,
             Err(error) => {
                 let why = error.to_string();

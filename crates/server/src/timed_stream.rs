@@ -93,21 +93,34 @@ mod tests {
     fn clients_must_read() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let (near, mut far) = tokio::io::duplex(8);
+            let (near, _far) = tokio::io::duplex(8);
             let mut timed = TimedStream::new(near, Duration::from_millis(20));
             timed.write_all(b"12345678").await.unwrap();
             let error = timed.write_all(b"9").await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-            // One that reads slowly is no such client: every byte begins the time anew.
-            let reader = tokio::spawn(async move {
-                let mut bytes = [0; 4];
-                for _ in 0..10 {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                    far.read_exact(&mut bytes).await.unwrap();
-                }
-            });
-            timed.write_all(&[0; 32]).await.unwrap();
-            reader.await.unwrap();
+        });
+    }
+
+    /// A client that reads slowly is let be: every byte begins the time anew.
+    #[test]
+    fn slow_readers_are_waited_for() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (near, mut far) = tokio::io::duplex(8);
+            let mut timed = TimedStream::new(near, Duration::from_secs(3600));
+            let mut deadline = timed.deadline.deadline();
+            for _ in 0..3 {
+                timed.write_all(b"12345678").await.unwrap();
+                let waiting = std::future::poll_fn(|context| {
+                    Poll::Ready(Pin::new(&mut timed).poll_write(context, b"9").is_pending())
+                });
+                assert!(waiting.await, "the pipe is full");
+                assert!(timed.waits && timed.deadline.deadline() > deadline);
+                deadline = timed.deadline.deadline();
+                far.read_exact(&mut [0; 8]).await.unwrap();
+            }
+            timed.write_all(b"9").await.unwrap();
+            assert!(!timed.waits);
         });
     }
 }

@@ -1,5 +1,6 @@
 //! A version of a model: loaded from a file, tested, and bound to the documents.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -56,6 +57,7 @@ pub(crate) struct Trial {
 /// Reads a model file, binds the model to the documents, and tests it on sample queries. An error says what is wrong.
 pub(crate) fn load(number: u32, file: &Path, collection: &Arc<Collection>, trial: &Trial) -> Result<Version> {
     let name = files::name_of(file);
+    check_file(file)?;
     let checksum = checksum_of(file)?;
     let (model, _) = model_file::open(file)?;
     let (kind, scorer, scale) = match model {
@@ -71,6 +73,23 @@ pub(crate) fn load(number: u32, file: &Path, collection: &Arc<Collection>, trial
     };
     let file = file.to_owned();
     Ok(Version { number, file, kind, checksum, loaded_at: now(), scale, scorer })
+}
+
+/// Refuses what cannot be a model file before all of it is read: pipes and devices, which may have no end, and files without
+/// a header.
+fn check_file(file: &Path) -> Result<()> {
+    let failed = |error| Error::io(files::name_of(file), error);
+    let wrong = |what: &str| Err(Error::format(files::name_of(file), what));
+    let length = match std::fs::metadata(file).map_err(failed)? {
+        metadata if metadata.is_file() => metadata.len(),
+        _ => return wrong("is no regular file; a model file is expected"),
+    };
+    let mut head = Vec::new();
+    std::fs::File::open(file).map_err(failed)?.take(8).read_to_end(&mut head).map_err(failed)?;
+    match head.try_into().map(u64::from_le_bytes) {
+        Ok(header) if (1..=length.saturating_sub(8)).contains(&header) => Ok(()),
+        _ => wrong("does not begin as a model file; it is damaged, compressed, or something else"),
+    }
 }
 
 /// Returns the BLAKE3 of a file.
@@ -119,6 +138,20 @@ fn test_ranking(model: &dyn RankingModel) -> Result<()> {
 }
 
 impl Version {
+    /// Returns an error unless a version takes the same requests as this one.
+    pub(crate) fn check_successor(&self, next: &Self) -> Result<()> {
+        match (&self.scorer, &next.scorer) {
+            (Scorer::Matching(_), Scorer::Matching(_)) | (Scorer::Ranking(_), Scorer::Ranking(_)) => Ok(()),
+            _ => Err(Error::format(
+                files::name_of(&next.file),
+                format!(
+                    "is a {} model, which takes other requests than the {} model it would replace",
+                    next.kind, self.kind
+                ),
+            )),
+        }
+    }
+
     /// Returns the version bound to other documents.
     pub(crate) fn rebound(&self, collection: &Arc<Collection>) -> Result<Self> {
         let scorer = match &self.scorer {

@@ -241,6 +241,8 @@ fn what_cannot_be_learned_from_is_refused() {
     let store = Arc::new(Store::open(&shop.state(), options).unwrap());
     append(&store, &event(0));
     assert_eq!(store.trim().unwrap(), 1);
-    let error = LogLearner::open(&store, &LearnerSpec::new("a", &shop.words), None).err().unwrap();
+    let mut from_the_first = LearnerSpec::new("a", &shop.words);
+    from_the_first.after = Some(0);
+    let error = LogLearner::open(&store, &from_the_first, None).err().unwrap();
     assert!(error.to_string().contains("the events up to 1 are deleted"), "{error}");
 }

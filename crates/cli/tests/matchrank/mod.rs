@@ -155,6 +155,11 @@ pub fn shop() -> Folder {
     folder
 }
 
+/// Joins the lines of a table's cell.
+pub fn one_line(table: &str) -> String {
+    table.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Waits until something has happened, two minutes at most.
 pub fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
     let started = Instant::now();

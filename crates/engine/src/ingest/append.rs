@@ -12,7 +12,7 @@ use matchrank_core::{Error, Result};
 use super::attributes::WantedAttributes;
 use super::catalogue::{self, read_removed};
 use super::clicks::{ClickLog, Searches};
-use super::documents::{self, Collection, WantedFields};
+use super::documents::{self, CollectedDocuments, WantedFields};
 use super::history::{FormerLog, HistoryWriter, origin_of, read_searches};
 use super::inputs::InputSettings;
 use super::target::DatasetTarget;
@@ -225,7 +225,7 @@ impl Former<'_> {
         analyser: &Analyser,
         (place, scratch): (&Path, &Path),
         progress: &dyn Progress,
-    ) -> Result<Collection> {
+    ) -> Result<CollectedDocuments> {
         let manifest = &self.dataset.manifest;
         let fields: Vec<String> = manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
         let attributes = &manifest.attributes;
@@ -259,7 +259,7 @@ impl Former<'_> {
             let stored = self.dataset.folder().join(DOCUMENTS);
             let collection = documents::read_stored(&stored, columns, analyser, place, progress)?;
             let n_repeated = self.history.repeated_documents;
-            return Ok(Collection { sources: sources().collect(), n_repeated, ..collection });
+            return Ok(CollectedDocuments { sources: sources().collect(), n_repeated, ..collection });
         }
         let changes_at = scratch.join("changed-documents.parquet");
         let changes = match changed {
@@ -292,7 +292,7 @@ impl Former<'_> {
         let (new_sources, n_repeated) =
             changes.map_or((Vec::new(), 0), |changes| (changes.sources, changes.n_repeated));
         let n_repeated = self.history.repeated_documents + n_repeated + merged.unchanged;
-        Ok(Collection { sources: sources().chain(new_sources).collect(), n_repeated, ..collection })
+        Ok(CollectedDocuments { sources: sources().chain(new_sources).collect(), n_repeated, ..collection })
     }
 }
 

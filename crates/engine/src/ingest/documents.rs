@@ -27,7 +27,7 @@ use crate::text::{Analyser, LanguageSample, LanguageShares, TermCounts};
 pub(super) const NOT_NAMED: &str = "not named as a text field";
 
 /// Documents as written, and what later steps need of them.
-pub(super) struct Collection {
+pub(super) struct CollectedDocuments {
     pub(super) ids: Names,
     /// Different words of each document.
     pub(super) n_words: Vec<u32>,
@@ -77,7 +77,7 @@ pub(super) fn read_documents(
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
-) -> Result<Collection> {
+) -> Result<CollectedDocuments> {
     let files = inputs.iter().map(|(input, settings)| open_documents(input, settings, wanted));
     let mut files = files.collect::<Result<Vec<_>>>()?;
     let mut fields: Vec<String> = wanted.fixed.clone().unwrap_or_else(|| wanted.named.clone());
@@ -121,7 +121,7 @@ pub(super) fn read_stored(
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
-) -> Result<Collection> {
+) -> Result<CollectedDocuments> {
     let file = DocumentFile {
         name: files::name_of(stored),
         table: Table::open(stored, CsvRules::default())?,
@@ -141,7 +141,7 @@ fn write_documents(
     analyser: &Analyser,
     path: &Path,
     progress: &dyn Progress,
-) -> Result<Collection> {
+) -> Result<CollectedDocuments> {
     let mut schema = vec![Field::new("id", DataType::Utf8, false)];
     schema.extend(fields.iter().map(|f| Field::new(text_column(f), DataType::Utf8, false)));
     schema.extend(attributes.iter().map(|a| Field::new(a.column(), a.kind.data_type(), true)));
@@ -210,7 +210,7 @@ fn write_documents(
     if ids.is_empty() {
         return Err(Error::format(&files[0].name, "holds no document"));
     }
-    Ok(Collection {
+    Ok(CollectedDocuments {
         ids,
         n_words,
         counts,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 
-use super::documents::Collection;
+use super::documents::CollectedDocuments;
 use crate::text::{
     Analyser, AnalyserParams, CompoundParts, LanguageParams, MISMATCH_FIX, TermCounts, VocabularyParams,
     mismatch, stop_words,
@@ -100,8 +100,8 @@ pub(super) fn read(
     given: &AnalyserParams,
     options: Option<&LanguageOptions>,
     progress: &dyn Progress,
-    read: impl Fn(&Analyser, bool) -> Result<Collection>,
-) -> Result<(Analyser, Collection)> {
+    read: impl Fn(&Analyser, bool) -> Result<CollectedDocuments>,
+) -> Result<(Analyser, CollectedDocuments)> {
     let Some(options) = options else {
         let analyser = Analyser::new(given)?;
         let collection = read(&analyser, true)?;

@@ -13,7 +13,7 @@ use matchrank_core::{Error, Result};
 use rayon::prelude::*;
 
 use super::aggregate::{Aggregator, QuerySums, Share};
-use super::documents::Collection;
+use super::documents::CollectedDocuments;
 use super::judgments::JudgmentFile;
 use super::listed::ListedQueries;
 use super::pairs::PairTables;
@@ -42,7 +42,7 @@ pub(super) struct Written {
 pub(super) fn write(
     params: &IngestParams,
     folder: &Path,
-    collection: Collection,
+    collection: CollectedDocuments,
     listed: &ListedQueries,
     aggregator: Aggregator,
     split: &Split,

@@ -11,7 +11,7 @@ use foldhash::HashSet;
 use matchrank_core::Result;
 
 use super::aggregate::{QuerySums, Share};
-use super::documents::Collection;
+use super::documents::CollectedDocuments;
 use crate::dataset::tables::TableWriter;
 use crate::dataset::{ClickGrades, Holdout, JUDGMENTS, NEGATIVES, RESPONSES, SKIPPED, Statistics, TableInfo};
 use crate::tally::Tally;
@@ -243,7 +243,7 @@ impl PairTables {
 
     pub(super) fn close(
         self,
-        collection: &Collection,
+        collection: &CollectedDocuments,
         query_words: u64,
         tables: &mut BTreeMap<String, TableInfo>,
     ) -> Result<Statistics> {

@@ -8,7 +8,7 @@ use matchrank_core::{Error, Result};
 
 use super::aggregate::{Aggregator, Batch, QueryKey, Share, Sums};
 use super::clicks::{ClickLog, LogRow, QueryName, Searches, Skip};
-use super::documents::Collection;
+use super::documents::CollectedDocuments;
 use super::history::{FormerLog, HistoryWriter, KeptRows};
 use super::judgments::JudgmentFile;
 use super::listed::ListedQueries;
@@ -21,7 +21,7 @@ use crate::text::normalise_query;
 
 /// Tables against which rows of logs are resolved.
 pub(super) struct Reading<'a> {
-    pub(super) collection: &'a Collection,
+    pub(super) collection: &'a CollectedDocuments,
     pub(super) listed: &'a ListedQueries,
     pub(super) split: &'a Split,
     pub(super) aggregator: &'a Aggregator,

@@ -9,7 +9,7 @@ use matchrank_core::{Error, Result};
 use crate::dataset::{AttributeCell, AttributeColumn, Clicks, Dataset, Names};
 
 /// A dataset with its documents and clicks in memory.
-pub(super) struct Base {
+pub(super) struct BaseDocuments {
     pub(super) dataset: Dataset,
     pub(super) ids: Names,
     pub(super) clicks: Arc<Clicks>,
@@ -20,7 +20,7 @@ pub(super) struct Base {
     starts: Vec<u32>,
 }
 
-impl Base {
+impl BaseDocuments {
     pub(super) fn read(mut dataset: Dataset, progress: &dyn Progress) -> Result<Self> {
         progress.begin("reading documents", None, "documents");
         dataset.hold_texts()?;

@@ -8,10 +8,11 @@ use matchrank_core::progress::Progress;
 use matchrank_core::{Error, Result};
 use serde_json::{Map, Value};
 
-use super::base::Base;
+use super::base::BaseDocuments;
 use super::filter::{Allowed, Filter};
 use crate::dataset::{Attribute, AttributeCell, AttributeKind, Dataset, GivenDocument, GivenDocuments};
 use crate::ingest::{attribute_cell, json_text};
+use crate::json::Json;
 use crate::scoring::Among;
 
 /// A change of the documents that are served.
@@ -41,7 +42,7 @@ impl DocumentChange {
 }
 
 /// Documents that were added or changed, in the order of their numbers.
-pub(super) struct Chunk {
+pub(super) struct AddedDocuments {
     pub(super) documents: Arc<GivenDocuments>,
     /// Objects as they were given.
     pub(super) fields: Vec<Value>,
@@ -51,9 +52,9 @@ pub(super) struct Chunk {
 /// A snapshot of the documents that are served, by number. See the [module](super).
 #[derive(Clone)]
 pub struct Collection {
-    pub(super) base: Arc<Base>,
+    pub(super) base: Arc<BaseDocuments>,
     /// Chunks, each smaller than the one before.
-    pub(super) chunks: Vec<Arc<Chunk>>,
+    pub(super) chunks: Vec<Arc<AddedDocuments>>,
     /// A bit for every document that is there.
     live: Arc<Vec<u64>>,
     n_live: u32,
@@ -62,7 +63,7 @@ pub struct Collection {
 impl Collection {
     /// Reads the documents and clicks of a dataset into memory.
     pub fn open(dataset: Dataset, progress: &dyn Progress) -> Result<Self> {
-        let base = Base::read(dataset, progress)?;
+        let base = BaseDocuments::read(dataset, progress)?;
         let n = base.len();
         let mut live = vec![!0u64; n as usize / 64];
         live.extend((!n.is_multiple_of(64)).then(|| (1 << (n % 64)) - 1));
@@ -112,8 +113,8 @@ impl Collection {
     /// If there is no document of this number.
     pub fn id(&self, number: u32) -> &str {
         match self.place(number) {
-            Place::Base(row) => self.base.ids.get(row),
-            Place::Chunk(chunk, at) => chunk.documents.id(at),
+            DocumentPlace::Base(row) => self.base.ids.get(row),
+            DocumentPlace::Chunk(chunk, at) => chunk.documents.id(at),
         }
     }
 
@@ -125,30 +126,31 @@ impl Collection {
     /// Row of a document in the dataset.
     pub(super) fn row(&self, number: u32) -> Option<u32> {
         match self.place(number) {
-            Place::Base(row) => Some(row),
-            Place::Chunk(chunk, at) => chunk.documents.row(at),
+            DocumentPlace::Base(row) => Some(row),
+            DocumentPlace::Chunk(chunk, at) => chunk.documents.row(at),
         }
     }
 
     /// Fields of a document: its texts and attributes, and for documents that were added or changed all that was given.
-    pub fn stored(&self, number: u32) -> Vec<(&str, Value)> {
+    pub fn stored(&self, number: u32) -> Vec<(&str, Json)> {
         match self.place(number) {
-            Place::Base(row) => {
+            DocumentPlace::Base(row) => {
                 let texts = self.base.dataset.manifest.fields.iter();
-                let texts = texts.map(|(name, _)| (name, Value::from(self.base.text(row, name))));
+                let texts = texts.map(|(name, _)| (name, Json::from(self.base.text(row, name))));
                 let attributes = self.base.dataset.attributes().iter().zip(self.base.cells(row));
                 // A short text may be both.
                 let is_text = |name: &str| self.base.dataset.manifest.fields.position(name).is_some();
                 let attributes = attributes.filter(|(attribute, _)| !is_text(&attribute.name));
-                let mut stored: Vec<(&str, Value)> = texts.collect();
+                let mut stored: Vec<(&str, Json)> = texts.collect();
                 for (attribute, cell) in attributes {
-                    stored.extend(json_of(attribute, cell).map(|value| (attribute.name.as_str(), value)));
+                    stored
+                        .extend(json_of(attribute, cell).map(|value| (attribute.name.as_str(), Json(value))));
                 }
                 stored
             }
-            Place::Chunk(chunk, at) => {
+            DocumentPlace::Chunk(chunk, at) => {
                 let fields = chunk.fields[at as usize].as_object().into_iter().flatten();
-                fields.map(|(name, value)| (name.as_str(), value.clone())).collect()
+                fields.map(|(name, value)| (name.as_str(), Json(value.clone()))).collect()
             }
         }
     }
@@ -156,8 +158,8 @@ impl Collection {
     /// Text of a document in a field that models read.
     pub fn text(&self, number: u32, field: &str) -> &str {
         match self.place(number) {
-            Place::Base(row) => self.base.text(row, field),
-            Place::Chunk(chunk, at) => {
+            DocumentPlace::Base(row) => self.base.text(row, field),
+            DocumentPlace::Chunk(chunk, at) => {
                 let place = self.base.dataset.manifest.fields.position(field);
                 place.map_or("", |place| &chunk.documents.texts(at)[place])
             }
@@ -167,8 +169,8 @@ impl Collection {
     /// Attributes of a document, in the order of the manifest.
     pub(super) fn cells(&self, number: u32) -> Vec<AttributeCell> {
         match self.place(number) {
-            Place::Base(row) => self.base.cells(row),
-            Place::Chunk(chunk, at) => chunk.documents.attributes(at).to_vec(),
+            DocumentPlace::Base(row) => self.base.cells(row),
+            DocumentPlace::Chunk(chunk, at) => chunk.documents.attributes(at).to_vec(),
         }
     }
 
@@ -249,7 +251,7 @@ impl Collection {
             documents.push(GivenDocument { id, texts, attributes, row });
             kept.push(fields);
         }
-        self.chunks.push(Arc::new(Chunk { documents: Arc::new(documents), fields: kept, numbers }));
+        self.chunks.push(Arc::new(AddedDocuments { documents: Arc::new(documents), fields: kept, numbers }));
     }
 
     /// The documents that are there.
@@ -265,12 +267,12 @@ impl Collection {
         is_set(&self.live, number)
     }
 
-    pub(super) fn place(&self, number: u32) -> Place<'_> {
-        let Some(mut at) = number.checked_sub(self.base.len()) else { return Place::Base(number) };
+    pub(super) fn place(&self, number: u32) -> DocumentPlace<'_> {
+        let Some(mut at) = number.checked_sub(self.base.len()) else { return DocumentPlace::Base(number) };
         for chunk in &self.chunks {
             match at.checked_sub(chunk.documents.len() as u32) {
                 Some(rest) => at = rest,
-                None => return Place::Chunk(chunk, at),
+                None => return DocumentPlace::Chunk(chunk, at),
             }
         }
         panic!("there is no document {number}");
@@ -278,11 +280,11 @@ impl Collection {
 }
 
 /// Where a document is.
-pub(super) enum Place<'a> {
+pub(super) enum DocumentPlace<'a> {
     /// Its row in the dataset.
     Base(u32),
     /// A chunk, and its number there.
-    Chunk(&'a Chunk, u32),
+    Chunk(&'a AddedDocuments, u32),
 }
 
 /// A value of an attribute; a date as text.

@@ -6,7 +6,7 @@ use matchrank_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::collection::{Collection, Place};
+use super::collection::{Collection, DocumentPlace};
 use crate::dataset::{AttributeCell, AttributeKind};
 use crate::ingest::parse_date;
 use crate::scoring::Among;
@@ -203,13 +203,13 @@ impl Allowed {
                     collection.place(number),
                     place,
                 ) {
-                    (Place::Base(row), Some(place)) => condition
+                    (DocumentPlace::Base(row), Some(place)) => condition
                         .of_cell(attributes[place].kind, &collection.base.attributes[place].cell(row)),
-                    (Place::Base(row), None) => condition.of_text(collection.base.text(row, field)),
-                    (Place::Chunk(chunk, at), Some(place)) => {
+                    (DocumentPlace::Base(row), None) => condition.of_text(collection.base.text(row, field)),
+                    (DocumentPlace::Chunk(chunk, at), Some(place)) => {
                         condition.of_cell(attributes[place].kind, &chunk.documents.attributes(at)[place])
                     }
-                    (Place::Chunk(chunk, at), None) => {
+                    (DocumentPlace::Chunk(chunk, at), None) => {
                         chunk.fields[at as usize].get(field).is_some_and(|value| condition.of_value(value))
                     }
                 };

@@ -8,7 +8,7 @@ use self_cell::self_cell;
 
 use super::Allowed;
 use super::collection::Collection;
-use super::view::{BaseMatcher, ChunkMatcher, View};
+use super::view::{BaseMatcher, BoxedMatcher, ChunkMatcher, View};
 use crate::dataset::{BoundDocuments, GivenDocument, GivenDocuments};
 use crate::models::{Binding, MatchingModel};
 use crate::scoring::{Explanation, Hit, Matcher};
@@ -31,8 +31,6 @@ pub struct Served {
     /// `None` for a model without parts.
     whole: Option<Whole>,
 }
-
-type BoxedMatcher<'a> = Box<dyn Matcher + 'a>;
 
 self_cell! {
     /// A model of parts over the views of its parts.

@@ -7,18 +7,18 @@ use matchrank_core::Result;
 use matchrank_core::progress::Progress;
 use self_cell::self_cell;
 
-use super::base::Base;
-use super::collection::Chunk;
+use super::base::BaseDocuments;
+use super::collection::AddedDocuments;
 use crate::dataset::{BoundDocuments, GivenDocuments};
 use crate::models::{Binding, MatchingModel};
 use crate::scoring::{Among, Explanation, Hit, Matcher, Scorer};
 
-type BoxedMatcher<'a> = Box<dyn Matcher + 'a>;
+pub(super) type BoxedMatcher<'a> = Box<dyn Matcher + 'a>;
 
 self_cell! {
     /// A model bound to the dataset of a collection.
     pub(super) struct BaseMatcher {
-        owner: (Arc<dyn MatchingModel>, Arc<Base>),
+        owner: (Arc<dyn MatchingModel>, Arc<BaseDocuments>),
         #[covariant]
         dependent: BoxedMatcher,
     }
@@ -27,7 +27,7 @@ self_cell! {
 impl BaseMatcher {
     pub(super) fn bind(
         model: Arc<dyn MatchingModel>,
-        base: Arc<Base>,
+        base: Arc<BaseDocuments>,
         bytes: u64,
         progress: &dyn Progress,
     ) -> Result<Self> {
@@ -44,18 +44,18 @@ impl BaseMatcher {
 self_cell! {
     /// The same model bound to a chunk.
     pub(super) struct ChunkMatcher {
-        owner: (Arc<BaseMatcher>, Arc<Chunk>),
+        owner: (Arc<BaseMatcher>, Arc<AddedDocuments>),
         #[covariant]
         dependent: BoxedMatcher,
     }
 }
 
 impl ChunkMatcher {
-    pub(super) fn bind(base: Arc<BaseMatcher>, chunk: Arc<Chunk>) -> Result<Self> {
+    pub(super) fn bind(base: Arc<BaseMatcher>, chunk: Arc<AddedDocuments>) -> Result<Self> {
         Self::try_new((base, chunk), |(base, chunk)| base.borrow_dependent().over(&chunk.documents))
     }
 
-    pub(super) fn chunk(&self) -> &Arc<Chunk> {
+    pub(super) fn chunk(&self) -> &Arc<AddedDocuments> {
         &self.borrow_owner().1
     }
 }

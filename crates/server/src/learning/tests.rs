@@ -73,7 +73,10 @@ fn metarank_events_are_understood() {
     )
     .unwrap();
     let ids: Vec<_> = events.iter().map(|event| event.id.as_deref().unwrap()).collect();
-    assert_eq!(ids, ["i1", "u1", "r1", "x1"]);
+    assert_eq!(
+        ids,
+        ["metarank-item:i1", "metarank-user:u1", "metarank-ranking:r1", "metarank-interaction:x1"]
+    );
     let EventAction::Search(search) = &events[2].action else { panic!("{:?}", events[2]) };
     assert_eq!((search.query.as_deref(), search.shown.len()), (Some("red shoes"), 2));
     let EventAction::Document(click) = &events[3].action else { panic!("{:?}", events[3]) };

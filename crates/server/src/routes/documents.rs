@@ -114,8 +114,12 @@ pub(super) async fn get(
     let Some(number) = live.collection.find(&id) else {
         return Err(Failure::NotFound(format!("there is no document {id:?}")));
     };
-    let fields =
-        live.collection.stored(number).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let fields = live
+        .collection
+        .stored(number)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect();
     json_response(&DocumentResponse { is_new: live.collection.is_new(number), id, fields })
 }
 

@@ -140,7 +140,7 @@ impl SearchHit {
             id: collection.id(hit.document).to_owned(),
             score: hit.score,
             is_new: collection.is_new(hit.document),
-            fields: stored.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            fields: stored.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
             explanation: None,
         }
     }

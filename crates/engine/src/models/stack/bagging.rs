@@ -20,13 +20,13 @@ const SHARE: f64 = 0.8;
 
 /// A part of the queries, drawn by a seed.
 #[derive(Clone, Copy)]
-struct Bag {
+struct QueryBag {
     number: u64,
     seed: u64,
     share: f64,
 }
 
-impl Bag {
+impl QueryBag {
     /// Bags to take the mean over; a single one has all queries.
     fn all(n: usize, seed: u64) -> impl Iterator<Item = Self> + Clone {
         let share = if n == 1 { 1.0 } else { SHARE };
@@ -57,10 +57,10 @@ impl StackLessons<'_> {
         let kind = objective.kind();
         let tested = |fold: usize| self.lists(kind, |query| query % self.n_folds == fold);
         let tested = (0..self.n_folds).map(tested).collect::<Result<Vec<_>>>()?;
-        let pairs: Vec<(usize, Bag)> = (0..self.n_folds)
-            .flat_map(|fold| Bag::all(params.bags, seed).map(move |bag| (fold, bag)))
+        let pairs: Vec<(usize, QueryBag)> = (0..self.n_folds)
+            .flat_map(|fold| QueryBag::all(params.bags, seed).map(move |bag| (fold, bag)))
             .collect();
-        let grow = |&(fold, bag): &(usize, Bag)| {
+        let grow = |&(fold, bag): &(usize, QueryBag)| {
             let train = self.lists(kind, |query| query % self.n_folds != fold && bag.holds(query))?;
             boosting.grow(&train, Some((&tested[fold], self.measure)), bag.seed(), &Silent)
         };
@@ -81,8 +81,8 @@ impl StackLessons<'_> {
 
     /// Grows trees on all queries, bag by bag.
     pub(super) fn grow_all(&self, boosting: Boosting, n_bags: usize, seed: u64) -> Result<BoostedModel> {
-        let bags: Vec<Bag> = Bag::all(n_bags, seed).collect();
-        let grow = |bag: &Bag| {
+        let bags: Vec<QueryBag> = QueryBag::all(n_bags, seed).collect();
+        let grow = |bag: &QueryBag| {
             let train = self.lists(boosting.objective.kind(), |query| bag.holds(query))?;
             Ok(boosting.grow(&train, None, bag.seed(), &Silent)?.0)
         };

@@ -5,7 +5,7 @@
 //! | query features among the columns of the lists | [`QueryColumns`] |
 //! | query features in a file of their own | [`QueryTable`] |
 //! | how lambda is chosen | [`train_query_dependent`] |
-//! | which training queries a query borrows from, and what it is served | [`QueryDependentModel`], [`Served`] |
+//! | which training queries a query borrows from, and what it is served | [`QueryDependentModel`], [`ServedFunction`] |
 //!
 //! A model keeps its training lists. The function of a query is learned from the lists of its neighbours on first use,
 //! which takes milliseconds, and kept. Query features are divided by their standard deviation over the training queries.
@@ -28,7 +28,7 @@ use matchrank_core::{Error, Result};
 use serde_json::Value;
 
 pub use columns::{QueryColumns, standardised};
-pub use model::{LambdaTrial, Parts, QueryDependentModel, QuerySource, Served};
+pub use model::{LambdaTrial, Parts, QueryDependentModel, QuerySource, ServedFunction};
 pub use table::QueryTable;
 pub use training::{QueryInput, train_query_dependent};
 

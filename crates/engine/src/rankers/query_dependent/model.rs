@@ -66,7 +66,7 @@ pub struct Parts {
 /// The function of a query, and the queries that it was learned from.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Served {
+pub struct ServedFunction {
     /// Training queries that it was learned from.
     pub near: Neighbourhood,
     /// The function.
@@ -81,7 +81,7 @@ pub struct QueryDependentModel {
     trained: Arc<Trained>,
     /// Query features of queries that training did not see, scaled.
     known: HashMap<String, QueryFeatures>,
-    kept: Mutex<HashMap<String, Arc<Served>>>,
+    kept: Mutex<HashMap<String, Arc<ServedFunction>>>,
 }
 
 /// Results of a training.
@@ -184,7 +184,7 @@ impl QueryDependentModel {
     }
 
     /// The function of the query of a list: learned now, or kept from before.
-    pub fn served(&self, list: &List<'_>) -> Result<Arc<Served>> {
+    pub fn served(&self, list: &List<'_>) -> Result<Arc<ServedFunction>> {
         let features = self.features(list);
         let observed = self.trained.observed.get(list.query()).copied();
         let near = self.learner().neighbourhood(QueryTarget { observed, features: features.as_ref() })?;
@@ -202,7 +202,7 @@ impl QueryDependentModel {
         let started = Instant::now();
         let function = self.learner().fit(&near, self.lambda());
         let milliseconds = 1e3 * started.elapsed().as_secs_f64();
-        let served = Arc::new(Served { near, function, milliseconds });
+        let served = Arc::new(ServedFunction { near, function, milliseconds });
         let mut kept = self.kept.lock().expect("no panic while it is held");
         if kept.len() >= MOST_KEPT {
             kept.clear();
