@@ -14,6 +14,8 @@ pub(super) enum Format {
     Delimited { dialect: CsvDialect, header: bool },
     JsonLines,
     Parquet,
+    /// No file: rows in memory.
+    Memory,
 }
 
 /// Delimiter and quotes of CSV files, before a file tells its own.
@@ -43,7 +45,7 @@ impl Format {
     pub(super) fn dialect(&self) -> CsvDialect {
         match self {
             Self::Delimited { dialect, .. } => *dialect,
-            Self::JsonLines | Self::Parquet => TABS,
+            Self::JsonLines | Self::Parquet | Self::Memory => TABS,
         }
     }
 }

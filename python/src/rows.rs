@@ -1,0 +1,173 @@
+//! Tables that cross the border: Arrow streams in, results out.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array,
+};
+use arrow_schema::{ArrowError, DataType};
+use matchrank_core::{Error, Result};
+use matchrank_engine::ingest::MemoryTable;
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use pyo3_arrow::input::AnyRecordBatch;
+
+/// Rows of named columns; speaks the Arrow PyCapsule interface.
+#[pyclass(frozen, module = "matchrank._matchrank")]
+pub(crate) struct Rows(RecordBatch);
+
+impl Rows {
+    /// Makes a table of columns of the same length.
+    pub(crate) fn new(columns: Vec<(&str, ArrayRef)>) -> Result<Self> {
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| {
+            let is_nullable = array.null_count() > 0;
+            (name, array, is_nullable)
+        }))
+        .map(Self)
+        .map_err(|error| Error::Shape(error.to_string()))
+    }
+}
+
+/// A column of texts.
+pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+/// A column of single-precision numbers.
+pub(crate) fn numbers(values: impl Iterator<Item = f32>) -> ArrayRef {
+    Arc::new(Float32Array::from_iter_values(values))
+}
+
+/// A column of double-precision numbers; `None` is missing.
+pub(crate) fn optional_numbers(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(Float64Array::from_iter(values))
+}
+
+/// A column of counts.
+pub(crate) fn counts(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(values))
+}
+
+#[pymethods]
+impl Rows {
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Names of the columns.
+    fn names(&self) -> Vec<String> {
+        self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Values of a column: a NumPy array of numbers, or a list.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let column = self.0.column_by_name(name).ok_or_else(|| {
+            PyKeyError::new_err(format!("there is no column '{name}'; there are {}", self.names().join(", ")))
+        })?;
+        Ok(match column.data_type() {
+            DataType::Float32 if column.null_count() == 0 => {
+                column.as_primitive::<Float32Type>().values().to_vec().into_pyarray(py).into_any()
+            }
+            DataType::Float64 => {
+                let values = column.as_primitive::<Float64Type>().iter();
+                values.map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<_>>().into_pyarray(py).into_any()
+            }
+            DataType::UInt32 => {
+                column.as_primitive::<UInt32Type>().values().to_vec().into_pyarray(py).into_any()
+            }
+            DataType::UInt64 => {
+                column.as_primitive::<UInt64Type>().values().to_vec().into_pyarray(py).into_any()
+            }
+            DataType::Boolean => PyList::new(py, column.as_boolean().iter())?.into_any(),
+            _ => PyList::new(py, column.as_string::<i32>().iter())?.into_any(),
+        })
+    }
+
+    /// The rows from one to before another.
+    fn slice(&self, start: usize, length: usize) -> Self {
+        let start = start.min(self.0.num_rows());
+        Self(self.0.slice(start, length.min(self.0.num_rows() - start)))
+    }
+
+    /// The rows as an Arrow stream.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = std::iter::once(Ok::<_, ArrowError>(Arc::new(
+            arrow_array::StructArray::from(self.0.clone()),
+        ) as ArrayRef));
+        let field = arrow_schema::Field::new_struct("", self.0.schema().fields().clone(), false);
+        let reader = pyo3_arrow::ffi::ArrayIterator::new(batches, Arc::new(field));
+        Ok(pyo3_arrow::ffi::to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
+    }
+}
+
+/// Batches of a stream, read when the lock of the interpreter is not held.
+pub(crate) struct Stream(Box<dyn arrow_array::RecordBatchReader + Send>);
+
+impl Stream {
+    /// Takes the stream of an object with the Arrow PyCapsule interface.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let batches: AnyRecordBatch = object.extract()?;
+        Ok(Self(batches.into_reader()?))
+    }
+
+    /// Reads all batches, whose memory is that of the object where it has Arrow columns.
+    pub(crate) fn collect(self, name: &str) -> Result<MemoryTable> {
+        let schema = self.0.schema();
+        let batches = self.0.collect::<std::result::Result<Vec<_>, _>>();
+        let batches = batches.map_err(|error| Error::format(name, format!("the rows cannot be read: {error}")))?;
+        MemoryTable::new(schema, batches).map_err(|error| Error::format(name, error.to_string()))
+    }
+
+    /// Reads some columns as text and numbers: each by the first of its names that the table has.
+    pub(crate) fn columns(self, name: &str, wanted: &[(&[&str], DataType)]) -> Result<Vec<Vec<ArrayRef>>> {
+        let schema = self.0.schema();
+        let places = wanted.iter().map(|(names, _)| {
+            names.iter().find_map(|name| schema.index_of(name).ok()).ok_or_else(|| {
+                let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+                Error::format(
+                    name,
+                    format!("a column called {} is needed; the columns are {}", names.join(" or "), known.join(", ")),
+                )
+            })
+        });
+        let places = places.collect::<Result<Vec<usize>>>()?;
+        let mut found = vec![Vec::new(); wanted.len()];
+        let mut n_before = 0;
+        for batch in self.0 {
+            let batch = batch.map_err(|error| Error::format(name, format!("the rows cannot be read: {error}")))?;
+            for ((&place, (_, kind)), found) in places.iter().zip(wanted).zip(&mut found) {
+                let column = batch.column(place);
+                let title = schema.field(place).name();
+                if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)) {
+                    let row = (n_before + row + 1) as u64;
+                    return Err(Error::parse(name, row, format!("the column '{title}' has no value in this row")));
+                }
+                let cast = arrow_cast::cast(column, kind).map_err(|error| {
+                    Error::format(name, format!("the column '{title}' is not {}: {error}", described(kind)))
+                })?;
+                if cast.null_count() > 0 {
+                    return Err(Error::format(name, format!("the column '{title}' is not {}", described(kind))));
+                }
+                found.push(cast);
+            }
+            n_before += batch.num_rows();
+        }
+        Ok(found)
+    }
+}
+
+fn described(kind: &DataType) -> &'static str {
+    match kind {
+        DataType::Utf8 => "text",
+        _ => "numbers",
+    }
+}
