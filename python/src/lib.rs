@@ -45,7 +45,7 @@ mod _matchrank {
     #[pymodule_export]
     use super::rankers::{NativeRanker, train_ranker};
     #[pymodule_export]
-    use super::rows::Rows;
+    use super::rows::{Rows, rows_of, text_columns, text_rows};
     #[pymodule_export]
     use super::running::{set_threads, threads};
     #[pymodule_export]

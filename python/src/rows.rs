@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
@@ -15,6 +16,8 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::errors::Raise;
 
 /// Rows of named columns; speaks the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "matchrank._matchrank")]
@@ -34,22 +37,64 @@ impl Rows {
 
 /// A column of texts.
 pub(crate) fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(values))
+    let mut column = StringBuilder::new();
+    values.for_each(|value| column.append_value(value));
+    Arc::new(column.finish())
 }
 
 /// A column of single-precision numbers.
 pub(crate) fn numbers(values: impl Iterator<Item = f32>) -> ArrayRef {
-    Arc::new(Float32Array::from_iter_values(values))
-}
-
-/// A column of double-precision numbers; `None` is missing.
-pub(crate) fn optional_numbers(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(Float64Array::from_iter(values))
+    Arc::new(Float32Array::from(values.collect::<Vec<_>>()))
 }
 
 /// A column of counts.
 pub(crate) fn counts(values: impl Iterator<Item = u32>) -> ArrayRef {
-    Arc::new(UInt32Array::from_iter_values(values))
+    Arc::new(UInt32Array::from(values.collect::<Vec<_>>()))
+}
+
+/// Makes a table of columns of texts; `None` is missing.
+#[pyfunction]
+pub(crate) fn text_rows(py: Python<'_>, columns: Vec<(String, Vec<Option<String>>)>) -> PyResult<Rows> {
+    let arrays = columns.iter().map(|(name, values)| {
+        let array: ArrayRef = Arc::new(StringArray::from_iter(values.iter().map(Option::as_deref)));
+        (name.as_str(), array)
+    });
+    Rows::new(arrays.collect()).raise(py)
+}
+
+/// Makes a table of columns whose values are numbers of a type of NumPy, or texts where the type is empty.
+#[pyfunction]
+pub(crate) fn rows_of(
+    py: Python<'_>,
+    columns: Vec<(String, Bound<'_, PyList>)>,
+    kinds: Vec<String>,
+) -> PyResult<Rows> {
+    let mut arrays: Vec<(&str, ArrayRef)> = Vec::new();
+    for ((name, values), kind) in columns.iter().zip(&kinds) {
+        let array: ArrayRef = match kind.as_str() {
+            "uint32" => Arc::new(UInt32Array::from(values.extract::<Vec<u32>>()?)),
+            "float32" => Arc::new(Float32Array::from(values.extract::<Vec<f32>>()?)),
+            "float64" => Arc::new(Float64Array::from(values.extract::<Vec<f64>>()?)),
+            _ => Arc::new(StringArray::from(values.extract::<Vec<Option<String>>>()?)),
+        };
+        arrays.push((name, array));
+    }
+    Rows::new(arrays).raise(py)
+}
+
+/// Reads columns of an Arrow stream as texts, each by the first of its names that the table has.
+#[pyfunction]
+pub(crate) fn text_columns(
+    py: Python<'_>,
+    table: &Bound<'_, PyAny>,
+    what: &str,
+    names: Vec<Vec<String>>,
+) -> PyResult<Vec<Vec<String>>> {
+    let names: Vec<Vec<&str>> = names.iter().map(|names| names.iter().map(String::as_str).collect()).collect();
+    let wanted: Vec<(&[&str], DataType)> = names.iter().map(|names| (names.as_slice(), DataType::Utf8)).collect();
+    let columns = Stream::of(table)?.columns(what, &wanted).raise(py)?;
+    let text = |chunk: &ArrayRef| chunk.as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>();
+    Ok(columns.iter().map(|chunks| chunks.iter().flat_map(text).collect()).collect())
 }
 
 #[pymethods]
