@@ -135,6 +135,8 @@ class RankerMixin:
         """
         x = self._features(X, reset=True)
         names, order, lengths = _queries(x, qid, group, group_id)
+        if sum(lengths) == 1:
+            raise ParameterError("X has 1 sample (one row), so there is no order to learn; give the documents of queries")
         lists = _lists(x, _grades(X, y, x), (names, order, lengths), self._weights(sample_weight, x))
         validation = self._validation(eval_set, eval_qid, eval_group, eval_group_id)
         scaling = getattr(self, "scaling", None)
@@ -170,6 +172,8 @@ class RankerMixin:
         if weights is None:
             return None
         weights = _numbers(weights, "sample_weight", x.shape[0])
+        if (weights == 0).all():
+            raise ParameterError("every sample weight is zero; at least one must be above 0")
         if not self._kind["takes"]["document_weights"]:
             # Equal weights say nothing.
             if (weights == weights[0]).all() and weights[0] > 0:

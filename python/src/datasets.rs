@@ -7,7 +7,8 @@ use std::sync::Arc;
 use matchrank_core::Error;
 use matchrank_engine::dataset::{ClickGrades, Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{
-    AppendParams, CsvEscape, FileColumn, IngestParams, LanguageOptions, NamedColumns, Role, SplitBy, parse_date,
+    AppendParams, CsvEscape, FileColumn, IngestParams, LanguageOptions, MemoryTable, NamedColumns, Role, SplitBy,
+    parse_date,
 };
 use matchrank_engine::text::VocabularyParams;
 use pyo3::prelude::*;
@@ -165,7 +166,7 @@ impl Arguments {
         let (columns, file_columns) = self.columns()?;
         Ok(IngestParams {
             judgments: self.judgments(),
-            tables: tables.collect()?,
+            tables,
             columns,
             file_columns,
             csv_escape: one_of(
@@ -221,7 +222,7 @@ impl Arguments {
         let (columns, file_columns) = self.columns()?;
         Ok(AppendParams {
             judgments: self.judgments(),
-            tables: tables.collect()?,
+            tables,
             columns,
             file_columns,
             drop_before: self.drop_before()?,
@@ -237,18 +238,18 @@ impl Arguments {
     }
 }
 
-/// Streams of the tables in memory, by name.
-struct Tables(Vec<(String, Stream)>);
+/// Tables in memory, by name.
+type Tables = BTreeMap<PathBuf, MemoryTable>;
 
-impl Tables {
-    fn of(tables: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let named = tables.iter().map(|(name, table)| Ok((name.extract::<String>()?, Stream::of(&table)?)));
-        Ok(Self(named.collect::<PyResult<_>>()?))
+/// Reads Arrow streams one after the other: those of one database connection cannot be open at the same time.
+fn read_tables(py: Python<'_>, tables: &Bound<'_, PyDict>) -> PyResult<Tables> {
+    let mut read = Tables::new();
+    for (name, table) in tables.iter() {
+        let name: String = name.extract()?;
+        let (stream, path) = (Stream::of(&table, &name)?, PathBuf::from(&name));
+        read.insert(path, run(py, move |_| stream.collect(&name))?);
     }
-
-    fn collect(self) -> matchrank_core::Result<BTreeMap<PathBuf, matchrank_engine::ingest::MemoryTable>> {
-        self.0.into_iter().map(|(name, stream)| Ok((PathBuf::from(&name), stream.collect(&name)?))).collect()
-    }
+    Ok(read)
 }
 
 /// Writes a dataset folder and opens it. `tables` are Arrow streams by the names that `arguments` have in place of paths.
@@ -260,7 +261,7 @@ pub(crate) fn ingest(
     out: PathBuf,
     replace: bool,
 ) -> PyResult<NativeDataset> {
-    let (arguments, tables) = (Arguments::parse(py, arguments)?, Tables::of(tables)?);
+    let (arguments, tables) = (Arguments::parse(py, arguments)?, read_tables(py, tables)?);
     run(py, move |progress| {
         let params = arguments.params(tables)?;
         matchrank_engine::ingest::ingest(&params, &out, replace, progress)?;
@@ -276,7 +277,7 @@ pub(crate) fn append(
     tables: &Bound<'_, PyDict>,
     folder: PathBuf,
 ) -> PyResult<NativeDataset> {
-    let (arguments, tables) = (Arguments::parse(py, arguments)?, Tables::of(tables)?);
+    let (arguments, tables) = (Arguments::parse(py, arguments)?, read_tables(py, tables)?);
     run(py, move |progress| {
         let changes = arguments.changes(tables)?;
         matchrank_engine::ingest::append(&changes, &folder, progress)?;

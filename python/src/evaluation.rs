@@ -235,7 +235,7 @@ pub(crate) fn run_of_dict(py: Python<'_>, run: &Bound<'_, PyDict>) -> PyResult<N
 /// Takes judgments from an Arrow stream.
 #[pyfunction]
 pub(crate) fn judgments_of_table(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<NativeJudgments> {
-    let stream = Stream::of(table)?;
+    let stream = Stream::of(table, "qrels")?;
     running::run(py, move |_| {
         let lists = Lists::of_table(stream, "qrels", (&["relevance", "label", "grade", "rel", "score"], "judgment"))?;
         Ok(NativeJudgments(Arc::new(JudgmentSource::Lists(lists))))
@@ -245,7 +245,7 @@ pub(crate) fn judgments_of_table(py: Python<'_>, table: &Bound<'_, PyAny>) -> Py
 /// Takes a run from an Arrow stream.
 #[pyfunction]
 pub(crate) fn run_of_table(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<NativeRun> {
-    let stream = Stream::of(table)?;
+    let stream = Stream::of(table, "run")?;
     running::run(py, move |_| {
         let lists = Lists::of_table(stream, "run", (&["score"], "ranked document"))?;
         Ok(NativeRun(Arc::new(RunSource::Lists(lists))))

@@ -12,12 +12,12 @@ use arrow_schema::{ArrowError, DataType};
 use matchrank_core::{Error, Result};
 use matchrank_engine::ingest::MemoryTable;
 use numpy::IntoPyArray;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::errors::Raise;
+use crate::errors::{Raise, exception};
 
 /// Rows of named columns; speaks the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "matchrank._matchrank")]
@@ -92,7 +92,7 @@ pub(crate) fn text_columns(
 ) -> PyResult<Vec<Vec<String>>> {
     let names: Vec<Vec<&str>> = names.iter().map(|names| names.iter().map(String::as_str).collect()).collect();
     let wanted: Vec<(&[&str], DataType)> = names.iter().map(|names| (names.as_slice(), DataType::Utf8)).collect();
-    let columns = Stream::of(table)?.columns(what, &wanted).raise(py)?;
+    let columns = Stream::of(table, what)?.columns(what, &wanted).raise(py)?;
     let text = |chunk: &ArrayRef| chunk.as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>();
     Ok(columns.iter().map(|chunks| chunks.iter().flat_map(text).collect()).collect())
 }
@@ -158,10 +158,20 @@ impl Rows {
 pub(crate) struct Stream(Box<dyn arrow_array::RecordBatchReader + Send>);
 
 impl Stream {
-    /// Takes the stream of an object with the Arrow PyCapsule interface.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let batches: AnyRecordBatch = object.extract()?;
-        Ok(Self(batches.into_reader()?))
+    /// Takes the stream of an object with the Arrow PyCapsule interface. `name` is that of messages.
+    pub(crate) fn of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Self> {
+        let py = object.py();
+        let named = |error: PyErr| {
+            if !error.is_instance_of::<PyValueError>(py) && !error.is_instance_of::<PyTypeError>(py) {
+                return error;
+            }
+            let message = format!("the rows cannot be taken: {}", error.value(py));
+            let own = exception(py, &Error::format(name, message));
+            own.set_cause(py, Some(error));
+            own
+        };
+        let batches: AnyRecordBatch = object.extract().map_err(named)?;
+        Ok(Self(batches.into_reader().map_err(named)?))
     }
 
     /// Reads all batches, whose memory is that of the object where it has Arrow columns.
@@ -192,7 +202,8 @@ impl Stream {
             for ((&place, (_, kind)), found) in places.iter().zip(wanted).zip(&mut found) {
                 let column = batch.column(place);
                 let title = schema.field(place).name();
-                if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)) {
+                let missing = column.logical_nulls();
+                if let Some(row) = missing.and_then(|nulls| (0..column.len()).find(|&row| nulls.is_null(row))) {
                     let row = (n_before + row + 1) as u64;
                     return Err(Error::parse(name, row, format!("the column '{title}' has no value in this row")));
                 }

@@ -136,7 +136,7 @@ def test_figures_are_those_of_the_command_line(bm25, shop, program, tmp_path):
             "--measures", ",".join(measures),
         )
         own = mr.evaluate(shop, run, measures, dialect=dialect)
-        theirs = json.loads(said)["runs"][0]["means"]
+        theirs = json.loads(said)["runs"][0]["measures"]
         assert dict(own) == pytest.approx(theirs)
         assert dict(mr.evaluate(shop, tmp_path / "run", measures, dialect=dialect)) == pytest.approx(theirs)
 

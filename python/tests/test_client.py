@@ -60,12 +60,12 @@ def test_candidates_explanations_and_comparisons(client):
 
 
 def test_documents_change(client):
-    assert client.put_document("n/1 x", {"title": "purple zebrashoe"})["changed"] == 1
-    assert client.document("n/1 x")["fields"]["title"] == "purple zebrashoe"
-    assert client.document("n/1 x")["is_new"]
-    client.change_documents({"n2": {"title": "purple"}}, delete=["n/1 x"])
+    assert client.put_document("n/1", {"title": "purple zebrashoe"})["changed"] == 1
+    assert client.document("n/1")["fields"]["title"] == "purple zebrashoe"
+    assert client.document("n/1")["is_new"]
+    client.change_documents({"n2": {"title": "purple"}}, delete=["n/1"])
     with pytest.raises(mr.ServiceError) as error:
-        client.document("n/1 x")
+        client.document("n/1")
     assert error.value.status == 404 and error.value.details["error"]["code"]
     client.delete_document("n2")
 

@@ -82,7 +82,7 @@ def test_types_of_columns_are_read_as_parquet_files_are(tmp_path):
         "query": pd.Categorical(["red shoes", "blue hat", "red shoes"]),
         "sku": [1, 2, 3],
         "clicks": [2.0, 1.0, 5.0],
-        "time": pd.to_datetime(["2026-01-01 10:00", "2026-01-02", "2026-01-03 23:59:59"]),
+        "time": pd.to_datetime(["2026-01-01 10:00:00", "2026-01-02 00:00:00", "2026-01-03 23:59:59"]),
     })
     documents = pl.DataFrame({"sku": [1, 2, 3], "name": ["red shoe", "blue hat", "boots"], "price": [1.5, None, 3.25]})
     made = mr.Dataset.ingest(clicks=frame, documents=documents, out=tmp_path / "memory", history=False)
