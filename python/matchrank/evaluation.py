@@ -147,9 +147,9 @@ def _judgments(qrels: Any, split: str) -> Any:
 
 def _run(run: Any) -> Any:
     if isinstance(run, dict):
-        return _matchrank.run_of_dict(run)
+        return run
     if isinstance(run, Mapping):
-        return _matchrank.run_of_dict({query: dict(scores) for query, scores in run.items()})
+        return {query: dict(scores) for query, scores in run.items()}
     if is_table(run):
         return _matchrank.run_of_table(run)
     if is_path(run):

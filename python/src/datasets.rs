@@ -7,8 +7,8 @@ use std::sync::Arc;
 use matchrank_core::Error;
 use matchrank_engine::dataset::{ClickGrades, Dataset, HeldOut, Holdout};
 use matchrank_engine::ingest::{
-    AppendParams, CsvEscape, FileColumn, IngestParams, LanguageOptions, MemoryTable, NamedColumns, Role, SplitBy,
-    parse_date,
+    AppendParams, CsvEscape, FileColumn, IngestParams, LanguageOptions, MemoryTable, NamedColumns, Role,
+    SplitBy, parse_date,
 };
 use matchrank_engine::text::VocabularyParams;
 use pyo3::prelude::*;
@@ -140,7 +140,8 @@ impl Arguments {
     }
 
     fn judgments(&self) -> Vec<(Holdout, PathBuf)> {
-        let of = |holdout, paths: &[PathBuf]| paths.iter().map(|path| (holdout, path.clone())).collect::<Vec<_>>();
+        let of =
+            |holdout, paths: &[PathBuf]| paths.iter().map(|path| (holdout, path.clone())).collect::<Vec<_>>();
         [of(Holdout::Validation, &self.validation), of(Holdout::Test, &self.test)].concat()
     }
 
@@ -172,7 +173,11 @@ impl Arguments {
             csv_escape: one_of(
                 "csv_escape",
                 &self.csv_escape,
-                &[("auto", CsvEscape::Auto), ("double", CsvEscape::Double), ("backslash", CsvEscape::Backslash)],
+                &[
+                    ("auto", CsvEscape::Auto),
+                    ("double", CsvEscape::Double),
+                    ("backslash", CsvEscape::Backslash),
+                ],
             )?,
             delimiter: self.delimiter()?,
             drop_before: self.drop_before()?,
@@ -318,7 +323,10 @@ impl NativeDataset {
                 None => dataset.queries()?,
             };
             let ids = texts(queries.iter().map(|query| query.id.as_str()));
-            Rows::new(vec![("query_id", ids), ("query", texts(queries.iter().map(|query| query.text.as_str())))])
+            Rows::new(vec![
+                ("query_id", ids),
+                ("query", texts(queries.iter().map(|query| query.text.as_str()))),
+            ])
         })
     }
 
@@ -347,7 +355,8 @@ impl NativeDataset {
         run(py, move |_| {
             let ids = dataset.document_ids()?;
             let rows: Vec<u32> = (0..ids.len() as u32).collect();
-            let fields: Vec<String> = dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
+            let fields: Vec<String> =
+                dataset.manifest.fields.iter().map(|(name, _)| name.to_owned()).collect();
             let mut columns = vec![("document", texts(ids.iter().map(String::as_str)))];
             for field in &fields {
                 let found = dataset.document_texts_of(field, &rows)?;
@@ -361,7 +370,8 @@ impl NativeDataset {
     fn responses(&self, py: Python<'_>) -> PyResult<Rows> {
         let dataset = self.0.clone();
         run(py, move |_| {
-            let (queries, ids, responses) = (dataset.queries()?, dataset.document_ids()?, dataset.responses()?);
+            let (queries, ids, responses) =
+                (dataset.queries()?, dataset.document_ids()?, dataset.responses()?);
             Rows::new(vec![
                 ("query", texts(responses.iter().map(|r| queries[r.query as usize].text.as_str()))),
                 ("document", texts(responses.iter().map(|r| ids[r.document as usize].as_str()))),

@@ -1,7 +1,7 @@
 //! Measures of rankings against judgments, from files, tables and dictionaries.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -84,7 +84,10 @@ impl Lists {
             }
         }
         if lists.is_empty() {
-            return Err(Error::format(name, format!("the table has no row; a row for each {} is expected", number.1)));
+            return Err(Error::format(
+                name,
+                format!("the table has no row; a row for each {} is expected", number.1),
+            ));
         }
         let mut own = Self::default();
         for (query, list) in lists {
@@ -98,34 +101,58 @@ impl Lists {
     fn of_dict(py: Python<'_>, dict: &Bound<'_, PyDict>, what: &str) -> PyResult<Self> {
         let mut own = Self::default();
         for (query, list) in dict.iter() {
-            let Ok(query) = query.cast::<PyString>() else {
-                return Err(wrong_id(py, what, "query", &query));
-            };
-            let Ok(list) = list.cast::<PyDict>() else {
-                let kind = list.get_type().name()?;
-                let message = format!("{what}['{query}'] is of type {kind}; a dictionary of documents is expected");
-                return Err(parameter(py, message));
-            };
-            own.ends.reserve(list.len());
-            own.numbers.reserve(list.len());
-            own.take(py, list, what)?;
-            own.end_query(query.to_str()?.to_owned());
+            let query = own.take_query(py, (&query, &list), what)?;
+            own.end_query(query);
         }
         if own.queries.is_empty() {
-            return Err(parameter(py, format!("{what} is empty; a dictionary {{query: {{document: number}}}} is expected")));
+            return Err(empty(py, what));
         }
         Ok(own)
+    }
+
+    /// Takes the documents of a query; returns its id.
+    fn take_query(
+        &mut self,
+        py: Python<'_>,
+        (query, list): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
+        what: &str,
+    ) -> PyResult<String> {
+        let Ok(query) = query.cast::<PyString>() else {
+            return Err(wrong_id(py, what, "query", query));
+        };
+        let Ok(list) = list.cast::<PyDict>() else {
+            let kind = list.get_type().name()?;
+            let message =
+                format!("{what}['{query}'] is of type {kind}; a dictionary of documents is expected");
+            return Err(parameter(py, message));
+        };
+        self.ids.reserve(12 * list.len());
+        self.ends.reserve(list.len());
+        self.numbers.reserve(list.len());
+        self.take(py, list, what)?;
+        Ok(query.to_str()?.to_owned())
     }
 
     /// Takes the items of a dictionary.
     fn take(&mut self, py: Python<'_>, list: &Bound<'_, PyDict>, what: &str) -> PyResult<()> {
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the dictionary is alive and the lock of the interpreter is held. Keys and values are borrowed until the
-        // next step; only text and floats are read from them, which runs no code that could change the dictionary. Other
-        // values are held by a reference of their own while their code runs, and iteration then starts over a copy.
+        let mut items = Vec::with_capacity(list.len());
+        // SAFETY: the dictionary is alive and the lock of the interpreter is held. Keys and values are borrowed while only
+        // text and floats are read from them, which runs no code that could change the dictionary. Other values are held by
+        // references of their own while their code runs, over a copy of the dictionary.
         unsafe {
             while ffi::PyDict_Next(list.as_ptr(), &mut position, &mut key, &mut value) != 0 {
-                if ffi::PyFloat_Check(value) == 0 || ffi::PyUnicode_Check(key) == 0 {
+                items.push((key, value));
+            }
+            for (i, &(key, value)) in items.iter().enumerate() {
+                // The objects lie anywhere in memory: those of the next items are fetched in the meantime.
+                if let Some(&(key, value)) = items.get(i + AHEAD) {
+                    prefetch(key);
+                    prefetch(value);
+                }
+                let is_plain = (ffi::PyFloat_CheckExact(value) != 0 || ffi::PyFloat_Check(value) != 0)
+                    && (ffi::PyUnicode_CheckExact(key) != 0 || ffi::PyUnicode_Check(key) != 0);
+                if !is_plain {
                     return self.take_slowly(py, &list.copy()?, what);
                 }
                 let mut length = 0;
@@ -148,7 +175,10 @@ impl Lists {
                 return Err(wrong_id(py, what, "document", &document));
             };
             let number: f64 = number.extract().map_err(|_| {
-                parameter(py, format!("{what}: the number of document '{document}' is {number}; a number is expected"))
+                parameter(
+                    py,
+                    format!("{what}: the number of document '{document}' is {number}; a number is expected"),
+                )
             })?;
             self.push(document.to_str()?.as_bytes(), number);
         }
@@ -156,9 +186,109 @@ impl Lists {
     }
 }
 
+/// Items that are fetched ahead.
+const AHEAD: usize = 12;
+
+/// Fetches the head of an object, and the text behind the head of a short text, into the cache.
+fn prefetch(object: *mut ffi::PyObject) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing and never faults.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(object.cast::<i8>());
+            _mm_prefetch::<_MM_HINT_T0>(object.cast::<i8>().wrapping_add(48));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = object;
+}
+
+fn empty(py: Python<'_>, what: &str) -> PyErr {
+    parameter(py, format!("{what} is empty; a dictionary {{query: {{document: number}}}} is expected"))
+}
+
 fn wrong_id(py: Python<'_>, what: &str, of: &str, id: &Bound<'_, PyAny>) -> PyErr {
     let kind = id.get_type().name().map_or_else(|_| "unknown".into(), |name| name.to_string());
     parameter(py, format!("{what} has the {of} {id} of type {kind}; ids are text (use str)"))
+}
+
+/// The documents of one query of a dictionary.
+#[derive(Default)]
+struct QueryList {
+    query: String,
+    ids: Vec<u8>,
+    ends: Vec<u32>,
+    scores: Vec<f64>,
+}
+
+impl QueryList {
+    fn of_lists(query: String, lists: Lists) -> Self {
+        let ends = lists.ends.into_iter().map(|end| end as u32).collect();
+        Self { query, ids: lists.ids, ends, scores: lists.numbers }
+    }
+}
+
+/// A run in a dictionary that one thread copies while others evaluate what is copied already.
+struct ComingRun(Vec<OnceLock<Option<QueryList>>>);
+
+impl ComingRun {
+    fn new(n: usize) -> Self {
+        Self((0..n).map(|_| OnceLock::new()).collect())
+    }
+
+    /// Copies the dictionary. Whatever happens, nobody waits for a query afterwards.
+    fn copy(&self, py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<()> {
+        let copied = self.copy_queries(py, dict);
+        self.0.iter().for_each(|slot| drop(slot.set(None)));
+        copied
+    }
+
+    fn copy_queries(&self, py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<()> {
+        for (i, (slot, (query, list))) in self.0.iter().zip(dict.iter()).enumerate() {
+            let mut own = Lists::default();
+            let query = own.take_query(py, (&query, &list), "run")?;
+            let _ = slot.set(Some(QueryList::of_lists(query, own)));
+            if i % 64 == 0 {
+                py.check_signals()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, i: usize) -> Option<&QueryList> {
+        self.0[i].wait().as_ref()
+    }
+}
+
+impl Rankings for ComingRun {
+    fn n_queries(&self) -> usize {
+        self.0.len()
+    }
+
+    fn query(&self, i: usize) -> &str {
+        self.list(i).map_or("", |list| &list.query)
+    }
+
+    fn read<'s>(&'s self, i: usize, ranking: &mut Vec<Scored<'s>>) -> Result<()> {
+        ranking.clear();
+        let list = self.list(i).ok_or_else(|| Error::Params("the run could not be read".into()))?;
+        let mut start = 0;
+        for (&end, &score) in list.ends.iter().zip(&list.scores) {
+            let document = &list.ids[start as usize..end as usize];
+            if score.is_nan() {
+                return Err(nan_score(document, &list.query));
+            }
+            ranking.push(Scored { document, score });
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+fn nan_score(document: &[u8], query: &str) -> Error {
+    let document = String::from_utf8_lossy(document);
+    Error::Params(format!("the score of document {document} for query {query} is NaN"))
 }
 
 /// Judgments of documents.
@@ -210,9 +340,7 @@ impl Rankings for Lists {
         for row in self.rows(i) {
             let (document, score) = (self.id(row), self.numbers[row]);
             if score.is_nan() {
-                let document = String::from_utf8_lossy(document);
-                let query = self.query(i);
-                return Err(Error::Params(format!("the score of document {document} for query {query} is NaN")));
+                return Err(nan_score(document, self.query(i)));
             }
             ranking.push(Scored { document, score });
         }
@@ -226,18 +354,13 @@ pub(crate) fn judgments_of_dict(py: Python<'_>, judgments: &Bound<'_, PyDict>) -
     Ok(NativeJudgments(Arc::new(JudgmentSource::Lists(Lists::of_dict(py, judgments, "qrels")?))))
 }
 
-/// Takes a run from a dictionary.
-#[pyfunction]
-pub(crate) fn run_of_dict(py: Python<'_>, run: &Bound<'_, PyDict>) -> PyResult<NativeRun> {
-    Ok(NativeRun(Arc::new(RunSource::Lists(Lists::of_dict(py, run, "run")?))))
-}
-
 /// Takes judgments from an Arrow stream.
 #[pyfunction]
 pub(crate) fn judgments_of_table(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<NativeJudgments> {
     let stream = Stream::of(table, "qrels")?;
     running::run(py, move |_| {
-        let lists = Lists::of_table(stream, "qrels", (&["relevance", "label", "grade", "rel", "score"], "judgment"))?;
+        let lists =
+            Lists::of_table(stream, "qrels", (&["relevance", "label", "grade", "rel", "score"], "judgment"))?;
         Ok(NativeJudgments(Arc::new(JudgmentSource::Lists(lists))))
     })
 }
@@ -273,19 +396,41 @@ pub(crate) fn run_of_file(py: Python<'_>, path: PathBuf) -> PyResult<NativeRun> 
 #[pyclass(frozen, module = "matchrank._matchrank")]
 pub(crate) struct NativeEvaluation(Arc<Evaluation>);
 
-/// Evaluates a run against judgments.
+/// Evaluates a run against judgments. The run is one that was read, or a dictionary.
 #[pyfunction]
 #[pyo3(signature = (judgments, run, measures, dialect, complete=false, ties=None))]
 pub(crate) fn evaluate(
     py: Python<'_>,
     judgments: &NativeJudgments,
-    run: &NativeRun,
+    run: &Bound<'_, PyAny>,
     measures: &str,
     dialect: &str,
     complete: bool,
     ties: Option<&str>,
 ) -> PyResult<NativeEvaluation> {
     let measures = Measure::parse_list(measures).raise(py)?;
+    let conventions = conventions(py, dialect, complete, ties)?;
+    conventions.validate(&measures).raise(py)?;
+    let judgments = judgments.0.clone();
+    if let Ok(dict) = run.cast::<PyDict>() {
+        if dict.is_empty() {
+            return Err(empty(py, "run"));
+        }
+        let coming = Arc::new(ComingRun::new(dict.len()));
+        let own = coming.clone();
+        let work = move |_: &running::Shared| judged(&judgments, &*own, &measures, &conventions);
+        return running::run_beside(py, work, || coming.copy(py, dict));
+    }
+    let run = run.cast::<NativeRun>()?.get().0.clone();
+    running::run(py, move |_| match &*run {
+        RunSource::Lists(lists) => judged(&judgments, lists, &measures, &conventions),
+        RunSource::File(name, bytes) => {
+            judged(&judgments, &run::parse(name, bytes)?, &measures, &conventions)
+        }
+    })
+}
+
+fn conventions(py: Python<'_>, dialect: &str, complete: bool, ties: Option<&str>) -> PyResult<Conventions> {
     let mut conventions = Conventions::of(dialect.parse::<Dialect>().raise(py)?);
     if complete {
         conventions.missing = Missing::Worst;
@@ -299,30 +444,30 @@ pub(crate) fn evaluate(
         Some("worst") => Ties::Worst,
         Some("best") => Ties::Best,
         Some(other) => {
-            let message = format!("ties is '{other}'; expected hash, document, file, averaged, worst or best");
+            let message =
+                format!("ties is '{other}'; expected hash, document, file, averaged, worst or best");
             return Err(parameter(py, message));
         }
     };
-    conventions.validate(&measures).raise(py)?;
-    let (judgments, run) = (judgments.0.clone(), run.0.clone());
-    running::run(py, move |_| {
-        let qrels = judgments.qrels()?;
-        let (evaluation, n_queries) = match &*run {
-            RunSource::Lists(lists) => {
-                (matchrank_core::measure::evaluate(&qrels, lists, &measures, &conventions)?, lists.n_queries())
-            }
-            RunSource::File(name, bytes) => {
-                let run = run::parse(name, bytes)?;
-                (matchrank_core::measure::evaluate(&qrels, &run, &measures, &conventions)?, run.n_queries())
-            }
-        };
-        if evaluation.audit.queries_missing == evaluation.audit.judged_queries {
-            return Err(Error::Params(format!(
-                "the run has {n_queries} queries, none of them judged; check that both use the same query ids"
-            )));
-        }
-        Ok(NativeEvaluation(Arc::new(evaluation)))
-    })
+    Ok(conventions)
+}
+
+/// Evaluates rankings; a run without a judged query is an error.
+fn judged(
+    judgments: &JudgmentSource,
+    rankings: &impl Rankings,
+    measures: &[Measure],
+    conventions: &Conventions,
+) -> Result<NativeEvaluation> {
+    let qrels = judgments.qrels()?;
+    let evaluation = matchrank_core::measure::evaluate(&qrels, rankings, measures, conventions)?;
+    if evaluation.audit.queries_missing == evaluation.audit.judged_queries {
+        return Err(Error::Params(format!(
+            "the run has {} queries, none of them judged; check that both use the same query ids",
+            rankings.n_queries()
+        )));
+    }
+    Ok(NativeEvaluation(Arc::new(evaluation)))
 }
 
 #[pymethods]

@@ -54,8 +54,9 @@ fn strategy(name: &str) -> matchrank_core::Result<Strategy> {
 
 impl SearchArguments {
     fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let parsed: Self = serde_json::from_str(text)
-            .map_err(|error| parameter(py, format!("an argument has a value that is not expected: {error}")))?;
+        let parsed: Self = serde_json::from_str(text).map_err(|error| {
+            parameter(py, format!("an argument has a value that is not expected: {error}"))
+        })?;
         if parsed.trials == 0 {
             return Err(parameter(py, "trials must be at least 1"));
         }
@@ -107,7 +108,8 @@ pub(crate) fn tune(
     run(py, move |progress| {
         let validation = Validation::ranking(ranked, &dataset, seed, progress)?.ok_or_else(|| {
             Error::Params(
-                "the dataset has no validation judgments; ingest with option `validation` or option `split`".into(),
+                "the dataset has no validation judgments; ingest with option `validation` or option `split`"
+                    .into(),
             )
         })?;
         let validation = validation.by(measure);
@@ -150,7 +152,9 @@ pub(crate) fn tune_ranker(
     let (train, validation) = (lists.0.clone(), validation.0.clone());
     run(py, move |progress| {
         if arguments.trace.is_some() {
-            return Err(Error::Params("a trace is for models of a dataset; omit it for lists in memory".into()));
+            return Err(Error::Params(
+                "a trace is for models of a dataset; omit it for lists in memory".into(),
+            ));
         }
         let columns = QueryColumns::Automatic;
         let training = RankerTraining { query: QueryInput::Columns(&columns), seed };

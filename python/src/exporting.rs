@@ -85,7 +85,10 @@ pub(crate) fn elasticsearch(
         let n = ranker.weights.len();
         let features = features.unwrap_or_else(|| (1..=n).map(|i| format!("feature_{i}")).collect());
         if features.len() != n {
-            return Err(Error::Shape(format!("{} names of features were given; {n} are expected", features.len())));
+            return Err(Error::Shape(format!(
+                "{} names of features were given; {n} are expected",
+                features.len()
+            )));
         }
         let exported = linear_model(ranker, &name, &features)?;
         check(ranker, &exported, &features, &some_lists(ranker))?;

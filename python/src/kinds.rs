@@ -23,16 +23,16 @@ pub(crate) fn version() -> &'static str {
 /// All kinds of models and rankers with their parameters, as JSON.
 #[pyfunction]
 pub(crate) fn kinds(py: Python<'_>) -> PyResult<String> {
-    let models = MATCHING.iter().map(|kind| model(kind)).collect::<matchrank_core::Result<Vec<_>>>().raise(py)?;
-    let rankers = RANKERS.iter().map(|kind| ranker(kind)).collect::<matchrank_core::Result<Vec<_>>>().raise(py)?;
+    let models =
+        MATCHING.iter().map(|kind| model(kind)).collect::<matchrank_core::Result<Vec<_>>>().raise(py)?;
+    let rankers =
+        RANKERS.iter().map(|kind| ranker(kind)).collect::<matchrank_core::Result<Vec<_>>>().raise(py)?;
     let dialects = Dialect::ALL.map(|dialect| dialect.to_string());
     Ok(json!({ "models": models, "rankers": rankers, "dialects": dialects }).to_string())
 }
 
 fn parameters(parameters: &[Parameter]) -> Vec<Value> {
-    let one = |parameter: &Parameter| {
-        json!({ "name": parameter.name, "default": parameter.default, "help": parameter.help })
-    };
+    let one = |parameter: &Parameter| json!({ "name": parameter.name, "default": parameter.default, "help": parameter.help });
     parameters.iter().map(one).collect()
 }
 
@@ -59,12 +59,12 @@ fn ranker(kind: &RankerKind) -> matchrank_core::Result<Value> {
         Scalings::One => "one",
         Scalings::Several => "several",
     };
-    let variants = kind.variants.map(|variants| {
-        json!({ "parameter": variants.param, "help": variants.help, "values": variants.values })
-    });
-    let chosen = kind.chosen.map(|chosen| {
-        json!({ "parameter": chosen.param, "what": chosen.what, "otherwise": chosen.otherwise })
-    });
+    let variants = kind.variants.map(
+        |variants| json!({ "parameter": variants.param, "help": variants.help, "values": variants.values }),
+    );
+    let chosen = kind.chosen.map(
+        |chosen| json!({ "parameter": chosen.param, "what": chosen.what, "otherwise": chosen.otherwise }),
+    );
     Ok(json!({
         "name": kind.name, "class": kind.class, "summary": kind.summary, "help": kind.help,
         "parameters": parameters(kind.parameters), "defaults": RankerRecipe::new(kind.name, &[], &[])?.params(),

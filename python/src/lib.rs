@@ -30,7 +30,7 @@ mod _matchrank {
     #[pymodule_export]
     use super::evaluation::{
         NativeEvaluation, NativeJudgments, NativeRun, compare_evaluations, evaluate, judgments_of_dict,
-        judgments_of_file, judgments_of_table, run_of_dict, run_of_file, run_of_table,
+        judgments_of_file, judgments_of_table, run_of_file, run_of_table,
     };
     #[pymodule_export]
     use super::experiments::{compare, features, open_comparison, report, tune, tune_ranker};

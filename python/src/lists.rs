@@ -25,7 +25,8 @@ fn finished(
     weights: Option<PyReadonlyArray1<'_, f64>>,
     (features, n_rows): (FeatureMatrix, usize),
 ) -> PyResult<NativeLists> {
-    let single = |values: PyReadonlyArray1<'_, f64>| values.as_array().iter().map(|&value| value as f32).collect();
+    let single =
+        |values: PyReadonlyArray1<'_, f64>| values.as_array().iter().map(|&value| value as f32).collect();
     let labels = labels.map_or_else(|| vec![0.0; n_rows], single);
     let weights: Option<Vec<f32>> = weights.map(single);
     run(py, move |_| {
@@ -47,16 +48,17 @@ pub(crate) fn dense_lists(
     labels: Option<PyReadonlyArray1<'_, f64>>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<NativeLists> {
-    let ((n_rows, n_features), values): (_, Vec<f32>) = if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f32>>() {
-        let x = x.as_array();
-        let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
-        (x.dim(), values)
-    } else if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f64>>() {
-        let x = x.as_array();
-        (x.dim(), x.iter().map(|&value| value as f32).collect())
-    } else {
-        return Err(parameter(py, "X must be a matrix of numbers of single or double precision"));
-    };
+    let ((n_rows, n_features), values): (_, Vec<f32>) =
+        if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f32>>() {
+            let x = x.as_array();
+            let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
+            (x.dim(), values)
+        } else if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f64>>() {
+            let x = x.as_array();
+            (x.dim(), x.iter().map(|&value| value as f32).collect())
+        } else {
+            return Err(parameter(py, "X must be a matrix of numbers of single or double precision"));
+        };
     let features = FeatureMatrix::Dense { n_features: n_features as u32, values };
     finished(py, lists, labels, weights, (features, n_rows))
 }
@@ -94,7 +96,13 @@ pub(crate) fn sparse_lists(
         return Err(parameter(py, "X must be a matrix of numbers of single or double precision"));
     };
     let n_rows = starts.len().saturating_sub(1);
-    finished(py, lists, labels, weights, (FeatureMatrix::Sparse { n_features, starts, columns, values }, n_rows))
+    finished(
+        py,
+        lists,
+        labels,
+        weights,
+        (FeatureMatrix::Sparse { n_features, starts, columns, values }, n_rows),
+    )
 }
 
 /// Reads LETOR files as one set of lists.
@@ -153,7 +161,9 @@ impl NativeLists {
     /// Writes the lists as a LETOR file.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let lists = self.0.clone();
-        run(py, move |_| files::write_atomically(&path, |out| letor::write(&files::name_of(&path), &lists, out)))
+        run(py, move |_| {
+            files::write_atomically(&path, |out| letor::write(&files::name_of(&path), &lists, out))
+        })
     }
 
     /// Raises the error of a document that appears twice in a list.

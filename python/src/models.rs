@@ -165,7 +165,10 @@ pub(crate) fn stack(
         let model = match &former {
             Some(former) => {
                 let Some(stack) = (&**former as &dyn Any).downcast_ref::<Stack>() else {
-                    return Err(Error::Params(format!("ranker_of is a {} model, not a stack", former.kind())));
+                    return Err(Error::Params(format!(
+                        "ranker_of is a {} model, not a stack",
+                        former.kind()
+                    )));
                 };
                 stack.clone().with_parts(models)?
             }
@@ -331,7 +334,10 @@ impl NativeModel {
 
 fn latent(model: &dyn MatchingModel) -> Result<&LatentModel> {
     find_part::<LatentModel>(model).ok_or_else(|| {
-        Error::Params(format!("a {} model has no latent vectors; latent models such as rmls and pls have", model.kind()))
+        Error::Params(format!(
+            "a {} model has no latent vectors; latent models such as rmls and pls have",
+            model.kind()
+        ))
     })
 }
 
@@ -382,7 +388,11 @@ impl NativeBound {
             let queries: Vec<Query> =
                 queries.into_iter().map(|(id, text)| Query { id, text: normalise_query(&text) }).collect();
             let rankings = rank_bound(bound.matcher(), &bound.ids, (&queries, k), progress)?;
-            let flat = || rankings.iter().flat_map(|(query, list)| (1..).zip(list).map(move |(rank, hit)| (query, rank, hit)));
+            let flat = || {
+                rankings
+                    .iter()
+                    .flat_map(|(query, list)| (1..).zip(list).map(move |(rank, hit)| (query, rank, hit)))
+            };
             Rows::new(vec![
                 ("query", texts(flat().map(|(query, ..)| query.as_str()))),
                 ("document", texts(flat().map(|(_, _, hit)| hit.0.as_str()))),

@@ -135,7 +135,9 @@ pub(crate) fn train_ranker(
 /// Returns an error if lists cannot tell which ranker is better.
 fn check_validation(lists: &FeatureLists, train: &FeatureLists, progress: &dyn Progress) -> Result<()> {
     if !lists.labels().iter().any(|&grade| grade > 0.0) {
-        return Err(Error::Params("no document of the validation lists (eval_set) has a grade above 0".into()));
+        return Err(Error::Params(
+            "no document of the validation lists (eval_set) has a grade above 0".into(),
+        ));
     }
     if lists.n_features() != train.n_features() {
         progress.note(&format!(
@@ -199,7 +201,8 @@ impl NativeRanker {
             Cell::Text(text) => json!(text),
             Cell::Count(n) => json!(n),
         };
-        let rows: Vec<Vec<Value>> = course.rows.iter().map(|row| row.cells.iter().map(cell).collect()).collect();
+        let rows: Vec<Vec<Value>> =
+            course.rows.iter().map(|row| row.cells.iter().map(cell).collect()).collect();
         json!({ "header": course.header, "rows": rows, "closing": course.closing, "details": course.details })
             .to_string()
     }
@@ -226,8 +229,9 @@ impl NativeRanker {
             model.kind().require_complete(&lists)?;
             if let Some((name, text)) = query_features {
                 let informed = model.with_queries(&QueryTable::parse(&name, &text)?, &lists)?;
-                model = informed
-                    .ok_or_else(|| Error::Params("the weights of this model need no query features".into()))?;
+                model = informed.ok_or_else(|| {
+                    Error::Params("the weights of this model need no query features".into())
+                })?;
             }
             let scores = model.score_all(&lists);
             model.notes_on(&lists)?.iter().for_each(|note| progress.note(note));

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{
-    Array, ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array,
-};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{ArrowError, DataType};
 use matchrank_core::{Error, Result};
 use matchrank_engine::ingest::MemoryTable;
@@ -90,10 +88,13 @@ pub(crate) fn text_columns(
     what: &str,
     names: Vec<Vec<String>>,
 ) -> PyResult<Vec<Vec<String>>> {
-    let names: Vec<Vec<&str>> = names.iter().map(|names| names.iter().map(String::as_str).collect()).collect();
-    let wanted: Vec<(&[&str], DataType)> = names.iter().map(|names| (names.as_slice(), DataType::Utf8)).collect();
+    let names: Vec<Vec<&str>> =
+        names.iter().map(|names| names.iter().map(String::as_str).collect()).collect();
+    let wanted: Vec<(&[&str], DataType)> =
+        names.iter().map(|names| (names.as_slice(), DataType::Utf8)).collect();
     let columns = Stream::of(table, what)?.columns(what, &wanted).raise(py)?;
-    let text = |chunk: &ArrayRef| chunk.as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>();
+    let text =
+        |chunk: &ArrayRef| chunk.as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>();
     Ok(columns.iter().map(|chunks| chunks.iter().flat_map(text).collect()).collect())
 }
 
@@ -145,9 +146,9 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let batches = std::iter::once(Ok::<_, ArrowError>(Arc::new(
-            arrow_array::StructArray::from(self.0.clone()),
-        ) as ArrayRef));
+        let batches = std::iter::once(Ok::<_, ArrowError>(Arc::new(arrow_array::StructArray::from(
+            self.0.clone(),
+        )) as ArrayRef));
         let field = arrow_schema::Field::new_struct("", self.0.schema().fields().clone(), false);
         let reader = pyo3_arrow::ffi::ArrayIterator::new(batches, Arc::new(field));
         Ok(pyo3_arrow::ffi::to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
@@ -178,7 +179,8 @@ impl Stream {
     pub(crate) fn collect(self, name: &str) -> Result<MemoryTable> {
         let schema = self.0.schema();
         let batches = self.0.collect::<std::result::Result<Vec<_>, _>>();
-        let batches = batches.map_err(|error| Error::format(name, format!("the rows cannot be read: {error}")))?;
+        let batches =
+            batches.map_err(|error| Error::format(name, format!("the rows cannot be read: {error}")))?;
         MemoryTable::new(schema, batches).map_err(|error| Error::format(name, error.to_string()))
     }
 
@@ -190,7 +192,11 @@ impl Stream {
                 let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
                 Error::format(
                     name,
-                    format!("a column called {} is needed; the columns are {}", names.join(" or "), known.join(", ")),
+                    format!(
+                        "a column called {} is needed; the columns are {}",
+                        names.join(" or "),
+                        known.join(", ")
+                    ),
                 )
             })
         });
@@ -198,20 +204,29 @@ impl Stream {
         let mut found = vec![Vec::new(); wanted.len()];
         let mut n_before = 0;
         for batch in self.0 {
-            let batch = batch.map_err(|error| Error::format(name, format!("the rows cannot be read: {error}")))?;
+            let batch =
+                batch.map_err(|error| Error::format(name, format!("the rows cannot be read: {error}")))?;
             for ((&place, (_, kind)), found) in places.iter().zip(wanted).zip(&mut found) {
                 let column = batch.column(place);
                 let title = schema.field(place).name();
                 let missing = column.logical_nulls();
-                if let Some(row) = missing.and_then(|nulls| (0..column.len()).find(|&row| nulls.is_null(row))) {
+                if let Some(row) = missing.and_then(|nulls| (0..column.len()).find(|&row| nulls.is_null(row)))
+                {
                     let row = (n_before + row + 1) as u64;
-                    return Err(Error::parse(name, row, format!("the column '{title}' has no value in this row")));
+                    return Err(Error::parse(
+                        name,
+                        row,
+                        format!("the column '{title}' has no value in this row"),
+                    ));
                 }
                 let cast = arrow_cast::cast(column, kind).map_err(|error| {
                     Error::format(name, format!("the column '{title}' is not {}: {error}", described(kind)))
                 })?;
                 if cast.null_count() > 0 {
-                    return Err(Error::format(name, format!("the column '{title}' is not {}", described(kind))));
+                    return Err(Error::format(
+                        name,
+                        format!("the column '{title}' is not {}", described(kind)),
+                    ));
                 }
                 found.push(cast);
             }

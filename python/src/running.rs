@@ -61,7 +61,8 @@ fn pool() -> Result<Arc<ThreadPool>> {
         .stack_size(STACK)
         .thread_name(|number| format!("matchrank-{number}"))
         .build();
-    let built = Arc::new(built.map_err(|error| Error::Params(format!("threads cannot be started: {error}")))?);
+    let built =
+        Arc::new(built.map_err(|error| Error::Params(format!("threads cannot be started: {error}")))?);
     (pool.threads, pool.process) = (Some(built.clone()), process);
     Ok(built)
 }
@@ -70,7 +71,10 @@ fn pool() -> Result<Arc<ThreadPool>> {
 #[pyfunction]
 pub(crate) fn set_threads(py: Python<'_>, n: usize) -> PyResult<()> {
     if n > MOST_THREADS {
-        return Err(parameter(py, format!("{n} threads are too many; at most {MOST_THREADS}, 0 for all cores")));
+        return Err(parameter(
+            py,
+            format!("{n} threads are too many; at most {MOST_THREADS}, 0 for all cores"),
+        ));
     }
     let former = {
         let mut pool = locked(&POOL);
@@ -154,6 +158,16 @@ pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    run_beside(py, work, || Ok(()))
+}
+
+/// Runs work on the pool while this thread does something else with the lock of the interpreter. The work must end soon if
+/// `beside` fails, whose exception is raised then.
+pub(crate) fn run_beside<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+    beside: impl FnOnce() -> PyResult<()>,
+) -> PyResult<T> {
     let pool = pool().map_err(|error| exception(py, &error))?;
     let shared = Arc::new(Shared::default());
     let (done, mut waiting) = channel::<Outcome<T>>();
@@ -162,6 +176,10 @@ pub(crate) fn run<T: Send + 'static>(
         // Nobody waits for work that was left to itself.
         let _ = done.send(catch_unwind(AssertUnwindSafe(|| work(&own))));
     });
+    if let Err(error) = beside() {
+        let _ = wait(py, &mut waiting, FAREWELL);
+        return Err(error);
+    }
     let began = Instant::now();
     let mut display: Option<Bound<'_, PyAny>> = None;
     let outcome = loop {
@@ -228,7 +246,8 @@ fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     };
     let build = || -> PyResult<PyErr> {
         let class = py.import("matchrank.errors")?.getattr("InternalError")?;
-        let text = format!("a rule of the program itself is broken; please report it with what you did: {message}");
+        let text =
+            format!("a rule of the program itself is broken; please report it with what you did: {message}");
         Ok(PyErr::from_value(class.call1((text,))?))
     };
     build().unwrap_or_else(|error| error)

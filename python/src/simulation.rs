@@ -25,7 +25,10 @@ fn prepare(out: &Path) -> Result<()> {
         if !FILES.iter().any(|file| name == *file) {
             return Err(Error::format(
                 out.display().to_string(),
-                format!("holds {}, which is no file of a simulation; name another folder", name.to_string_lossy()),
+                format!(
+                    "holds {}, which is no file of a simulation; name another folder",
+                    name.to_string_lossy()
+                ),
             ));
         }
     }

@@ -176,11 +176,7 @@ impl FeatureLists {
 
     /// Builds lists of the given queries and lengths from the consecutive rows of a matrix, with a label for each row. The
     /// ids of documents are their numbers, counted from 1. The matrix is stored dense or sparse as rows from files are.
-    pub fn from_matrix(
-        lists: &[(String, usize)],
-        labels: Vec<f32>,
-        features: FeatureMatrix,
-    ) -> Result<Self> {
+    pub fn from_matrix(lists: &[(String, usize)], labels: Vec<f32>, features: FeatureMatrix) -> Result<Self> {
         let n_rows: usize = lists.iter().map(|(_, length)| length).sum();
         if labels.len() != n_rows || features.n_rows() != Some(n_rows) || lists.iter().any(|(_, n)| *n == 0) {
             return Err(Error::Shape(format!(

@@ -99,7 +99,9 @@ impl FeatureMatrix {
     /// Returns an error if a value is infinite, or the columns of a sparse row do not ascend or are beyond the last.
     pub(super) fn check(&self) -> Result<()> {
         let (n_features, values) = match self {
-            Self::Dense { n_features, values } | Self::Sparse { n_features, values, .. } => (*n_features, values),
+            Self::Dense { n_features, values } | Self::Sparse { n_features, values, .. } => {
+                (*n_features, values)
+            }
         };
         if n_features > HIGHEST_FEATURE {
             return Err(Error::Params(beyond_the_highest(n_features.into())));
@@ -269,11 +271,12 @@ mod tests {
             }
         }
         let lists = [("a".to_owned(), 1), ("b".to_owned(), 3)];
-        let [of_dense, of_sparse] =
-            [&dense, &sparse].map(|matrix| FeatureLists::from_matrix(&lists, vec![1.0; 4], matrix.clone()).unwrap());
+        let [of_dense, of_sparse] = [&dense, &sparse]
+            .map(|matrix| FeatureLists::from_matrix(&lists, vec![1.0; 4], matrix.clone()).unwrap());
         assert_eq!((of_dense.list(1).query(), of_dense.list(1).len(), of_sparse.n_features()), ("b", 3, 3));
         let wrong = |lists: &[(&str, usize)], labels: Vec<f32>, matrix: FeatureMatrix| {
-            let lists: Vec<(String, usize)> = lists.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+            let lists: Vec<(String, usize)> =
+                lists.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
             FeatureLists::from_matrix(&lists, labels, matrix).unwrap_err().to_string()
         };
         assert!(wrong(&[("a", 3)], vec![1.0; 3], dense.clone()).contains("need a label and features"));
@@ -286,8 +289,13 @@ mod tests {
             values: values.to_vec(),
         };
         assert!(wrong(&[("a", 1)], vec![1.0], matrix(&[0, 2], &[1, 1], &[1.0; 2])).contains("do not ascend"));
-        assert!(wrong(&[("a", 1)], vec![1.0], matrix(&[0, 1], &[3], &[1.0])).contains("beyond the 3 columns"));
-        assert!(wrong(&[("a", 1)], vec![1.0], matrix(&[0, 1], &[0], &[f32::INFINITY])).contains("a feature is inf"));
+        assert!(
+            wrong(&[("a", 1)], vec![1.0], matrix(&[0, 1], &[3], &[1.0])).contains("beyond the 3 columns")
+        );
+        assert!(
+            wrong(&[("a", 1)], vec![1.0], matrix(&[0, 1], &[0], &[f32::INFINITY]))
+                .contains("a feature is inf")
+        );
         let mut lists = FeatureLists::from_dense(&[2], vec![0.0; 2], 1, vec![1.0, 2.0]).unwrap();
         for (column, values) in [(1, &[0.0; 2][..]), (0, &[0.0; 3]), (0, &[0.0, f32::INFINITY])] {
             assert!(lists.set_column(column, values).is_err(), "{column} {values:?}");

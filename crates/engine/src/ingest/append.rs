@@ -18,7 +18,8 @@ use super::history::{FormerLog, HistoryWriter, origin_of, read_searches};
 use super::inputs::InputSettings;
 use super::target::DatasetTarget;
 use super::{
-    CsvEscape, FileColumn, IngestParams, MemoryTable, NamedColumns, Role, SplitBy, check_named, event_types, ingest_onto,
+    CsvEscape, FileColumn, IngestParams, MemoryTable, NamedColumns, Role, SplitBy, check_named, event_types,
+    ingest_onto,
 };
 use crate::dataset::{
     ClickGrades, DOCUMENTS, Dataset, History, HistoryPart, Holdout, IngestSettings, MANIFEST, Manifest,

@@ -11,7 +11,10 @@ use crate::files;
 /// Format of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Format {
-    Delimited { dialect: CsvDialect, header: bool },
+    Delimited {
+        dialect: CsvDialect,
+        header: bool,
+    },
     JsonLines,
     Parquet,
     /// No file: rows in memory.

@@ -203,7 +203,9 @@ impl Table {
         if let Some(memory) = &self.memory {
             let columns: Vec<usize> = wanted
                 .iter()
-                .map(|name| memory.schema().index_of(name).expect("wanted columns were taken from the schema"))
+                .map(|name| {
+                    memory.schema().index_of(name).expect("wanted columns were taken from the schema")
+                })
                 .collect();
             let project = move |batch: RecordBatch| {
                 batch.project(&columns).map_err(|error| Error::Shape(error.to_string()))
