@@ -34,7 +34,7 @@ environment "$tests" --requirement tests/requirements.txt || skip "The packages 
 wheels="$target/wheels"
 rm -rf "$wheels"
 "$builder/bin/python" -m maturin build --quiet --release --locked --interpreter python3 --out "$wheels"
-"$builder/bin/python" -m maturin sdist --quiet --out "$wheels"
+"$builder/bin/python" -m maturin sdist --out "$wheels" > /dev/null 2>&1
 wheel=$(ls "$wheels"/*.whl)
 [ "$(echo "$wheel" | wc -l)" = 1 ] || { echo "more than one wheel: $wheel"; exit 1; }
 size=$(stat -c %s "$wheel")

@@ -17,6 +17,7 @@ use matchrank_engine::outputs::check_output_folder;
 use matchrank_engine::rankers::query_dependent::{QueryColumns, QueryInput};
 use matchrank_engine::rankers::{RankerRecipe, RankerTraining};
 use matchrank_engine::report::{self as pages, ReportParams, ReportSource};
+use matchrank_engine::settings::Settings;
 use matchrank_engine::tuning::{Axis, RankerTuner, Search, Session, Space, Strategy, Tuned, Tuner};
 use matchrank_engine::validation::{Ranked, Validation};
 use pyo3::prelude::*;
@@ -183,12 +184,14 @@ pub(crate) fn tune_ranker(
     })
 }
 
+/// A kind of model with its settings; a name alone stands for a kind, or for models made of others.
+type KindWithSettings = (String, Settings);
+
 /// Arguments of a comparison, by name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlanArguments {
-    /// Names, or names with a kind and settings.
-    models: Vec<(String, Option<(String, Vec<(String, Json)>)>)>,
+    models: Vec<(String, Option<KindWithSettings>)>,
     trials: Option<usize>,
     seconds: Option<f64>,
     minutes: Option<f64>,

@@ -203,7 +203,8 @@ fn rankers_rank_feature_lists() {
     let adds = best["features"]["features"].as_array().unwrap().iter().map(|of| of["adds"].as_f64().unwrap());
     let sum = best["features"]["base"].as_f64().unwrap() + adds.sum::<f64>();
     assert!((sum - best["score"].as_f64().unwrap()).abs() < 1e-5, "{best}");
-    let why = json!({"model": "ranker", "document": "b", "against": {"features": [0.3, 0.3]}, "candidates": list});
+    let why =
+        json!({"model": "ranker", "document": "b", "against": {"features": [0.3, 0.3]}, "candidates": list});
     let answer = service.post("/v1/explain", &why.to_string()).json();
     assert_eq!((&best["id"], &best["features"]), (&json!("b"), &answer["features"]));
     assert!(answer["against"]["differences"][0]["difference"].as_f64().unwrap() > 0.0, "{answer}");

@@ -307,7 +307,11 @@ fn parts_of_a_log_have_the_lessons_of_the_whole() {
     let n = events.len() as u64;
     store.append(WriteBatch::from(events)).unwrap();
     let (whole, _) = exported(&store, LogSpan::ALL);
-    assert_eq!(whole.lines().count(), 6, "a before b and a before c in three searches that are over: {whole}");
+    assert_eq!(
+        whole.lines().count(),
+        6,
+        "a before b and a before c in three searches that are over: {whole}"
+    );
     for cut in 0..=n {
         let (first, _) = exported(&store, LogSpan { after: 0, until: cut });
         let (second, _) = exported(&store, LogSpan::after(cut));
@@ -318,13 +322,17 @@ fn parts_of_a_log_have_the_lessons_of_the_whole() {
 #[test]
 fn events_that_cannot_be_read_are_skipped_and_counted() {
     let (_folder, store) = store();
-    let strange = [&b"{\"event\":\"click\"}"[..], b"no json"].map(|bytes| NewEvent { id: None, bytes: bytes.to_vec() });
+    let strange =
+        [&b"{\"event\":\"click\"}"[..], b"no json"].map(|bytes| NewEvent { id: None, bytes: bytes.to_vec() });
     let search = |id: &str| format!(r#"{{"event":"search","search":"{id}","query":"q","shown":["a","b"]}}"#);
     let click = r#"{"event":"click","search":"s","document":"b"}"#;
     let [first, second, third] = [&search("s"), click, &search("t")].map(|text| one(text).to_stored());
     let [x, y] = strange;
     store.append(WriteBatch::of_events(vec![first, x, second, y, third])).unwrap();
-    assert_eq!(exported(&store, LogSpan::ALL), ("{\"query\":\"q\",\"better\":\"b\",\"worse\":\"a\"}\n".to_owned(), 2));
+    assert_eq!(
+        exported(&store, LogSpan::ALL),
+        ("{\"query\":\"q\",\"better\":\"b\",\"worse\":\"a\"}\n".to_owned(), 2)
+    );
     let clicks = export_clicks(&store, LogSpan::ALL, &mut Vec::new()).unwrap();
     assert_eq!((clicks.n_events, clicks.n_unreadable), (5, 2));
 }
