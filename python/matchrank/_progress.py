@@ -113,7 +113,7 @@ def display() -> _Silent | _Line:
     return _Line() if _wanted or _is_terminal() else _Silent()
 
 
-def note(messages: list[str], _was_shown: bool) -> None:
+def note(messages: list[str]) -> None:
     """Logs notes, and prints them where progress is shown."""
     from .errors import _in_python
 

@@ -402,8 +402,8 @@ impl NativeBound {
         })
     }
 
-    /// Scores of documents, given by id, for each query, given by text: one list after the other. 0 is said of documents
-    /// that the model says nothing about.
+    /// Scores of documents, given by id, for each query, given by text: one list after the other. Documents that the
+    /// model says nothing about get 0.
     fn score<'py>(
         &self,
         py: Python<'py>,

@@ -202,7 +202,7 @@ pub(crate) fn run_beside<T: Send + 'static>(
     close(&display);
     let notes = std::mem::take(&mut *locked(&shared.notes));
     if !notes.is_empty() {
-        py.import("matchrank._progress")?.call_method1("note", (notes, display.is_some()))?;
+        py.import("matchrank._progress")?.call_method1("note", (notes,))?;
     }
     match outcome {
         Ok(result) => result.map_err(|error| exception(py, &error)),
