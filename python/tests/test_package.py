@@ -42,17 +42,14 @@ def test_stubs_have_every_public_name(make_stubs):
     assert public - names <= {"annotations", "Any", "CLASSES"}
 
 
-def test_import_is_quick_and_takes_no_heavy_package():
+def test_import_takes_no_heavy_package():
     code = """
-import sys, time
-began = time.perf_counter()
+import sys
 import matchrank
-print(time.perf_counter() - began, [name for name in ("numpy", "pandas", "sklearn", "pyarrow", "scipy") if name in sys.modules])
+print([name for name in ("numpy", "pandas", "sklearn", "pyarrow", "scipy", "http.client") if name in sys.modules])
 """
-    run = lambda: subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split(" ", 1)
-    found = [run() for _ in range(3)]
-    assert all(loaded.strip() == "[]" for _, loaded in found)
-    assert min(float(seconds) for seconds, _ in found) < 0.15
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "[]\n"
 
 
 def test_every_public_item_is_documented():
