@@ -68,7 +68,7 @@ if __name__ == "__main__":
             peak[0] = max(peak[0], resident())
 
     before = resident()
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         began = time.perf_counter()

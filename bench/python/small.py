@@ -15,7 +15,7 @@ from pathlib import Path
 import matchrank as mr
 
 FOLDER = Path(sys.argv[1])
-KINDS = ["SparsePreference(tuples=50_000_000)", "Rmls(d=1000, iterations=50)", "Bltm(topics=200, iterations=500)"]
+KINDS = ["SparsePreference(tuples=50_000_000)", "SvdFeature(d=200, iterations=500)", "Bltm(topics=300, iterations=500)"]
 
 IMPORT = "import time; began = time.perf_counter(); import matchrank; print(time.perf_counter() - began)"
 
