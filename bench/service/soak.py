@@ -7,7 +7,8 @@
 Threads send searches, reranks, explanations, events and document changes at fixed rates, and another one activates two
 versions of RMLS with d = 1000 in turn. Every answer is checked. Latencies are counted from the moment at which a request
 was due, apart for requests that overlap with an activation. Memory is the resident set of the process, looked at about once
-a second; its medians over the first and the last fifth after the warm-up are compared.
+a second. While a model is activated, a third version is in memory, so samples between activations are compared: their medians
+over the first and the last fifth after the warm-up.
 """
 
 import argparse
@@ -213,7 +214,8 @@ def report(soak, args, state):
     table(["ms from the due time", "requests", "p50", "p99", "p99.9", "during an activation", "p50", "p99", "p99.9",
            "ratio of p99"], rows)
     window = 60 * args.minutes / 5
-    sizes = [(at, size) for at, size in soak.memory if at >= after]
+    is_at_rest = lambda at: not any(start <= at <= end for start, end in soak.swaps)
+    sizes = [(at, size) for at, size in soak.memory if at >= after and is_at_rest(at)]
     first = median([size for at, size in sizes if at < after + window])
     last = median([size for at, size in sizes if at >= after + 4 * window])
     seconds = sorted(end - start for start, end in soak.swaps)
@@ -229,8 +231,8 @@ def report(soak, args, state):
     growth = summary["growth"]
     table(["", "found", "wanted", "met"], [
         ["failed requests", summary["failures"], 0, "yes" if not soak.failures else "NO"],
-        ["median memory, first fifth", mib(first), "", ""],
-        ["median memory, last fifth", mib(last), "", ""],
+        ["median memory between activations, first fifth", mib(first), "", ""],
+        ["median memory between activations, last fifth", mib(last), "", ""],
         ["growth", "-" if growth is None else f"{growth:+.1%}", "within 5 %",
          "yes" if growth is not None and abs(growth) <= 0.05 else "NO"],
         ["memory at most", mib(most), "", ""],

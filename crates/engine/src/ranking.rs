@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::dataset::{Dataset, HeldOut, Query};
 use crate::files;
 use crate::models::{MatchingModel, bind};
-use crate::scoring::Hit;
+use crate::scoring::{Hit, Matcher};
 
 /// The ranking of one query: ids of documents with their scores, best first.
 pub type Ranking = (String, Vec<(String, f32)>);
@@ -42,6 +42,17 @@ pub fn rank_collection(
 ) -> Result<Vec<Ranking>> {
     let RankRequest { model, dataset, queries } = *request;
     let matcher = bind(model, dataset, None, progress)?;
+    rank_bound(&*matcher, &dataset.document_ids()?, (queries, top), progress)
+}
+
+/// The `top` best documents for every query by a model that is bound to a whole collection, whose documents have `ids`.
+/// The rules are those of [`rank_collection`].
+pub fn rank_bound(
+    matcher: &dyn Matcher,
+    ids: &[String],
+    (queries, top): (&[Query], usize),
+    progress: &dyn Progress,
+) -> Result<Vec<Ranking>> {
     let texts: Vec<&str> = queries.iter().map(|query| query.text.as_str()).collect();
     let hits = matcher.top(&texts, top, progress)?;
     for (query, hits) in queries.iter().zip(&hits) {
@@ -49,7 +60,6 @@ pub fn rank_collection(
     }
     let silent = queries.iter().zip(&hits).filter(|(_, hits)| hits.is_empty());
     note(silent.map(|(query, _)| query.id.as_str()), "no document with a score", progress);
-    let ids = dataset.document_ids()?;
     let named = |(query, hits): (&Query, Vec<_>)| {
         let list = hits.iter().map(|hit: &Hit| (ids[hit.document as usize].clone(), hit.score));
         (query.id.clone(), list.collect())

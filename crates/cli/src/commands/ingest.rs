@@ -320,6 +320,7 @@ fn add(
         queries: args.queries.clone(),
         responses: args.responses.clone(),
         judgments: args.judgments.clone(),
+        tables: BTreeMap::new(),
         columns,
         file_columns,
         drop_before: args.drop_before,

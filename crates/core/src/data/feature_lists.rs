@@ -174,6 +174,46 @@ impl FeatureLists {
         })
     }
 
+    /// Builds lists of the given queries and lengths from the consecutive rows of a matrix, with a label for each row. The
+    /// ids of documents are their numbers, counted from 1. The matrix is stored dense or sparse as rows from files are.
+    pub fn from_matrix(lists: &[(String, usize)], labels: Vec<f32>, features: FeatureMatrix) -> Result<Self> {
+        let n_rows: usize = lists.iter().map(|(_, length)| length).sum();
+        if labels.len() != n_rows || features.n_rows() != Some(n_rows) || lists.iter().any(|(_, n)| *n == 0) {
+            return Err(Error::Shape(format!(
+                "lists of {n_rows} rows need a label and features for each row, and at least one row per list; there are \
+                 {} labels",
+                labels.len()
+            )));
+        }
+        if let Some(row) = labels.iter().position(|label| !(*label >= 0.0 && label.is_finite())) {
+            return Err(Error::Params(format!(
+                "the label of row {} is {}: a label is a grade, a finite number of at least 0",
+                row + 1,
+                labels[row]
+            )));
+        }
+        features.check()?;
+        let mut known = std::collections::HashSet::new();
+        if let Some((query, _)) = lists.iter().find(|(query, _)| !known.insert(query.as_str())) {
+            return Err(Error::Params(format!("the query {query} has two lists; put its rows together")));
+        }
+        let (mut queries, mut documents) = (Names::default(), Names::default());
+        lists.iter().for_each(|(query, _)| queries.push(query));
+        (1..=n_rows).for_each(|i| documents.push(&i.to_string()));
+        let lengths: Vec<usize> = lists.iter().map(|(_, length)| *length).collect();
+        Ok(Self {
+            queries,
+            starts: starts_of(&lengths),
+            labels,
+            documents,
+            documents_are_named: false,
+            features: features.settled(),
+            weights: None,
+            files: Vec::new(),
+            origins: Vec::new(),
+        })
+    }
+
     /// Number of queries.
     pub fn n_queries(&self) -> usize {
         self.queries.len()

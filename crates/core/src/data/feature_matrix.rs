@@ -9,6 +9,10 @@
 
 use std::ops::Range;
 
+use super::feature_rows::{HIGHEST_FEATURE, beyond_the_highest};
+use super::growing_matrix::{dense, sparse};
+use crate::{Error, Result};
+
 /// Rows of `f32` features. Column `c` is feature number `c + 1` in files.
 #[derive(Debug, Clone)]
 pub enum FeatureMatrix {
@@ -55,6 +59,70 @@ impl FeatureMatrix {
     /// Returns true if `n_entries` non-zero values in `n_rows` rows should be stored dense.
     pub(crate) fn prefers_dense(n_rows: usize, n_features: u32, n_entries: usize) -> bool {
         n_rows as u128 * u128::from(n_features) <= 4 * n_entries as u128
+    }
+
+    /// Number of rows; `None` if the cells do not fill the rows, or starts and entries contradict each other.
+    pub(super) fn n_rows(&self) -> Option<usize> {
+        match self {
+            Self::Dense { n_features: 0, values } => values.is_empty().then_some(0),
+            Self::Dense { n_features, values } => {
+                let n = *n_features as usize;
+                values.len().is_multiple_of(n).then_some(values.len() / n)
+            }
+            Self::Sparse { starts, columns, values, .. } => {
+                let is_whole = starts.first() == Some(&0)
+                    && starts.last() == Some(&values.len())
+                    && columns.len() == values.len()
+                    && starts.is_sorted();
+                is_whole.then(|| starts.len() - 1)
+            }
+        }
+    }
+
+    /// Returns the matrix in the storage that rows from files have: dense or sparse, by the number of non-zero values.
+    pub(super) fn settled(self) -> Self {
+        let n_entries = match &self {
+            Self::Dense { values, .. } | Self::Sparse { values, .. } => {
+                values.iter().filter(|value| **value != 0.0).count()
+            }
+        };
+        let (n_rows, n_features) = (self.n_rows().expect("the shape was checked"), self.n_features() as u32);
+        let is_dense = Self::prefers_dense(n_rows, n_features, n_entries);
+        match &self {
+            Self::Dense { .. } if is_dense => self,
+            Self::Sparse { values, .. } if !is_dense && values.len() == n_entries => self,
+            _ if is_dense => dense(&self, n_rows, n_features),
+            _ => sparse(&self, n_rows, n_features),
+        }
+    }
+
+    /// Returns an error if a value is infinite, or the columns of a sparse row do not ascend or are beyond the last.
+    pub(super) fn check(&self) -> Result<()> {
+        let (n_features, values) = match self {
+            Self::Dense { n_features, values } | Self::Sparse { n_features, values, .. } => {
+                (*n_features, values)
+            }
+        };
+        if n_features > HIGHEST_FEATURE {
+            return Err(Error::Params(beyond_the_highest(n_features.into())));
+        }
+        if let Some(value) = values.iter().find(|value| value.is_infinite()) {
+            return Err(Error::Params(format!(
+                "a feature is {value}: features are finite 32-bit numbers, or NaN for a missing value"
+            )));
+        }
+        let Self::Sparse { starts, columns, .. } = self else { return Ok(()) };
+        let mut rows = starts.windows(2).map(|bounds| &columns[bounds[0]..bounds[1]]);
+        let ascends = |row: &[u32]| {
+            row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&column| column < n_features)
+        };
+        match rows.position(|row| !ascends(row)) {
+            Some(row) => Err(Error::Params(format!(
+                "the columns of row {} do not ascend, or are beyond the {n_features} columns of the matrix",
+                row + 1
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Number of columns: the highest feature number of any row, even with value 0.
@@ -202,6 +270,32 @@ mod tests {
                 assert!(a.entries().eq(b.entries()), "{a:?} {b:?}");
             }
         }
+        let lists = [("a".to_owned(), 1), ("b".to_owned(), 3)];
+        let [of_dense, of_sparse] = [&dense, &sparse]
+            .map(|matrix| FeatureLists::from_matrix(&lists, vec![1.0; 4], matrix.clone()).unwrap());
+        assert_eq!((of_dense.list(1).query(), of_dense.list(1).len(), of_sparse.n_features()), ("b", 3, 3));
+        let wrong = |lists: &[(&str, usize)], labels: Vec<f32>, matrix: FeatureMatrix| {
+            let lists: Vec<(String, usize)> =
+                lists.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+            FeatureLists::from_matrix(&lists, labels, matrix).unwrap_err().to_string()
+        };
+        assert!(wrong(&[("a", 3)], vec![1.0; 3], dense.clone()).contains("need a label and features"));
+        assert!(wrong(&[("a", 2), ("a", 2)], vec![1.0; 4], dense.clone()).contains("two lists"));
+        assert!(wrong(&[("a", 4)], vec![-1.0; 4], dense.clone()).contains("the label of row 1 is -1"));
+        let matrix = |starts: &[usize], columns: &[u32], values: &[f32]| FeatureMatrix::Sparse {
+            n_features: 3,
+            starts: starts.to_vec(),
+            columns: columns.to_vec(),
+            values: values.to_vec(),
+        };
+        assert!(wrong(&[("a", 1)], vec![1.0], matrix(&[0, 2], &[1, 1], &[1.0; 2])).contains("do not ascend"));
+        assert!(
+            wrong(&[("a", 1)], vec![1.0], matrix(&[0, 1], &[3], &[1.0])).contains("beyond the 3 columns")
+        );
+        assert!(
+            wrong(&[("a", 1)], vec![1.0], matrix(&[0, 1], &[0], &[f32::INFINITY]))
+                .contains("a feature is inf")
+        );
         let mut lists = FeatureLists::from_dense(&[2], vec![0.0; 2], 1, vec![1.0, 2.0]).unwrap();
         for (column, values) in [(1, &[0.0; 2][..]), (0, &[0.0; 3]), (0, &[0.0, f32::INFINITY])] {
             assert!(lists.set_column(column, values).is_err(), "{column} {values:?}");

@@ -153,7 +153,8 @@ impl GrowingMatrix {
     }
 }
 
-fn dense(matrix: &FeatureMatrix, n_rows: usize, n_features: u32) -> FeatureMatrix {
+/// Copies a matrix into dense storage.
+pub(super) fn dense(matrix: &FeatureMatrix, n_rows: usize, n_features: u32) -> FeatureMatrix {
     let n = n_features as usize;
     let mut values = vec![0.0; n_rows * n];
     for row in 0..n_rows {
@@ -163,7 +164,8 @@ fn dense(matrix: &FeatureMatrix, n_rows: usize, n_features: u32) -> FeatureMatri
     FeatureMatrix::Dense { n_features, values }
 }
 
-fn sparse(matrix: &FeatureMatrix, n_rows: usize, n_features: u32) -> FeatureMatrix {
+/// Copies a matrix into sparse storage.
+pub(super) fn sparse(matrix: &FeatureMatrix, n_rows: usize, n_features: u32) -> FeatureMatrix {
     let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
     for row in 0..n_rows {
         for (column, value) in FeatureRow::entries(matrix.row(row)) {

@@ -3,6 +3,7 @@
 //! The result has the bytes of one `ingest` of all files together, with the catalogue as it is now: the rows of former
 //! logs are read from the history of the dataset instead of their files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use matchrank_core::message::{counted, thousands};
@@ -17,7 +18,8 @@ use super::history::{FormerLog, HistoryWriter, origin_of, read_searches};
 use super::inputs::InputSettings;
 use super::target::DatasetTarget;
 use super::{
-    CsvEscape, FileColumn, IngestParams, NamedColumns, Role, SplitBy, check_named, event_types, ingest_onto,
+    CsvEscape, FileColumn, IngestParams, MemoryTable, NamedColumns, Role, SplitBy, check_named, event_types,
+    ingest_onto,
 };
 use crate::dataset::{
     ClickGrades, DOCUMENTS, Dataset, History, HistoryPart, Holdout, IngestSettings, MANIFEST, Manifest,
@@ -43,6 +45,8 @@ pub struct AppendParams {
     pub responses: Vec<PathBuf>,
     /// Judgments to tune on and to report.
     pub judgments: Vec<(Holdout, PathBuf)>,
+    /// Tables in memory, by the names under which the fields above list them in place of files.
+    pub tables: BTreeMap<PathBuf, MemoryTable>,
     /// Columns for all files; they precede those that the dataset was made with.
     pub columns: NamedColumns,
     /// Columns for one file each.
@@ -99,6 +103,7 @@ pub fn append(changes: &AppendParams, folder: &Path, progress: &dyn Progress) ->
         clicks,
         documents: changes.documents.clone(),
         queries: changes.queries.clone(),
+        tables: changes.tables.clone(),
         responses,
         judgments: changes.judgments.clone(),
         columns: changes.columns.clone(),

@@ -157,7 +157,7 @@ pub(super) const LOG_ROLES: [Role; 8] = [
 impl ClickLog {
     pub(super) fn open(path: &Path, settings: &InputSettings) -> Result<Self> {
         let name = files::name_of(path);
-        let table = Table::open(path, settings.csv)?;
+        let table = settings.open(path)?;
         let has = |column: &str| table.columns().iter().any(|c| c == column);
         let mut mapping = Mapping::of(&name, table.columns(), &LOG_ROLES, &settings.columns)?;
         let mut unused_id = None;

@@ -236,9 +236,9 @@ fn content_hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
 
 fn open_documents(path: &Path, settings: &InputSettings, wanted: &WantedFields) -> Result<DocumentFile> {
     let WantedFields { named: wanted, attributes, .. } = wanted;
-    let InputSettings { columns: named, csv, .. } = settings;
+    let named = &settings.columns;
     let name = files::name_of(path);
-    let table = Table::open(path, *csv)?;
+    let table = settings.open(path)?;
     let has = |column: &str| table.columns().iter().any(|c| c == column);
     if is_metarank(&table)? {
         settings.refuse_own_columns(&name, "Metarank events")?;

@@ -11,9 +11,14 @@ use crate::files;
 /// Format of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Format {
-    Delimited { dialect: CsvDialect, header: bool },
+    Delimited {
+        dialect: CsvDialect,
+        header: bool,
+    },
     JsonLines,
     Parquet,
+    /// No file: rows in memory.
+    Memory,
 }
 
 /// Delimiter and quotes of CSV files, before a file tells its own.
@@ -43,7 +48,7 @@ impl Format {
     pub(super) fn dialect(&self) -> CsvDialect {
         match self {
             Self::Delimited { dialect, .. } => *dialect,
-            Self::JsonLines | Self::Parquet => TABS,
+            Self::JsonLines | Self::Parquet | Self::Memory => TABS,
         }
     }
 }

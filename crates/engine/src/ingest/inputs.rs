@@ -11,6 +11,7 @@ use super::clicks::LOG_ROLES;
 use super::columns::{NamedColumns, Role};
 use super::date_format::DateFormat;
 use super::delimiters::CsvRules;
+use super::memory_table::MemoryTable;
 use super::table::Table;
 use super::{IngestParams, delimiters};
 use crate::files;
@@ -44,9 +45,19 @@ pub(super) struct InputSettings {
     pub(super) date_format: Option<DateFormat>,
     /// Columns of the logs that hold ids of documents.
     pub(super) log_ids: Vec<String>,
+    /// The rows, where a table in memory takes the place of the file.
+    pub(super) memory: Option<MemoryTable>,
 }
 
 impl InputSettings {
+    /// Opens the file, or the table in memory that takes its place.
+    pub(super) fn open(&self, path: &Path) -> Result<Table> {
+        match &self.memory {
+            Some(memory) => Ok(Table::of_memory(path, memory.clone())),
+            None => Table::open(path, self.csv),
+        }
+    }
+
     /// Returns an error if columns were named for a file whose format fixes them.
     pub(super) fn refuse_own_columns(&self, file: &str, format: &str) -> Result<()> {
         if !self.is_named {
@@ -83,7 +94,7 @@ impl<'a> InputFiles<'a> {
                 let message = format!("{}: the roles of this file are {}", named.option(), known.join(", "));
                 return Err(Error::format(name, message));
             }
-            let table = Table::open(path, csv)?;
+            let table = params.open(path, csv)?;
             if !table.columns().contains(&named.column) {
                 let message = format!(
                     "{}: there is no column '{}'; the columns are {}",
@@ -118,11 +129,20 @@ impl<'a> InputFiles<'a> {
             csv: self.csv,
             date_format: self.date_format.clone(),
             log_ids: Vec::new(),
+            memory: self.params.tables.get(path).cloned(),
         }
     }
 }
 
 impl IngestParams {
+    /// Opens an input: a file, or a table in memory.
+    pub(super) fn open(&self, path: &Path, rules: CsvRules) -> Result<Table> {
+        match self.tables.get(path) {
+            Some(memory) => Ok(Table::of_memory(path, memory.clone())),
+            None => Table::open(path, rules),
+        }
+    }
+
     pub(super) fn csv_rules(&self) -> Result<CsvRules> {
         let delimiter = self.delimiter.map(delimiters::checked).transpose()?;
         Ok(CsvRules { escape: self.csv_escape, delimiter })

@@ -61,12 +61,12 @@ pub(super) fn read_judgments(
     settings: &InputSettings,
     listed: &ListedQueries,
 ) -> Result<JudgmentFile> {
-    let InputSettings { columns: named, csv, .. } = settings;
+    let named = &settings.columns;
     let name = files::name_of(path);
-    let bytes = files::read_all(path)?;
+    let bytes = if settings.memory.is_some() { Vec::new() } else { files::read_all(path)? };
     let origin = origin_of(path)?;
-    if is_table(path, &bytes, named) {
-        let table = Table::open(path, *csv)?;
+    if settings.memory.is_some() || is_table(path, &bytes, named) {
+        let table = settings.open(path)?;
         let (rows, ignored) = read_table(&name, &table, named, listed)?;
         let (remarks, ignored) = (table.remarks(), with_nested(ignored, &table));
         return Ok(JudgmentFile { name, rows, remarks, ignored, former: None, origin });

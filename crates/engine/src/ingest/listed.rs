@@ -9,7 +9,7 @@ use super::clicks::with_nested;
 use super::columns::{NO_ROLE, Role, plain};
 use super::documents::{check_id, source};
 use super::inputs::InputSettings;
-use super::table::{self, Table};
+use super::table;
 use crate::dataset::{IgnoredColumn, Names, SourceFile};
 use crate::files;
 use crate::text::normalise_query;
@@ -53,8 +53,9 @@ impl ListedQueries {
         let (mut listed, mut sources) = (Self::default(), Vec::new());
         for input in inputs {
             let name = files::name_of(input);
-            let InputSettings { columns: named, csv, .. } = settings(input);
-            let table = Table::open(input, csv)?;
+            let settings = settings(input);
+            let table = settings.open(input)?;
+            let named = settings.columns;
             let columns = table.columns();
             let find =
                 |names: &[&str]| names.iter().find_map(|n| columns.iter().find(|c| plain(c) == *n)).cloned();

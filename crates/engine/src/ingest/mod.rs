@@ -39,6 +39,7 @@ mod judgments;
 pub(crate) mod languages;
 mod listed;
 mod log_rows;
+mod memory_table;
 mod nested;
 mod output;
 mod pairs;
@@ -70,6 +71,7 @@ pub use event_types::EventKind;
 pub use events::{METARANK_QUERY, UBI_OBJECT, UBI_POSITION};
 pub use inputs::FileColumn;
 pub use languages::LanguageOptions;
+pub use memory_table::MemoryTable;
 pub(crate) use nested::json_text;
 pub use split::SplitBy;
 pub use times::parse_date;
@@ -86,7 +88,6 @@ use inputs::{InputFiles, InputSettings};
 use judgments::JudgmentFile;
 use listed::{ListedQueries, ListedSource};
 use reading::Reading;
-use table::Table;
 use target::DatasetTarget;
 use zeros::ZeroFinder;
 
@@ -110,6 +111,8 @@ pub struct IngestParams {
     pub responses: Vec<PathBuf>,
     /// Judgments to tune on and to report.
     pub judgments: Vec<(Holdout, PathBuf)>,
+    /// Tables in memory, by the names under which the fields above list them in place of files.
+    pub tables: BTreeMap<PathBuf, MemoryTable>,
     /// Columns named by the user for all files.
     pub columns: NamedColumns,
     /// Columns named by the user for one file each; they precede those for all files.
@@ -160,6 +163,7 @@ impl Default for IngestParams {
             queries: Vec::new(),
             responses: Vec::new(),
             judgments: Vec::new(),
+            tables: BTreeMap::new(),
             columns: NamedColumns::new(),
             file_columns: Vec::new(),
             csv_escape: CsvEscape::Auto,
@@ -463,7 +467,7 @@ fn check_named(params: &IngestParams) -> Result<()> {
     let mut columns: Vec<String> = Vec::new();
     // A file that is no table, such as TREC qrels, has no columns to offer.
     let rules = params.csv_rules()?;
-    for table in params.uses().filter_map(|(_, path)| Table::open(path, rules).ok()) {
+    for table in params.uses().filter_map(|(_, path)| params.open(path, rules).ok()) {
         let new: Vec<String> = table.columns().iter().filter(|c| !columns.contains(c)).cloned().collect();
         columns.extend(new);
     }

@@ -1,12 +1,12 @@
-//! Common view of CSV, TSV, JSON lines and Parquet: rows of text fields, by column name, with line numbers. A TSV file of two columns whose first line does not look like a header is
-//! read as (id, text) without a header.
+//! Common view of CSV, TSV, JSON lines, Parquet and tables in memory: rows of text fields, by column name, with line
+//! numbers. A TSV file of two columns whose first line does not look like a header is read as (id, text) without a header.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use arrow_array::{Array, RecordBatch, StringArray};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 use foldhash::HashSet;
 use matchrank_core::{Error, Result};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use super::chunks::{Chunk, Chunks};
 use super::columns::is_usual_id;
 use super::delimiters::{CsvRules, FoundDialect, delimiter_name};
 use super::file_format::{COMMAS, Format, TABS};
+use super::memory_table::MemoryTable;
 use super::nested::{JsonFields, json_object, json_text};
 use super::records::Records;
 use super::waves::in_waves;
@@ -29,9 +30,11 @@ pub(super) const MOST_COLUMNS: usize = 128;
 /// Largest number of fields to name that only later rows have.
 const MOST_LATE_FIELDS: usize = 100;
 
-/// A file of rows with named columns.
+/// A file of rows with named columns, or such rows in memory.
 pub(super) struct Table {
     path: PathBuf,
+    /// The rows, if they are in memory.
+    memory: Option<MemoryTable>,
     format: Format,
     columns: Vec<String>,
     /// Columns whose values are nested and have no text.
@@ -55,6 +58,9 @@ enum TablePart {
     Text(Chunk),
     Batch(RecordBatch, u64),
 }
+
+/// Batches of a table with types.
+type TypedBatches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// A chunk of rows of a table.
 pub(super) struct TableRows<'t> {
@@ -112,24 +118,9 @@ impl Table {
             ));
         }
         let mut format = Format::of_file(path)?;
-        let mut table = Self {
-            path: path.to_owned(),
-            format: format.clone(),
-            columns: Vec::new(),
-            nested: Vec::new(),
-            remarks: Vec::new(),
-            known: HashSet::default(),
-            late: Mutex::default(),
-        };
+        let mut table = Self::unread(path, format.clone());
         if format == Format::Parquet {
-            let file = ParquetFile::open(path, ADVICE)?;
-            let fields = file.schema().fields();
-            let names = |nested: bool| {
-                let of_kind = fields.iter().filter(move |f| f.data_type().is_nested() == nested);
-                of_kind.map(|f| f.name().clone()).collect()
-            };
-            table.columns = fields.iter().map(|f| f.name().clone()).collect();
-            table.nested = names(true);
+            table.take_columns(ParquetFile::open(path, ADVICE)?.schema());
             return Ok(table);
         }
         let empty = || Error::parse(&name, 1, "the file is empty; a header or a first row is expected");
@@ -176,6 +167,57 @@ impl Table {
         }
         table.format = format;
         Ok(table)
+    }
+
+    /// Returns the table of rows in memory; `name` is that of messages.
+    pub(super) fn of_memory(name: &Path, memory: MemoryTable) -> Self {
+        let mut table = Self::unread(name, Format::Memory);
+        table.take_columns(memory.schema());
+        table.memory = Some(memory);
+        table
+    }
+
+    fn unread(path: &Path, format: Format) -> Self {
+        Self {
+            path: path.to_owned(),
+            memory: None,
+            format,
+            columns: Vec::new(),
+            nested: Vec::new(),
+            remarks: Vec::new(),
+            known: HashSet::default(),
+            late: Mutex::default(),
+        }
+    }
+
+    /// Takes the columns of a table with types.
+    fn take_columns(&mut self, schema: &Schema) {
+        let fields = schema.fields();
+        let nested = fields.iter().filter(|field| field.data_type().is_nested());
+        self.nested = nested.map(|field| field.name().clone()).collect();
+        self.columns = fields.iter().map(|field| field.name().clone()).collect();
+    }
+
+    /// Returns the batches of a table with types, with the wanted columns; `None` for text.
+    fn batches(&self, wanted: &[&str]) -> Result<Option<TypedBatches>> {
+        if let Some(memory) = &self.memory {
+            let columns: Vec<usize> = wanted
+                .iter()
+                .map(|name| {
+                    memory.schema().index_of(name).expect("wanted columns were taken from the schema")
+                })
+                .collect();
+            let project = move |batch: RecordBatch| {
+                batch.project(&columns).map_err(|error| Error::Shape(error.to_string()))
+            };
+            return Ok(Some(Box::new(memory.slices().map(project))));
+        }
+        match self.format {
+            Format::Parquet => {
+                Ok(Some(Box::new(ParquetFile::open(&self.path, ADVICE)?.batches(Some(wanted))?)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Notes the fields of a JSON object that no object of the first rows has.
@@ -233,9 +275,8 @@ impl Table {
         }
         let work = |part: TablePart| work(&TableRows { table: self, wanted, part });
         let wave = 2 * rayon::current_num_threads();
-        match self.format {
-            Format::Parquet => {
-                let mut batches = ParquetFile::open(&self.path, ADVICE)?.batches(Some(wanted))?;
+        match self.batches(wanted)? {
+            Some(mut batches) => {
                 let mut row = 1;
                 let next = || {
                     let Some(batch) = batches.next().transpose()? else { return Ok(None) };
@@ -245,7 +286,7 @@ impl Table {
                 };
                 in_waves(wave, next, work, merge)
             }
-            _ => {
+            None => {
                 let mut chunks = Chunks::open(&self.path, self.format.dialect())?;
                 in_waves(wave, || Ok(chunks.next()?.map(TablePart::Text)), work, merge)
             }
@@ -278,13 +319,9 @@ impl Table {
 
     /// Returns the first chunk of rows; `None` if there is no row.
     pub(super) fn first_rows<'t>(&'t self, wanted: &'t [&'t str]) -> Result<Option<TableRows<'t>>> {
-        let part = match self.format {
-            Format::Parquet => {
-                let first =
-                    ParquetFile::open(&self.path, ADVICE)?.batches(Some(wanted))?.next().transpose()?;
-                first.map(|batch| TablePart::Batch(batch, 1))
-            }
-            _ => Chunks::open(&self.path, self.format.dialect())?.next()?.map(TablePart::Text),
+        let part = match self.batches(wanted)? {
+            Some(mut batches) => batches.next().transpose()?.map(|batch| TablePart::Batch(batch, 1)),
+            None => Chunks::open(&self.path, self.format.dialect())?.next()?.map(TablePart::Text),
         };
         Ok(part.map(|part| TableRows { table: self, wanted, part }))
     }

@@ -190,15 +190,29 @@ impl<'a> From<&'a dyn RankingModel> for ModelRef<'a> {
     }
 }
 
-/// Writes a model file, whole or not at all.
-pub fn save<'a>(path: &Path, model: impl Into<ModelRef<'a>>, provenance: &Provenance) -> Result<()> {
+/// Gathers the content of a model file.
+fn container_of<'a>(model: ModelRef<'a>, provenance: &Provenance) -> Result<Container<'a>> {
     let mut container = Container::new();
     let mut file = container.writer();
-    match model.into() {
+    match model {
         ModelRef::Matching(model) => models::registry::put(&mut file, model)?,
         ModelRef::Ranking(model) => rankers::registry::put(&mut file, model)?,
     }
     file.put_json("provenance", provenance)?;
+    Ok(container)
+}
+
+/// Returns the bytes of a model file.
+pub fn to_bytes<'a>(model: impl Into<ModelRef<'a>>, provenance: &Provenance) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let container = container_of(model.into(), provenance)?;
+    container.write(&mut bytes).map_err(|error| Error::io("the bytes of a model", error))?;
+    Ok(bytes)
+}
+
+/// Writes a model file, whole or not at all.
+pub fn save<'a>(path: &Path, model: impl Into<ModelRef<'a>>, provenance: &Provenance) -> Result<()> {
+    let container = container_of(model.into(), provenance)?;
     files::write_atomically(path, |out| container.write(out).map_err(|e| Error::io(files::name_of(path), e)))
 }
 
@@ -234,8 +248,8 @@ pub fn open_ranking(path: &Path) -> Result<(Arc<dyn RankingModel>, Provenance)> 
     }
 }
 
-/// The model in the bytes of a file; `name` is for messages.
-fn from_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Provenance)> {
+/// Reads the model in the bytes of a file; `name` is that of messages.
+pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Provenance)> {
     let container = Container::read(bytes).map_err(|message| Error::format(name, message))?;
     let file = container.reader();
     let model = || match rankers::registry::get(&file)? {

@@ -38,7 +38,9 @@ fn saved(model: &dyn MatchingModel, provenance: &Provenance) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     save(&path, model, provenance).unwrap();
-    std::fs::read(&path).unwrap()
+    let bytes = std::fs::read(&path).unwrap();
+    assert!(to_bytes(model, provenance).unwrap() == bytes, "a file has the bytes of the model");
+    bytes
 }
 
 fn loaded(bytes: &[u8]) -> Result<(Arc<dyn MatchingModel>, Provenance)> {

@@ -20,6 +20,8 @@ pub(crate) type ChooseUntrained = fn(&Json, &Training<'_>) -> Result<Settings>;
 pub struct MatchingKind {
     /// Name in files, in plans and on the command line.
     pub name: &'static str,
+    /// Name as a type in programs of other languages, such as `RandomWalk`.
+    pub class: &'static str,
     /// Other names that plans take.
     pub aliases: &'static [&'static str],
     /// One line for people who look for a model.
@@ -65,6 +67,7 @@ impl MatchingKind {
     ) -> Self {
         Self {
             name,
+            class: "",
             aliases: &[],
             summary,
             help: "",

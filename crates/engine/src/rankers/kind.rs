@@ -20,6 +20,8 @@ pub(crate) type ParseParams = fn(&[(String, Json)]) -> Result<Arc<dyn RankerPara
 pub struct RankerKind {
     /// Name in files, in plans and on the command line.
     pub name: &'static str,
+    /// Name as a type in programs of other languages, such as `RankSVM`.
+    pub class: &'static str,
     /// One line for people who look for a ranker.
     pub summary: &'static str,
     /// Paragraphs on how it works and when to use it, with blank lines between; empty where `summary` says it all.

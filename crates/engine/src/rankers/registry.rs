@@ -59,3 +59,21 @@ pub(crate) fn put<'a>(file: &mut Writer<'_, 'a>, model: &'a dyn RankingModel) ->
 pub(crate) fn get(file: &Reader<'_>) -> Result<Option<Arc<dyn RankingModel>>> {
     find(file.metadata("kind")?).map(|kind| (kind.open)(file)).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::registry::MATCHING;
+
+    #[test]
+    fn every_kind_has_a_class_of_its_own() {
+        let kinds = MATCHING.map(|kind| (kind.name, kind.class));
+        let kinds: Vec<_> = kinds.into_iter().chain(RANKERS.map(|kind| (kind.name, kind.class))).collect();
+        for (i, (name, class)) in kinds.iter().enumerate() {
+            let letters = name.replace('-', "");
+            assert!(class.eq_ignore_ascii_case(&letters), "{name}: {class}");
+            assert!(class.starts_with(|c: char| c.is_ascii_uppercase()), "{class}");
+            assert!(kinds[..i].iter().all(|(_, other)| other != class), "{class}");
+        }
+    }
+}

@@ -27,6 +27,7 @@ use crate::text::BagOfWords;
 
 /// BLTM in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Bltm",
     help: "The bilingual topic model, learned by EM from pairs of a query and a clicked document. A score is how much \
            likelier the query is by the words of the document and by its topics, which are found from its words, than \
            by the words of the whole collection. The iteration that is best on the validation judgments, looked at \

@@ -33,6 +33,7 @@ use crate::text::{Analyser, BagOfWords, FieldWeights, TermCounts, VocabularyPara
 
 /// BM25 in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Bm25",
     parameters: &[
         Parameter::new("k1", "1.2", "how soon repeating a word stops counting, from 0"),
         Parameter::new("b", "0.75", "how much long documents are held back, from 0 to 1"),

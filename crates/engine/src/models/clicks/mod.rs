@@ -39,6 +39,7 @@ use crate::settings::Parameter;
 
 /// Click counts in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Clicks",
     help: "Ranks the documents of a query by its own training clicks. Clicks of the training queries most like it count as \
            mu further clicks, so that rare queries back off to their neighbours, and queries that training never saw are \
            ranked by their neighbours alone. Queries are alike by words, pairs of words and runs of letters, so that other \

@@ -31,6 +31,7 @@ use crate::validation::Ranked;
 
 /// The combination in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Combination",
     help: "The scores of the models are standardised for each query over the documents that are ranked. The weights are 0 or \
            more and sum to 1. They are as given, or tenths that are chosen on the validation judgments: all eleven choices \
            for two models, a search for more. By default the simplest choice is kept whose figure is within one standard \

@@ -16,6 +16,7 @@ mod related;
 mod report;
 mod share;
 mod summary;
+mod vectors;
 
 use std::fmt;
 use std::sync::Arc;

@@ -16,6 +16,7 @@ use crate::settings::Parameter;
 
 /// LSI of words in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "LsiDt",
     parameters: &[
         Parameter::new("d", "100", "latent dimensions"),
         latent::TOLERANCE,

@@ -15,6 +15,7 @@ use crate::settings::Parameter;
 
 /// LSI of clicks in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "LsiQd",
     parameters: &[Parameter::new("d", "100", "latent dimensions"), latent::TOLERANCE, latent::MAX_STEPS],
     feature_parameters: ClickParams::PARAMETERS,
     space: &[("d", "25,50,100,200,300,400")],

@@ -13,6 +13,7 @@ use crate::settings::Parameter;
 
 /// PLS in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Pls",
     help: "Partial least squares: the singular vectors of the covariance of queries and clicked documents.",
     parameters: &[
         Parameter::new("d", "300", "latent dimensions"),

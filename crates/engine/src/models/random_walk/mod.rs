@@ -18,6 +18,7 @@ use crate::settings::Parameter;
 
 /// The random walk in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "RandomWalk",
     aliases: &["rw"],
     help: "Ranks documents that can be reached from the query over clicks, for queries that training saw.",
     parameters: &[

@@ -27,6 +27,7 @@ use crate::settings::Parameter;
 
 /// RM3 in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Rm3",
     help: "Ranks twice: BM25 finds the best documents of the collection, takes them as relevant, and adds their most likely \
            words to the query; BM25 ranks by the words of this query, which have weights. Finds documents that say the \
            same in other words. Hurts queries whose best documents are wrong, so compare it with BM25.",

@@ -20,6 +20,7 @@ use crate::settings::Parameter;
 
 /// RMLS in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Rmls",
     help: "Regularized mapping to latent structures: every feature of queries and documents gets a sparse row of d \
            numbers, so that queries and the documents that answer them come close. The iteration that is best on the \
            validation judgments is kept.",

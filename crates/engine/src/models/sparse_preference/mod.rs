@@ -58,6 +58,7 @@ judgments margin=0.3, c=2, lambda=0.000001.";
 
 /// Sparse preferences in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "SparsePreference",
     aliases: &["preference"],
     help: HELP,
     parameters: &[

@@ -27,6 +27,7 @@ use crate::settings::{AutoNumber, Parameter};
 
 /// SSI in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Ssi",
     help: "Supervised semantic indexing: the score is q' (U' V + I) d, where I scores as the base, BM25, and U, V learn by steps from tuples: for this \
            query this document is better than that one, by a margin. Tuples are drawn from the responses: a higher \
            grade is better than a lower one or none; a click is better than none, and, where the log has positions, \

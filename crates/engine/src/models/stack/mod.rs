@@ -49,6 +49,7 @@ use crate::scoring::Matcher;
 
 /// The stack in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "Stack",
     help: "The best documents of every model are the candidates of a query; their scores, plain and standardised over the \
            candidates, are the features. The ranker learns from the validation judgments. Which ranker, and how large, is \
            chosen by folds of the validation queries, each ranked by what was learned from the others.",

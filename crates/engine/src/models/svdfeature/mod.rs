@@ -21,6 +21,7 @@ use crate::settings::Parameter;
 
 /// SVDFeature in the table of models.
 pub const KIND: MatchingKind = MatchingKind {
+    class: "SvdFeature",
     aliases: &["svd-feature"],
     help: "Feature-based matrix factorisation: biases of all features, and a row of d numbers for each, so that the \
            squared error of the predicted (logarithm of the) clicks is small. Documents without a click are drawn \

@@ -6,6 +6,7 @@ use crate::settings::Parameter;
 
 /// LambdaMART: trees for the pairs in the wrong order, by what exchanging them would change NDCG.
 pub static KIND: RankerKind = RankerKind {
+    class: "LambdaMart",
     name: "lambdamart",
     summary: "LambdaMART: boosted trees that learn which exchanges of documents would better NDCG",
     help: HELP,

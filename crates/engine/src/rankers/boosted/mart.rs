@@ -5,6 +5,7 @@ use crate::rankers::RankerKind;
 
 /// MART: trees for the squared errors of the grades.
 pub static KIND: RankerKind = RankerKind {
+    class: "Mart",
     name: "mart",
     summary: "MART: boosted trees that predict grades of feature lists",
     help: HELP,

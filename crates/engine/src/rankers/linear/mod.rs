@@ -51,6 +51,7 @@ pub(super) const LAMBDA_HELP: &str = "weight of ||w||^2 / 2, or several, as in [
 pub(super) const fn kind<P: LinearParams>(name: &'static str, summary: &'static str) -> RankerKind {
     RankerKind {
         name,
+        class: "",
         summary,
         help: "",
         parameters: &[],

@@ -12,6 +12,7 @@ use crate::settings::Parameter;
 
 /// ListNet.
 pub static KIND: RankerKind = RankerKind {
+    class: "ListNet",
     parameters: &[
         Parameter::new("lambda", "[1,...,1e-6]", linear::LAMBDA_HELP),
         Parameter::new("tolerance", "0.001", "gradient, relative, at which to stop"),

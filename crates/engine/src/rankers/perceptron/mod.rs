@@ -24,6 +24,7 @@ use crate::settings::Parameter;
 
 /// The SLAM perceptron.
 pub static KIND: RankerKind = RankerKind {
+    class: "Perceptron",
     help: "Learns from lists that are not in perfect order, one at a time, and ranks with the mean of its weights.",
     parameters: &[
         Parameter::new(

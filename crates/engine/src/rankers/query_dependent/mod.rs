@@ -39,6 +39,7 @@ use crate::settings::{Parameter, params_from};
 
 /// Query-dependent ranking.
 pub static KIND: RankerKind = RankerKind {
+    class: "QueryDependent",
     name: "query-dependent",
     summary: "Query-dependent ranking: a function for each query, learned from the training queries near to it",
     help: "Queries are compared by query features: features of the lists that never differ within a query, or a file of \

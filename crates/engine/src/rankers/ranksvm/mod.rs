@@ -11,6 +11,7 @@ use crate::settings::Parameter;
 
 /// RankSVM.
 pub static KIND: RankerKind = RankerKind {
+    class: "RankSVM",
     help: "Pairs are never formed: a list of m documents costs m log m.",
     parameters: &[
         Parameter::new("loss", "squared_hinge", "what a pair costs: squared_hinge, hinge"),

@@ -30,6 +30,7 @@ use crate::settings::Parameter;
 
 /// Ridge regression.
 pub static KIND: RankerKind = RankerKind {
+    class: "Ridge",
     help: "Differences of scores within a list should be those of grades, each list having an intercept of its own. A fast \
            baseline for the other rankers; grades should be numbers whose differences mean something.",
     parameters: &[

@@ -14,6 +14,7 @@ use crate::settings::Parameter;
 
 /// SLAM in batch.
 pub static KIND: RankerKind = RankerKind {
+    class: "Slam",
     help: "On data whose features order documents poorly the minimiser is w = 0, for every lambda. Where that is proved, \
            the default keeps the mean iterate of Pegasos instead, which is not at the minimum and ranks well, and says so.",
     parameters: &[
