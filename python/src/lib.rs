@@ -2,7 +2,7 @@
 //!
 //! Everything that users see is written in Python, in `matchrank/`. This module takes plain values (text, numbers, NumPy
 //! arrays, Arrow streams, settings as JSON) and returns such values. Long work runs on a pool of threads without the lock
-//! of the interpreter ([`running`]).
+//! of the interpreter (`running.rs`).
 
 mod datasets;
 mod errors;

@@ -37,12 +37,6 @@ def test_progress_is_shown_where_it_is_wanted(capsys, tmp_path, shop):
     assert capsys.readouterr().err == ""
 
 
-def test_long_work_draws_a_bar(capfd, tmp_path):
-    mr.set_progress(True)
-    mr.simulate.clicks(tmp_path / "log", queries=60_000, documents=60_000, words=20_000)
-    assert "\r" in capfd.readouterr().err
-
-
 def test_a_notebook_has_a_line_that_changes(monkeypatch):
     shown = []
 
