@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -138,7 +139,7 @@ class RankerMixin:
         if sum(lengths) == 1:
             raise ParameterError("X has 1 sample (one row), so there is no order to learn; give the documents of queries")
         lists = _lists(x, _grades(X, y, x), (names, order, lengths), self._weights(sample_weight, x))
-        validation = self._validation(eval_set, eval_qid, eval_group, eval_group_id)
+        validation = self._validation(eval_set, eval_qid, eval_group, eval_group_id, has_queries=len(names) > 1)
         scaling = getattr(self, "scaling", None)
         _find_library()
         if not isinstance(self.seed, int) or self.seed < 0:
@@ -184,7 +185,7 @@ class RankerMixin:
             )
         return weights
 
-    def _validation(self, eval_set: Any, qids: Any, groups: Any, group_ids: Any) -> Any:
+    def _validation(self, eval_set: Any, qids: Any, groups: Any, group_ids: Any, *, has_queries: bool) -> Any:
         if eval_set is None:
             if any(given is not None for given in (qids, groups, group_ids)):
                 raise ParameterError("queries of validation lists are given without eval_set; give both")
@@ -198,6 +199,10 @@ class RankerMixin:
             if given is not None and (not isinstance(given, (list, tuple)) or len(given) != 1):
                 raise ParameterError(f"{name} must be a list with one entry for eval_set, as in [qid_valid]")
             chosen.append(None if given is None else given[0])
+        if has_queries and not isinstance(pair, FeatureLists) and all(given is None for given in chosen):
+            raise ParameterError(
+                "X has queries and eval_set has none, so its rows would be one list; give eval_qid=[qid_valid], or eval_group"
+            )
         x = self._features(X, reset=False, what="eval_set")
         return _lists(x, _grades(X, y, x), _queries(x, *chosen), None)
 
@@ -247,9 +252,20 @@ class RankerMixin:
             )
 
     def score(self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, group_id: Any = None) -> float:
-        """Returns the mean NDCG@10, or that of ``eval_metric``, over the queries with a relevant document."""
+        """Returns the mean NDCG@10, or that of ``eval_metric``, over the queries with a relevant document.
+
+        Without queries all rows are ranked as one list; a ranker that was trained with queries warns about that.
+        """
         from .evaluation import evaluate
 
+        has_none = qid is None and group is None and group_id is None and not isinstance(X, FeatureLists)
+        if has_none and (json.loads(self._fitted().provenance())["data"].get("lists") or 0) > 1:
+            warnings.warn(
+                f"this {type(self).__name__} was trained with queries, and score without qid ranks all rows as one list; give "
+                "qid, or call sklearn.set_config(enable_metadata_routing=True) before GridSearchCV or cross_val_score",
+                UserWarning,
+                stacklevel=2,
+            )
         scores = self.predict(X, qid, group=group, group_id=group_id)
         n = len(scores)
         grades = _grades(X, y, _Rows(n))
@@ -415,6 +431,8 @@ def _matrix(X: Any, what: str, takes_missing: bool) -> Any:
 
     if isinstance(X, FeatureLists):
         return X
+    if type(X).__name__ == "LazyFrame":
+        raise InputTypeError(f"{what} is a LazyFrame, which has no rows yet; call .collect() on it first")
     if is_path(X):
         raise InputTypeError(f"{what} is a text; read feature lists from a file with read_letor({str(X)!r})")
     if _is_sparse(X):
@@ -485,9 +503,7 @@ def _numbers(values: Any, what: str, n: int) -> np.ndarray:
             raise
         raise _like(error)(f"{what} cannot be read as numbers ({error}); a number for each row is expected") from error
     if array.ndim == 2 and array.shape[1] == 1:
-        import warnings
-
-        _column_vector(warnings)
+        _column_vector()
         array = array.ravel()
     if array.ndim != 1:
         raise ShapeError(f"{what} has {array.ndim} dimensions; one number for each row is expected")
@@ -497,11 +513,14 @@ def _numbers(values: Any, what: str, n: int) -> np.ndarray:
             "number for each row is expected"
         )
     if not numpy.isfinite(array).all():
-        raise ParameterError(f"Input {what} contains NaN, infinity or a value too large; finite numbers are expected (inf)")
+        row = int(numpy.flatnonzero(~numpy.isfinite(array))[0])
+        raise ParameterError(
+            f"Input {what} contains NaN, infinity or a value too large in row {row}; finite numbers are expected (inf)"
+        )
     return array
 
 
-def _column_vector(warnings: Any) -> None:
+def _column_vector() -> None:
     try:
         from sklearn.exceptions import DataConversionWarning as Kind
     except ImportError:
