@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _html, _matchrank
-from ._values import PathLike, encoded, is_path, is_table, of_records, path_text
+from ._values import PathLike, encoded, is_path, is_series, is_table, of_records, path_text, table_of
 from .errors import InputTypeError, ParameterError
 from .tables import Table
 
@@ -15,6 +16,19 @@ from .tables import Table
 #: several of these.
 Source = Any
 
+#: Sources whose rows are left out one by one.
+_LOGS = ("clicks", "responses")
+
+#: Reasons for which rows are left out that suggest a mistake.
+_LOSSES = (
+    "rows without a query",
+    "rows without a document",
+    "rows whose query id is in no queries file",
+    "rows whose document is not in the collection",
+    "events whose search is not in the log",
+)
+
+_SPLITS = ("validation", "test")
 _ROLES = ("clicks", "documents", "queries", "responses", "validation", "test")
 
 
@@ -148,8 +162,10 @@ class Dataset:
             "seed": seed,
         }
         sources = dict(zip(_ROLES, (clicks, documents, queries, responses, validation, test), strict=True))
-        files, tables = _sources(sources)
-        return cls(_matchrank.ingest(encoded({**arguments, **files}), tables, path_text(out), replace))
+        files, tables = _sources(sources, columns)
+        made = cls(_matchrank.ingest(encoded({**arguments, **files}), tables, path_text(out), replace))
+        made._warn_of_loss({})
+        return made
 
     def append(
         self,
@@ -184,7 +200,7 @@ class Dataset:
             memory: MiB for summing clicks.
         """
         sources = dict(zip(_ROLES, (clicks, documents, queries, responses, validation, test), strict=True))
-        files, tables = _sources(sources)
+        files, tables = _sources(sources, columns)
         arguments = {
             **_columns(columns),
             "removed": [path_text(path) for path in ([removed] if is_path(removed) else removed)],  # type: ignore[union-attr]
@@ -193,7 +209,34 @@ class Dataset:
             "skip_known": skip_known,
             "memory_mib": memory,
         }
-        return type(self)(_matchrank.append(encoded({**arguments, **files}), tables, str(self.path)))
+        before, is_smaller = type(self).open(self.path), bool(arguments["removed"]) or whole_catalogue
+        whole = type(self)(_matchrank.append(encoded({**arguments, **files}), tables, str(self.path)))
+        if not is_smaller:
+            # Rows of documents that were removed are left out for a reason.
+            whole._warn_of_loss(before.left_out, before._n_rows())
+        return whole
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Numbers of rows and pairs that are not in the dataset, by reason."""
+        return dict(self._manifest.get("left_out") or {})
+
+    def _n_rows(self) -> int:
+        return sum(source["rows"] for source in self._manifest["sources"] if source["role"] in _LOGS)
+
+    def _warn_of_loss(self, before: Mapping[str, int], n_before: int = 0) -> None:
+        """Warns if many of the new rows were left out, other than by the user's wish."""
+        new = {reason: n - before.get(reason, 0) for reason, n in self.left_out.items()}
+        lost = {reason: n for reason, n in new.items() if n > 0 and reason in _LOSSES}
+        n, n_lost = self._n_rows() - n_before, sum(lost.values())
+        if n <= 0 or n_lost <= 0.05 * n:
+            return
+        reasons = "; ".join(f"{count:,} {reason}" for reason, count in lost.items())
+        warnings.warn(
+            f"{n_lost:,} of {n:,} rows of the log were left out: {reasons}. Do the ids of the log and of the documents (or queries) agree?",
+            UserWarning,
+            stacklevel=3,
+        )
 
     @property
     def path(self) -> str:
@@ -238,11 +281,20 @@ class Dataset:
 
     def queries(self, split: str | None = None) -> Table:
         """All queries (``query_id``, ``query``), or the judged ones of ``validation`` or ``test``."""
+        self._require_judgments(split)
         return Table(self._native.queries(split))
 
     def judgments(self, split: str = "test") -> Table:
         """Judgments (``query_id``, ``document``, ``grade``) of ``validation`` or ``test``."""
+        self._require_judgments(split)
         return Table(self._native.judgments(split))
+
+    def _require_judgments(self, split: str | None) -> None:
+        if split not in _SPLITS or self._manifest["statistics"]["n_judgments"][_SPLITS.index(split)] > 0:
+            return
+        raise ParameterError(
+            f'this dataset has no {split} judgments; ingest with split="time" or split="query", or give {split}=...'
+        )
 
     def documents(self) -> Table:
         """Ids and texts of all documents."""
@@ -271,10 +323,24 @@ class Dataset:
         )
 
     def _repr_html_(self) -> str:
-        counts = [(name.removeprefix("n_").replace("_", " "), value) for name, value in self.statistics.items()]
-        scalars = [(name, value) for name, value in counts if not isinstance(value, (dict, list))]
+        counts, manifest = self.statistics, self._manifest
         fields = ", ".join(f"{name} ({weight:g})" for name, weight in self.fields.items())
-        return _html.facts([("folder", self.path), ("text fields (weights)", fields), *scalars], "Dataset")
+        kinds = ", ".join(f"{found['name']} ({found['kind']})" for found in manifest.get("attributes") or [])
+        judged = ", ".join(f"{n:,} {split}" for n, split in zip(counts["n_judged_queries"], _SPLITS, strict=True))
+        left_out = "; ".join(f"{n:,} {reason}" for reason, n in self.left_out.items())
+        rows = [
+            ("folder", self.path),
+            ("queries", counts["n_queries"]),
+            ("documents", counts["n_documents"]),
+            ("clicks", int(counts["n_clicks"])),
+            ("training pairs", counts["n_pairs"]),
+            ("judged queries", judged),
+            ("split", manifest["split"]["by"]),
+            ("text fields (weights)", fields),
+            ("attributes", kinds or "none"),
+            ("left out", left_out or "nothing"),
+        ]
+        return _html.facts(rows, "Dataset")
 
 
 def as_dataset(dataset: Any) -> Dataset:
@@ -317,8 +383,18 @@ def _columns(columns: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"columns": of_all, "file_columns": of_files}
 
 
-def _sources(sources: Mapping[str, Source]) -> tuple[dict[str, list[str]], dict[str, Any]]:
+def _id_columns(columns: Mapping[str, Any] | None) -> set[str]:
+    """Columns that the user names as ids."""
+    given = list((columns or {}).items())
+    given += [pair for _, column in given if isinstance(column, Mapping) for pair in column.items()]
+    return {column for role, column in given if role in ("document", "query_id") and isinstance(column, str)}
+
+
+def _sources(
+    sources: Mapping[str, Source], columns: Mapping[str, Any] | None
+) -> tuple[dict[str, list[str]], dict[str, Any]]:
     """Paths of files and names of tables by role, and the tables by name."""
+    ids = _id_columns(columns)
     files: dict[str, list[str]] = {}
     tables: dict[str, Any] = {}
     for role, source in sources.items():
@@ -329,7 +405,7 @@ def _sources(sources: Mapping[str, Source]) -> tuple[dict[str, list[str]], dict[
                 continue
             n = len(files[role]) + 1
             name = f"<{role}>" if n == 1 else f"<{role} {n}>"
-            tables[name] = one if is_table(one) else of_records(one, role)
+            tables[name] = table_of(one, ids) if is_table(one) else of_records(one, role, ids)
             files[role].append(name)
     return files, tables
 
@@ -341,6 +417,11 @@ def _each(source: Source) -> Iterable[Source]:
         return [source]
     if isinstance(source, Mapping):
         raise InputTypeError("a source is a dictionary; a path, a data frame or an iterable of records is expected")
+    if is_series(source):
+        raise InputTypeError(
+            f"a source is a single column of type {type(source).__name__}; a path, a data frame or an iterable of records is "
+            "expected: select the columns as a frame, or call .reset_index() on the result of a groupby of pandas"
+        )
     if isinstance(source, (list, tuple)) and (not source or all(is_path(one) or is_table(one) for one in source)):
         return source
     if hasattr(source, "__iter__"):
