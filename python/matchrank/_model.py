@@ -15,6 +15,7 @@ from ._values import (
     engine_name,
     is_path,
     is_table,
+    named_queries,
     path_text,
     plain,
     queries_of,
@@ -66,14 +67,17 @@ class MatchingModel:
 
     @property
     def params(self) -> dict[str, Any]:
-        """All parameters by name, with their defaults where they are not given."""
-        return {**self._kind["defaults"], **self._given}
+        """All parameters by name, with their defaults where they are not given.
+
+        A part of a model that was loaded has those that its file tells.
+        """
+        return dict(self._given) if self.__dict__.get("_is_partly_known") else {**self._kind["defaults"], **self._given}
 
     def fit(self, dataset: Dataset | PathLike) -> Self:
         """Trains the model on the training pairs of a dataset. Test judgments are not looked at."""
         dataset = as_dataset(dataset)
         self._native = self._train(dataset)
-        self._dataset, self._bound = dataset, None
+        self._dataset, self._bound, self._is_partly_known = dataset, None, False
         return self
 
     def _train(self, dataset: Dataset) -> Any:
@@ -91,6 +95,11 @@ class MatchingModel:
         known = cls._kind["defaults"]
         model.seed = provenance.get("seed") or 1
         model._given = {name: value for name, value in made_by.get("settings", []) if name in known}
+        if "settings" not in made_by and not cls._kind["is_made_of_others"]:
+            # The parts of a file are without the settings of their training; some have their parameters.
+            told = json.loads(native.describe())["details"].get("params")
+            model._given = {name: value for name, value in (told or {}).items() if name in known}
+            model._is_partly_known = True
         model._native, model._dataset, model._bound = native, dataset, None
         return model
 
@@ -137,15 +146,19 @@ class MatchingModel:
     ) -> Table:
         """Returns the ``k`` best documents for each query: ``query``, ``document``, ``rank`` (from 1) and ``score``.
 
+        The first column is ``query``, the text; where the queries have ids it is ``query_id`` instead.
+
         Args:
             queries: Texts, pairs of id and text, a dictionary of texts by id, or a data frame with the columns
-                ``query_id`` (or ``qid``) and ``query`` (or ``text``).
+                ``query_id`` (or ``qid``) and ``query`` (or ``text``), or with ``query`` alone.
             k: Documents per query, at most. Documents that the model says nothing about are left out.
             dataset: Documents to rank; the default is the dataset of the training.
         """
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise ParameterError(f"k is {k!r}; a whole number of at least 1 is expected")
-        return Table(self._matcher(dataset).rank(queries_of(queries), k))
+        pairs, has_ids = named_queries(queries)
+        found = self._matcher(dataset).rank(pairs, k)
+        return Table(found, {"query": "query_id"} if has_ids else {})
 
     def score(
         self, pairs: Iterable[tuple[str, str]] | Any, *, dataset: Dataset | PathLike | None = None
@@ -259,6 +272,7 @@ class MatchingModel:
             "seed": self.seed,
             "model": None if self._native is None else bytes(self._native.to_bytes()),
             "dataset": None if self._dataset is None else self._dataset.path,
+            "is_partly_known": self.__dict__.get("_is_partly_known", False),
             "more": self._more(),
         }
 
@@ -268,6 +282,7 @@ class MatchingModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._given, self.seed, self._bound = state["given"], state["seed"], None
+        self._is_partly_known = state.get("is_partly_known", False)
         self._native = None if state["model"] is None else _matchrank.from_bytes(state["model"])
         self._dataset = None if state["dataset"] is None else _reopened(state["dataset"])
         self.__dict__.update(state["more"])
@@ -322,6 +337,18 @@ class CompositeModel(MatchingModel):
                 model = model._unfitted().fit(dataset)
             parts.append((name, model._native))
         return parts
+
+    @property
+    def parts(self) -> dict[str, MatchingModel]:
+        """The models that the model is made of, by name."""
+        found = super().parts
+        for (name, part), given in zip(found.items(), self.of.values(), strict=False):
+            if isinstance(given, MatchingModel) and type(given) is type(part):
+                part._given, part.seed = dict(given._given), given.seed
+                part._is_partly_known = given.__dict__.get("_is_partly_known", False)
+            elif isinstance(given, str):
+                part._given, part._is_partly_known = {}, False
+        return found
 
     @classmethod
     def _of_native(cls, native: Any, dataset: Dataset | None) -> Self:
@@ -429,6 +456,10 @@ def _named(of: Any, what: str) -> dict[str, Any]:
     return named
 
 
+#: Rows of an explanation in a notebook.
+_SHOWN_PARTS = 20
+
+
 class Explanation:
     """Why a document has its score for a query.
 
@@ -451,11 +482,19 @@ class Explanation:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What the score is made of, the largest part first: words, pairs of features, ways or models."""
+        """What the score is made of, the largest part first: words, pairs of features, ways or models.
+
+        The rows of a stack are its models, counts and attributes, and the base of its ranker. Pairs that are too small to
+        be listed are one row, ``(others)``.
+        """
         rows = []
-        for name in ("terms", "words", "pairs", "paths", "parts"):
-            for row in self.data.get(name, []):
+        for name in ("terms", "words", "pairs", "paths", "parts", "counts", "attributes"):
+            for row in self.data.get(name) or []:
                 rows.append({key: _flat(value) for key, value in row.items() if key != "explanation"})
+        if self.data.get("base"):
+            rows.append({"model": "(base)", "adds": self.data["base"]})
+        if self.data.get("others"):
+            rows.append({"query_feature": "(others)", "score": self.data["others"]})
         return rows
 
     def to_pandas(self) -> Any:
@@ -470,10 +509,12 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         rows = self.rows
-        header = list(rows[0]) if rows else []
+        header = list(dict.fromkeys(name for row in rows for name in row))
         score = "no score" if self.score is None else f"score {self.score:.6f}"
         caption = f"{self.model}: {self.query} / {self.document}: {score}"
-        return _html.table(header, ([row.get(name) for name in header] for row in rows[:20]), caption)
+        if len(rows) > _SHOWN_PARTS:
+            caption += f"; {_SHOWN_PARTS} of {len(rows):,} parts"
+        return _html.table(header, ([row.get(name) for name in header] for row in rows[:_SHOWN_PARTS]), caption)
 
 
 def _flat(value: Any) -> Any:

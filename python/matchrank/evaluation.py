@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _html, _matchrank
-from ._values import PathLike, is_path, is_table, path_text
+from ._values import as_columns, column_names, is_path, is_table, path_text, table_of
 from .datasets import Dataset
 from .errors import InputTypeError, ParameterError
 from .tables import Table
@@ -104,7 +105,8 @@ def evaluate(
         qrels: Judgments: a dictionary ``{query: {document: grade}}``, a data frame with the columns ``query_id`` (or
             ``qid``), ``doc_id`` (or ``docno``) and ``relevance`` (or ``label``), a TREC file, or a dataset.
         run: Rankings: a dictionary ``{query: {document: score}}``, a data frame with the columns ``query_id``,
-            ``doc_id`` and ``score``, a table that ``rank`` returned, or a TREC file. Scores decide the order.
+            ``doc_id`` and ``score``, a table that ``rank`` returned, or a TREC file. Scores decide the order. With the
+            judgments of a dataset, queries may be named by their texts.
         measures: Names such as ``ndcg@10``, ``map``, ``mrr``, ``p@10``, ``r@100``, ``err@20``, ``rbp(p=0.8)``, ``bpref``.
         dialect: Conventions: ``matchrank``, ``trec``, ``ranx``, ``lightgbm`` or ``sklearn``.
         complete: Judged queries that are missing from the run get the worst value in every dialect.
@@ -112,10 +114,63 @@ def evaluate(
             that of the dialect.
         split: Judgments of a dataset to use: ``test`` or ``validation``.
     """
+    if isinstance(qrels, Dataset):
+        run = _by_ids(run, qrels.queries(split))
     native = _matchrank.evaluate(
         _judgments(qrels, split), _run(run), _measures(measures, dialect), dialect, complete, ties
     )
-    return Evaluation(native)
+    result = Evaluation(native)
+    audit = result.audit
+    missing, judged = audit["queries_missing"], audit["judged_queries"]
+    if 2 * missing > judged:
+        warnings.warn(
+            f"{missing:,} of {judged:,} judged queries are missing from the run; are its query ids those of the judgments, and "
+            "were all queries ranked?",
+            UserWarning,
+            stacklevel=2,
+        )
+    return result
+
+
+_RUN_QUERIES = ("query_id", "qid", "query", "q_id", "topic")
+
+
+def _by_ids(run: Any, judged: Table) -> Any:
+    """The run with ids in place of texts, if it has the texts of the judged queries and not their ids."""
+    ids = set(judged["query_id"])
+    by_text: dict[str, list[str]] = {}
+    for query, text in zip(judged["query_id"], judged["query"], strict=True):
+        by_text.setdefault(text, []).append(query)
+    columns: tuple[Any, ...] = ()
+    if isinstance(run, Mapping):
+        names = {query for query in run if isinstance(query, str)}
+    elif isinstance(run, Table):
+        names = set(run[_present(run.columns, _RUN_QUERIES)])
+    elif not is_path(run) and is_table(run) and column_names(run) is not None:
+        columns = (_RUN_QUERIES, ("doc_id", "docno", "document", "docid", "doc", "iid"), ("score",))
+        if not all(set(group) & set(column_names(run) or ()) for group in columns):
+            return run
+        names = set(as_columns(run, "run", columns[:1])[0])
+    else:
+        return run
+    if len(names & ids) >= len(names & by_text.keys()):
+        return run
+    if isinstance(run, Mapping):
+        return {query: dict(scores) for text, scores in run.items() for query in by_text.get(text, [text])}
+    if isinstance(run, Table):
+        rows = (run[_present(run.columns, _RUN_QUERIES)], run["document"], run["score"].tolist())
+    else:
+        *named, scores = as_columns(run, "run", columns)
+        rows = (*named, [float(score) for score in scores])
+    found: dict[str, dict[str, float]] = {}
+    for text, document, score in zip(*rows, strict=True):
+        for query in by_text.get(text, (text,)):
+            found.setdefault(query, {})[document] = score
+    return found
+
+
+def _present(names: list[str], wanted: Iterable[str]) -> str:
+    return next((name for name in wanted if name in names), "query")
 
 
 def _measures(measures: str | Iterable[str] | None, dialect: str) -> str:
@@ -135,7 +190,7 @@ def _judgments(qrels: Any, split: str) -> Any:
     if isinstance(qrels, Mapping):
         return _matchrank.judgments_of_dict({query: dict(grades) for query, grades in qrels.items()})
     if is_table(qrels):
-        return _matchrank.judgments_of_table(qrels)
+        return _matchrank.judgments_of_table(table_of(qrels))
     if is_path(qrels):
         return _matchrank.judgments_of_file(path_text(qrels))
     if hasattr(qrels, "__iter__"):
@@ -150,8 +205,10 @@ def _run(run: Any) -> Any:
         return run
     if isinstance(run, Mapping):
         return {query: dict(scores) for query, scores in run.items()}
+    if isinstance(run, Table):
+        return _matchrank.run_of_table(run._rows)
     if is_table(run):
-        return _matchrank.run_of_table(run)
+        return _matchrank.run_of_table(table_of(run))
     if is_path(run):
         return _matchrank.run_of_file(path_text(run))
     if hasattr(run, "__iter__"):
@@ -186,6 +243,12 @@ def significance(
     if len(names) < 2:
         raise ParameterError("a test compares two runs or more; give at least two evaluations")
     known = evaluations[names[0]].measures
+    other = next((name for name in names if evaluations[name].measures != known), None)
+    if other is not None:
+        raise ParameterError(
+            f"{names[0]} was evaluated by {', '.join(known)}, and {other} by {', '.join(evaluations[other].measures)}; evaluate "
+            f"all runs with the same measures, such as measures={(measure or known[0])!r}"
+        )
     if measure is not None and measure not in known:
         raise ParameterError(f"the evaluations have no measure {measure}; they have {', '.join(known)}")
     place = 0 if measure is None else known.index(measure)

@@ -69,7 +69,7 @@ class Retriever(pt.Transformer):
             table = self.model.rank(pairs, k=self.k, dataset=self.dataset)
             found = pandas.DataFrame(
                 {
-                    "qid": table["query"],
+                    "qid": table["query_id"],
                     "docno": table["document"],
                     "score": table["score"].astype(numpy.float64),
                     "rank": table["rank"].astype(numpy.int64) - 1,

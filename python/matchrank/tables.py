@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _html
+from .errors import InputTypeError, ParameterError
 
 _SHOWN = 20
 
@@ -17,22 +18,39 @@ class Table:
     iterated, and has the rows as dictionaries.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_names", "_rows")
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Any, names: Mapping[str, str] | None = None) -> None:
         self._rows = rows
+        # Names of columns by those that the rows have.
+        self._names = dict(names or {})
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
-        return self._rows.names()
+        return [self._names.get(name, name) for name in self._rows.names()]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return len(self), len(self.columns)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, name: str) -> Any:
-        """Values of a column: a NumPy array of numbers, or a list of texts."""
-        return self._rows.column(name)
+    def __getitem__(self, name: str | slice) -> Any:
+        """Values of a column, a NumPy array of numbers or a list of texts; or the rows of a slice, a table."""
+        if isinstance(name, slice):
+            start, stop, step = name.indices(len(self))
+            if step != 1:
+                raise ParameterError(f"a table has slices of step 1, not {step}; convert it with to_pandas() for others")
+            return Table(self._rows.slice(start, max(stop - start, 0)), self._names)
+        if not isinstance(name, str):
+            raise InputTypeError(f"{name!r} is no name of a column; give a name, or a slice of rows such as table[:3]")
+        own = {shown: hidden for hidden, shown in self._names.items()}.get(name, name)
+        if name not in self.columns:
+            raise KeyError(f"there is no column '{name}'; there are {', '.join(self.columns)}")
+        return self._rows.column(own)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         names = self.columns
@@ -42,7 +60,7 @@ class Table:
 
     def head(self, n: int = 10) -> Table:
         """The first rows."""
-        return Table(self._rows.slice(0, n))
+        return Table(self._rows.slice(0, n), self._names)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists."""
@@ -67,6 +85,10 @@ class Table:
         return pyarrow.table(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if self._names:
+            # The rows again, with the names that the table shows.
+            rebuilt, content = self.__reduce__()
+            return rebuilt(*content)._rows.__arrow_c_stream__(requested_schema)
         return self._rows.__arrow_c_stream__(requested_schema)
 
     def __eq__(self, other: object) -> bool:

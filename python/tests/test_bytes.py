@@ -124,7 +124,7 @@ def test_ranking_is_that_of_the_command_line(bm25, pls, shop, program, tmp_path)
         theirs = [line.split() for line in (tmp_path / "run").read_text().splitlines()]
         queries = shop.queries("test")
         table = model.rank(queries, k=20)
-        own = list(zip(table["query"], table["document"], table["rank"].tolist(), table["score"].tolist(), strict=True))
+        own = list(zip(table["query_id"], table["document"], table["rank"].tolist(), table["score"].tolist(), strict=True))
         assert [(q, d, int(r)) for q, _, d, r, _, _ in theirs] == [row[:3] for row in own]
         assert [float(row[4]) for row in theirs] == pytest.approx([row[3] for row in own], rel=1e-6)
 

@@ -47,7 +47,8 @@ def test_queries_come_in_many_forms(bm25, shop):
     for form in forms:
         table = bm25.rank(form, k=3)
         assert list(table["document"]) == expected
-        assert table["query"][0] in ("7", "red shoes")
+        has_texts = form is forms[0] or form is forms[1]
+        assert table["query" if has_texts else "query_id"][0] == ("red shoes" if has_texts else "7")
 
 
 def test_documents_that_nobody_knows_and_words_that_nobody_has(bm25, pls):
@@ -105,7 +106,7 @@ def test_models_of_models(bm25, pls, shop, tmp_path):
         loaded = mr.load(tmp_path / "m.model", shop)
         assert type(loaded) is type(model) and list(loaded.parts) == list(model.parts)
         best = model.rank("red shoes", k=1)["document"][0]
-        assert len(model.explain("red shoes", best).rows) == len(model.of)
+        assert len([row for row in model.explain("red shoes", best).rows if row.get("model") in model.of]) == len(model.of)
         assert type(model).__name__ in repr(model)
     assert list(model.of) == ["words", "latent", "clicks"]
 
