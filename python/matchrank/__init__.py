@@ -53,13 +53,16 @@ _NAMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ImportError as error:
+            raise AttributeError(f"module {__name__}.{name} cannot be imported: {error}") from error
     if name in _NAMES:
         value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
     elif name in _ranker_classes():
         value = getattr(importlib.import_module(f"{__name__}.rankers"), name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_suggestion(name)}")
     globals()[name] = value
     return value
 
@@ -70,5 +73,32 @@ def _ranker_classes() -> list[str]:
     return [kind["class"] for kind in tables()["rankers"]]
 
 
+def _suggestion(name: str) -> str:
+    """Names the public item that a misspelt one may stand for."""
+    import difflib
+
+    if name.startswith("_"):
+        return ""
+    known = {item.lower(): item for item in (*globals(), *_MODULES, *_NAMES, *_ranker_classes()) if not item.startswith("_")}
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+    return f"; did you mean {known[close[0]]}?" if close else ""
+
+
+#: Packages without which a module cannot be imported.
+_NEEDS = {"ir_measures": ("ir_measures",), "pyterrier": ("pyterrier", "pandas", "numpy")}
+
+
+def _is_importable(module: str) -> bool:
+    import importlib.util
+
+    def is_there(package: str) -> bool:
+        try:
+            return importlib.util.find_spec(package) is not None
+        except (ImportError, ValueError):
+            return False
+
+    return all(map(is_there, _NEEDS.get(module, ())))
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_NAMES, *_ranker_classes()})
+    return sorted({*globals(), *filter(_is_importable, _MODULES), *_NAMES, *_ranker_classes()})

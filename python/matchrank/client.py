@@ -42,8 +42,9 @@ class Client:
     def search(
         self,
         query: str,
-        top: int = 10,
+        top: int | None = None,
         *,
+        k: int | None = None,
         model: str | None = None,
         filter: Mapping[str, Any] | None = None,
         first_stage: Sequence[str] | None = None,
@@ -54,13 +55,17 @@ class Client:
 
         Args:
             query: Text of the query.
-            top: Documents to return, at most 1,000.
+            top: Documents to return, at most 1,000; 10 without it.
+            k: Another name of ``top``, as models have it.
             model: Name of a model; the default is that of the service.
             filter: Values that stored fields must have, as in ``{"price": {"lt": 50}}``.
             first_stage: Models that propose the documents to rank; an empty list ranks the whole collection.
             depth: Documents that each of them proposes.
             explain: Explains the scores.
         """
+        if top is not None and k is not None:
+            raise ParameterError("top and k are given, which mean the same; give one of them")
+        top = next((number for number in (top, k) if number is not None), 10)
         body = {"query": query, "top": top, "model": model, "filter": filter, "first_stage": first_stage}
         return self._post("/v1/search", {**body, "depth": depth, "explain": explain or None})
 
@@ -82,6 +87,10 @@ class Client:
             top: Candidates to return; all without it.
             explain: Explains the scores.
         """
+        if isinstance(candidates, (str, Mapping)) or not hasattr(candidates, "__iter__"):
+            raise InputTypeError(
+                f"candidates is {candidates!r} of type {type(candidates).__name__}; a list of ids or of dictionaries is expected"
+            )
         body = {"query": query, "candidates": list(candidates), "model": model, "top": top, "explain": explain or None}
         return self._post("/v1/rank", body)
 

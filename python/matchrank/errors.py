@@ -7,12 +7,32 @@ import re
 
 def _in_python(message: str) -> str:
     """Writes the options that the engine names as arguments of Python."""
+    message = message.replace("`matchrank ingest`", "`Dataset.ingest(...)`")
+    return re.sub(r"option `([a-z-]+)(?: ([^`]*))?`", lambda found: f"`{_argument(found[1], found[2] or '')}`", message)
 
-    def argument(found: re.Match[str]) -> str:
-        name, rest = found[1].replace("-", "_"), found[2] or ""
-        return f"`{name}{rest}`"
 
-    return re.sub(r"option `([a-z-]+)([^`]*)`", argument, message)
+def _argument(option: str, value: str) -> str:
+    """An option of the command line as an argument of Python, such as ``split="time"``."""
+    name = {"column": "columns", "field-language": "field_languages"}.get(option, option.replace("-", "_"))
+    if option == "force":
+        return "replace=True"
+    if option == "judgments":
+        return value or "validation` or `test"
+    if not value:
+        return name
+    if option == "column":
+        # The file, where there is one, ends with the last colon before the role.
+        found = re.fullmatch(r"(?:(.*):)?([^:=]+)=(.*)", value)
+        if found is None:
+            return f"columns {value}"
+        file, role, column = found.groups()
+        of_role = f'{{"{role}": "{column}"}}'
+        return f'columns={{"{file}": {of_role}}}' if file else f"columns={of_role}"
+    if re.fullmatch(r"[^=,]+=[0-9.]+(,[^=,]+=[0-9.]+)*", value):
+        pairs = (pair.rpartition("=") for pair in value.split(","))
+        return f"{name}={{{', '.join(f'{chr(34)}{key}{chr(34)}: {number}' for key, _, number in pairs)}}}"
+    values = [f'"{part}"' for part in value.strip("'").split(",")]
+    return f"{name}={values[0]}" if len(values) == 1 else f"{name}=[{', '.join(values)}]"
 
 
 class Error(Exception):
