@@ -31,6 +31,8 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)
     assert len(blocks) >= 12 and re.findall(r"^```(\w*)", text, flags=re.M).count("") == len(re.findall(r"^```\w", text, flags=re.M))
     run(blocks, "python.md", tmp_path, monkeypatch)
+    # A reader runs the page again, in the same folder.
+    run(blocks[:6], "python.md", tmp_path, monkeypatch)
 
 
 def test_the_readme_runs(tmp_path, monkeypatch):
