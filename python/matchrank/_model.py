@@ -126,9 +126,7 @@ class MatchingModel:
     def _matcher(self, dataset: Dataset | PathLike | None) -> Any:
         native = self._fitted()
         if dataset is not None:
-            other = as_dataset(dataset)
-            if self._dataset is None or other.path != self._dataset.path or other != self._dataset:
-                self.bind(other)
+            return self._bound_to(native, as_dataset(dataset))
         if self._dataset is None:
             raise ParameterError(
                 "the model was loaded without a dataset, so there are no documents; give `dataset`, or call bind(dataset)"
@@ -136,6 +134,17 @@ class MatchingModel:
         if self._bound is None:
             self._bound = native.bind(self._dataset._native)
         return self._bound
+
+    def _bound_to(self, native: Any, dataset: Dataset) -> Any:
+        """The model over the documents of a dataset, which stays beside its own; the last one is kept."""
+        if self._dataset is not None and dataset.path == self._dataset.path and dataset == self._dataset:
+            return self._matcher(None)
+        kept = self.__dict__.get("_beside")
+        if kept is not None and kept[0] is native and kept[1].path == dataset.path and kept[1] == dataset:
+            return kept[2]
+        bound = native.bind(dataset._native)
+        self._beside = (native, dataset, bound)
+        return bound
 
     def rank(
         self,

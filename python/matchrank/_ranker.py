@@ -28,8 +28,9 @@ OWN = ("scaling", "eval_metric", "seed")
 class FeatureLists:
     """Feature lists of LETOR / SVMlight files.
 
+    Arrays are read-only; copy them to change them.
+
     Attributes:
-        X: Features, a NumPy matrix.
         y: Grades.
         qid: Query of each row.
         documents: Document id of each row.
@@ -39,15 +40,27 @@ class FeatureLists:
         import numpy
 
         self._native = native
-        self.X = native.dense()
-        self.y = native.labels()
+        self._dense: Any = None
+        self.y = _read_only(native.labels())
         names, lengths = zip(*native.lists(), strict=True)
         self.qid = numpy.repeat(numpy.asarray(names, dtype=object), lengths)
         self.documents = native.documents()
 
+    @property
+    def X(self) -> np.ndarray:
+        """Features, a dense matrix, made when it is first asked for."""
+        if self._dense is None:
+            self._dense = _read_only(self._native.dense())
+        return self._dense
+
     def __repr__(self) -> str:
         queries, rows, features = self._native.shape()
         return f"FeatureLists({queries:,} queries, {rows:,} documents, {features:,} features)"
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
 
 
 def read_letor(*paths: PathLike) -> FeatureLists:
@@ -453,6 +466,9 @@ def _matrix(X: Any, what: str, takes_missing: bool) -> Any:
                 raise ParameterError(f"Complex data not supported: {what} has complex numbers; features are real numbers")
             if matrix.dtype not in (numpy.float32, numpy.float64):
                 matrix = matrix.astype(numpy.float64)
+            # Fields of packed records do not lie at multiples of their size.
+            if not matrix.flags.aligned or any(stride % matrix.itemsize for stride in matrix.strides):
+                matrix = matrix.copy()
         except (TypeError, ValueError) as error:
             if isinstance(error, ParameterError):
                 raise
@@ -564,7 +580,10 @@ def _queries(x: Any, qid: Any, group: Any, group_id: Any) -> tuple[list[str], np
     else:
         n = x.shape[0]
     if group is not None:
-        lengths = [int(length) for length in numpy.asarray(group).ravel()]
+        numbers = numpy.asarray(group).ravel()
+        if numbers.dtype.kind not in "iuf" or not (numpy.isfinite(numbers) & (numbers == numpy.floor(numbers))).all():
+            raise ParameterError("group has something other than whole numbers; the number of rows of each query is expected")
+        lengths = [int(length) for length in numbers]
         if sum(lengths) != n or min(lengths, default=0) < 1:
             raise ShapeError(
                 f"group has {len(lengths)} numbers of rows that sum to {sum(lengths)}; X has {n} rows, and every query has at "
@@ -579,8 +598,8 @@ def _queries(x: Any, qid: Any, group: Any, group_id: Any) -> tuple[list[str], np
     if ids.ndim != 1 or len(ids) != n:
         raise ShapeError(f"qid has the shape {ids.shape}; X has {n} rows, and a query for each is expected")
     if ids.dtype.kind == "f":
-        if numpy.isnan(ids).any():
-            raise ParameterError("qid has NaN, a missing value; every row needs a query")
+        if not numpy.isfinite(ids).all():
+            raise ParameterError("qid has NaN or infinity; every row needs a query")
         if (ids == numpy.floor(ids)).all():
             ids = ids.astype(numpy.int64)
     if ids.dtype.kind == "O" and any(value is None or value != value for value in ids):
@@ -604,7 +623,7 @@ def _lists(x: Any, y: Any, queries: tuple[list[str], Any, list[int]], weights: A
     names, order, lengths = queries
     lists = list(zip(names, lengths, strict=True))
     if isinstance(x, FeatureLists):
-        if order is None and y is x.y and weights is None:
+        if order is None and (y is None or y is x.y) and weights is None and lists == x._native.lists():
             return x._native
         x = x.X
     if y is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import selectors
+import socket
 import ssl
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,9 +34,15 @@ class Client:
         self, url: str, key: str | None = None, *, timeout: float = 30.0, context: ssl.SSLContext | None = None
     ) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
+        try:
+            port = parts.port
+        except ValueError as error:
+            raise ParameterError(f"{url!r} is no address: {error}") from error
+        if key is not None and (not key.isascii() or not key.isprintable()):
+            raise ParameterError("the key has a character that no key has, such as the end of its line; strip it")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ParameterError(f"{url!r} is no address; one like http://127.0.0.1:7878 is expected")
-        self._scheme, self._host, self._port = parts.scheme, parts.hostname, parts.port
+        self._scheme, self._host, self._port = parts.scheme, parts.hostname, port
         self._base = parts.path.rstrip("/")
         self._key, self._timeout, self._context = key, timeout, context
         self._local = threading.local()
@@ -154,10 +162,32 @@ class Client:
             since: Sequence, or day, from which on.
         """
         query = urlencode({name: value for name, value in (("of", of), ("since", since)) if value is not None})
-        response = self._send("GET", f"/v1/events/export?{query}", None)
+        # A connection of its own: other requests of the thread go on while the lines are read.
+        connection = self._connect()
+        try:
+            connection.request("GET", f"{self._base}/v1/events/export?{query}", None, self._headers())
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise _failure(response.status, response.reason, response.read())
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._unreachable(error) from error
+        except ServiceError:
+            connection.close()
+            raise
         last = response.headers.get("x-last-sequence")
-        lines = (line.decode().rstrip("\n") for line in response)
-        return lines, None if last is None else int(last)
+        return self._lines(connection, response), None if last is None else int(last)
+
+    def _lines(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> Iterator[str]:
+        try:
+            for line in response:
+                yield line.decode().rstrip("\n")
+            if response.length:
+                raise ServiceError(f"{self!r} ended the export {response.length:,} bytes too early; export again")
+        except (OSError, http.client.HTTPException) as error:
+            raise ServiceError(f"{self!r} broke the export off: {error}; export again") from error
+        finally:
+            connection.close()
 
     def models(self) -> dict[str, Any]:
         """Returns the models with their versions."""
@@ -181,14 +211,14 @@ class Client:
     def is_ready(self) -> bool:
         """True if the service takes requests."""
         try:
-            self._send("GET", "/readyz", None).read()
+            self._send("GET", "/readyz", None)
         except ServiceError:
             return False
         return True
 
     def metrics(self) -> str:
         """Figures of the service, in the text format of Prometheus."""
-        return self._send("GET", "/metrics", None).read().decode()
+        return self._send("GET", "/metrics", None).decode()
 
     def close(self) -> None:
         """Closes the connection of this thread."""
@@ -212,24 +242,36 @@ class Client:
         return self._request("POST", path, body)
 
     def _request(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        text = self._send(method, path, body).read()
+        text = self._send(method, path, body)
         return json.loads(text) if text else {}
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._scheme == "https":
+            context = self._context or ssl.create_default_context()
+            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
 
     def _connection(self) -> http.client.HTTPConnection:
         connection = self._local.__dict__.get("connection")
+        # A kept connection that has something to read was closed by the service.
+        if connection is not None and connection.sock is not None and _is_readable(connection.sock):
+            self.close()
+            connection = None
         if connection is None:
-            if self._scheme == "https":
-                context = self._context or ssl.create_default_context()
-                connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
-            else:
-                connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
-            self._local.connection = connection
+            connection = self._local.connection = self._connect()
         return connection
 
-    def _send(self, method: str, path: str, body: Any) -> http.client.HTTPResponse:
+    def _headers(self) -> dict[str, str]:
         headers = {"Accept": "application/json"}
         if self._key is not None:
             headers["Authorization"] = f"Bearer {self._key}"
+        return headers
+
+    def _unreachable(self, error: Exception) -> ServiceError:
+        return ServiceError(f"{self!r} cannot be reached: {error}; is the service running there?")
+
+    def _send(self, method: str, path: str, body: Any) -> bytes:
+        headers = self._headers()
         content = None
         if body is not None:
             try:
@@ -243,22 +285,33 @@ class Client:
             try:
                 connection.request(method, self._base + path, content, headers)
                 response = connection.getresponse()
+                text = response.read()
                 break
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                # A kept connection may have been closed by the service before it read the request. Requests that
-                # change something are not sent twice: it may have read them.
+                # The service may have closed a kept connection before it read the request. Requests that change
+                # something are not sent twice: it may have read them.
                 may_repeat = not is_new and (method == "GET" or path in ("/v1/search", "/v1/rank"))
-                if attempt + 1 < _ATTEMPTS and may_repeat:
+                if attempt + 1 < _ATTEMPTS and may_repeat and not isinstance(error, TimeoutError):
                     continue
-                raise ServiceError(f"{self!r} cannot be reached: {error}; is the service running there?") from error
+                raise self._unreachable(error) from error
+            except BaseException:
+                # An interrupted answer would be read by the next request.
+                self.close()
+                raise
         if response.status >= 400:
-            raise _failure(response)
-        return response
+            raise _failure(response.status, response.reason, text)
+        return text
 
 
-def _failure(response: http.client.HTTPResponse) -> ServiceError:
-    text = response.read().decode(errors="replace")
+def _is_readable(sock: socket.socket) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+def _failure(status: int, reason: str, body: bytes) -> ServiceError:
+    text = body.decode(errors="replace")
     try:
         details = json.loads(text)
     except ValueError:
@@ -266,4 +319,4 @@ def _failure(response: http.client.HTTPResponse) -> ServiceError:
     message = text
     if isinstance(details, dict) and isinstance(details.get("error"), dict):
         message = details["error"].get("message", text)
-    return ServiceError(f"{response.status}: {message or response.reason}", status=response.status, details=details)
+    return ServiceError(f"{status}: {message or reason}", status=status, details=details)

@@ -100,7 +100,8 @@ impl Lists {
     /// Gathers a dictionary of dictionaries of numbers, `{query: {document: number}}`.
     fn of_dict(py: Python<'_>, dict: &Bound<'_, PyDict>, what: &str) -> PyResult<Self> {
         let mut own = Self::default();
-        for (query, list) in dict.iter() {
+        // Over a copy: the numbers of Python's own classes run code, which may change the dictionary.
+        for (query, list) in dict.copy()?.iter() {
             let query = own.take_query(py, (&query, &list), what)?;
             own.end_query(query);
         }
@@ -237,15 +238,14 @@ impl ComingRun {
         Self((0..n).map(|_| OnceLock::new()).collect())
     }
 
-    /// Copies the dictionary. Whatever happens, nobody waits for a query afterwards.
+    /// Copies the dictionary. Whatever happens, a panic included, nobody waits for a query afterwards.
     fn copy(&self, py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<()> {
-        let copied = self.copy_queries(py, dict);
-        self.0.iter().for_each(|slot| drop(slot.set(None)));
-        copied
+        let _ending = Ending(self);
+        self.copy_queries(py, dict)
     }
 
     fn copy_queries(&self, py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<()> {
-        for (i, (slot, (query, list))) in self.0.iter().zip(dict.iter()).enumerate() {
+        for (i, (slot, (query, list))) in self.0.iter().zip(dict.copy()?.iter()).enumerate() {
             let mut own = Lists::default();
             let query = own.take_query(py, (&query, &list), "run")?;
             let _ = slot.set(Some(QueryList::of_lists(query, own)));
@@ -258,6 +258,15 @@ impl ComingRun {
 
     fn list(&self, i: usize) -> Option<&QueryList> {
         self.0[i].wait().as_ref()
+    }
+}
+
+/// Ends the wait for queries that were not copied.
+struct Ending<'a>(&'a ComingRun);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.0.iter().for_each(|slot| drop(slot.set(None)));
     }
 }
 

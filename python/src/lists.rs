@@ -6,7 +6,11 @@ use std::sync::Arc;
 use matchrank_core::data::{FeatureLists, FeatureMatrix, FeatureRow, letor};
 use matchrank_core::{Error, Result};
 use matchrank_engine::files;
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
 use crate::errors::{Raise, parameter};
@@ -48,19 +52,28 @@ pub(crate) fn dense_lists(
     labels: Option<PyReadonlyArray1<'_, f64>>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<NativeLists> {
-    let ((n_rows, n_features), values): (_, Vec<f32>) =
-        if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f32>>() {
-            let x = x.as_array();
-            let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
-            (x.dim(), values)
-        } else if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f64>>() {
-            let x = x.as_array();
-            (x.dim(), x.iter().map(|&value| value as f32).collect())
-        } else {
-            return Err(parameter(py, "X must be a matrix of numbers of single or double precision"));
-        };
+    let ((n_rows, n_features), values): (_, Vec<f32>) = if !is_regular(x)? {
+        return Err(parameter(py, "X is no regular array; give numpy.ascontiguousarray(X)"));
+    } else if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f32>>() {
+        let x = x.as_array();
+        let values = x.as_slice().map_or_else(|| x.iter().copied().collect(), <[f32]>::to_vec);
+        (x.dim(), values)
+    } else if let Ok(x) = x.extract::<PyReadonlyArray2<'_, f64>>() {
+        let x = x.as_array();
+        (x.dim(), x.iter().map(|&value| value as f32).collect())
+    } else {
+        return Err(parameter(py, "X must be a matrix of numbers of single or double precision"));
+    };
     let features = FeatureMatrix::Dense { n_features: n_features as u32, values };
     finished(py, lists, labels, weights, (features, n_rows))
+}
+
+/// Returns true for an array whose items lie at multiples of their size, as views of records may not.
+fn is_regular(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Ok(array) = array.cast::<PyUntypedArray>() else { return Ok(true) };
+    let size = array.dtype().itemsize() as isize;
+    let is_aligned = array.getattr("flags")?.getattr("aligned")?.extract::<bool>()?;
+    Ok(is_aligned && size > 0 && array.strides().iter().all(|stride| stride % size == 0))
 }
 
 fn integers<T: TryFrom<i64>>(py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
@@ -87,6 +100,11 @@ pub(crate) fn sparse_lists(
     weights: Option<PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<NativeLists> {
     let (starts, columns, values) = matrix;
+    for array in [&starts, &columns, &values] {
+        if !is_regular(array)? {
+            return Err(parameter(py, "X is no regular matrix; give X.copy()"));
+        }
+    }
     let (starts, columns): (Vec<usize>, Vec<u32>) = (integers(py, &starts)?, integers(py, &columns)?);
     let values: Vec<f32> = if let Ok(values) = values.extract::<PyReadonlyArray1<'_, f32>>() {
         values.as_array().to_vec()
@@ -148,7 +166,13 @@ impl NativeLists {
     /// All features as a dense matrix.
     fn dense<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let (n_rows, n) = (self.0.n_rows(), self.0.n_features());
-        let mut values = vec![0.0; n_rows * n];
+        let mut values = Vec::new();
+        let n_cells = n_rows.checked_mul(n).filter(|&n_cells| values.try_reserve_exact(n_cells).is_ok());
+        let Some(n_cells) = n_cells else {
+            let message = format!("{n_rows} rows of {n} features are too many for a dense matrix in memory");
+            return Err(PyMemoryError::new_err(message));
+        };
+        values.resize(n_cells, 0.0);
         for (row, cells) in values.chunks_exact_mut(n.max(1)).enumerate() {
             match self.0.features().row(row) {
                 FeatureRow::Dense(own) => cells.copy_from_slice(own),

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use matchrank_core::progress::{Progress, Remaining};
 use matchrank_core::{Error, Result};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -181,18 +182,23 @@ pub(crate) fn run_beside<T: Send + 'static>(
         return Err(error);
     }
     let began = Instant::now();
-    let mut display: Option<Bound<'_, PyAny>> = None;
+    let (mut display, mut shows): (Option<Bound<'_, PyAny>>, bool) = (None, true);
     let outcome = loop {
         match wait(py, &mut waiting, TICK) {
             Ok(outcome) => break outcome,
             Err(RecvTimeoutError::Disconnected) => break Err(Box::new("the work was dropped") as Box<_>),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let told = py.check_signals().and_then(|()| match began.elapsed() > PATIENCE {
+        let told = py.check_signals().and_then(|()| match shows && began.elapsed() > PATIENCE {
             true => show(py, &mut display, &shared),
             false => Ok(()),
         });
         if let Err(signal) = told {
+            // A display that fails, such as a terminal that was closed, does not end hours of work.
+            if signal.is_instance_of::<PyException>(py) {
+                shows = false;
+                continue;
+            }
             shared.is_cancelled.store(true, Ordering::Relaxed);
             let _ = wait(py, &mut waiting, FAREWELL);
             close(&display);
