@@ -80,12 +80,12 @@ def tune(
     """Finds the parameters of a model that are best on the validation judgments, and trains it with them.
 
     Args:
-        model: A model whose parameters hold where nothing varies, or the name of a kind: ``rmls``, ``lambdamart``, ... The
-            search without ``vary`` varies what matters most, parameters given to the model included.
+        model: A model, whose given parameters are fixed unless ``vary`` names them, or the name of a kind: ``rmls``,
+            ``lambdamart``, ...
         data: A dataset with validation judgments; for a ranker ``(X, y, qid)`` or lists of :func:`read_letor`.
         validation: Validation lists of a ranker, as ``data``.
         vary: Values to try by parameter: a list, or a range as a text, such as ``"0.1..4"``. Parameters that it does not
-            name stay as they are. The default is what matters most for the model.
+            name stay as they are. The default is what matters most for the model and is not given to it.
         trials: Settings that are tried, at most.
         strategy: ``random``, ``grid`` or ``halving``.
         seconds: Seconds after which no trial is begun.

@@ -64,10 +64,18 @@ impl SearchArguments {
         Ok(parsed)
     }
 
-    fn search(&self, usual: Space) -> matchrank_core::Result<(Search, Measure)> {
+    /// Builds the search: the axes that are named, or the usual ones of the parameters that are not given.
+    fn search(&self, mut usual: Space, given: &Settings) -> matchrank_core::Result<(Search, Measure)> {
         let measure: Measure = self.measure.parse()?;
         let axes = self.vary.iter().map(|(name, values)| Ok((name.clone(), Axis::parse(values)?)));
         let axes = axes.collect::<matchrank_core::Result<Vec<_>>>()?;
+        let n_usual = usual.0.len();
+        usual.0.retain(|(name, _)| !given.iter().any(|(fixed, _)| fixed == name));
+        if axes.is_empty() && usual.0.is_empty() && n_usual > 0 {
+            return Err(Error::Params(
+                "the model has a value for every parameter that is usually varied; name what varies with option `vary`".into(),
+            ));
+        }
         let search = Search {
             space: if axes.is_empty() { usual } else { Space(axes) },
             strategy: strategy(&self.strategy)?,
@@ -104,7 +112,7 @@ pub(crate) fn tune(
     let arguments = SearchArguments::parse(py, arguments)?;
     let ranked = candidates.map(|name| crate::models::ranked(py, name)).transpose()?;
     let axes = Recipe::new(&kind, &given).raise(py)?.kind().space;
-    let (search, measure) = arguments.search(Space::of_axes(axes)).raise(py)?;
+    let (search, measure) = arguments.search(Space::of_axes(axes), &given).raise(py)?;
     let dataset = dataset.0.clone();
     run(py, move |progress| {
         let validation = Validation::ranking(ranked, &dataset, seed, progress)?.ok_or_else(|| {
@@ -149,7 +157,7 @@ pub(crate) fn tune_ranker(
     let arguments = SearchArguments::parse(py, arguments)?;
     let scalings = scalings(py, scaling)?;
     RankerRecipe::new(&kind, &given, &scalings).and_then(|recipe| recipe.validate()).raise(py)?;
-    let (search, measure) = arguments.search(Space::of_ranker(&kind)).raise(py)?;
+    let (search, measure) = arguments.search(Space::of_ranker(&kind), &given).raise(py)?;
     let (train, validation) = (lists.0.clone(), validation.0.clone());
     run(py, move |progress| {
         if arguments.trace.is_some() {

@@ -271,3 +271,14 @@ def test_a_client_refuses_a_text_in_place_of_a_list(monkeypatch):
     assert sent == [3, 4, 5, 10] and "top" in inspect.signature(client.search).parameters
     with pytest.raises(mr.ParameterError, match="give one of them"):
         client.search("q", k=3, top=3)
+
+
+def test_tuning_leaves_given_parameters_alone(shop, lists, valid_lists):
+    tuned = mr.tune(mr.Bm25(k1=0.7), shop, trials=3)
+    assert tuned.model.params["k1"] == 0.7 and {name for trial in tuned.trials for name in trial["settings"]} <= {"b", "k1"}
+    assert all(trial["settings"].get("k1", 0.7) == 0.7 for trial in tuned.trials)
+    assert {trial["settings"]["k1"] for trial in mr.tune(mr.Bm25(k1=0.7), shop, vary={"k1": [2.0, 3.0]}, strategy="grid").trials} >= {2.0, 3.0}
+    with pytest.raises(mr.ParameterError, match="name what varies with `vary`"):
+        mr.tune(mr.Bm25(k1=0.7, b=0.3), shop)
+    ranker = mr.tune(mr.RankSVM(loss="hinge"), lists, validation=valid_lists, trials=2)
+    assert ranker.model.loss == "hinge"
