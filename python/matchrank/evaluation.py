@@ -231,8 +231,8 @@ def significance(
     """Tests the differences between all pairs of runs in one measure.
 
     Args:
-        evaluations: Results of :func:`evaluate` by the name of the run, all with the same judgments and measures.
-        measure: The measure; the default is the first.
+        evaluations: Results of :func:`evaluate` by the name of the run, all with the same judgments.
+        measure: A measure of all evaluations; the default is the first that all have.
         test: ``t``, ``sign``, ``fisher`` or ``wilcoxon``.
         seed: Seed of Fisher's randomisation.
 
@@ -242,18 +242,14 @@ def significance(
     names = list(evaluations)
     if len(names) < 2:
         raise ParameterError("a test compares two runs or more; give at least two evaluations")
-    known = evaluations[names[0]].measures
-    other = next((name for name in names if evaluations[name].measures != known), None)
-    if other is not None:
-        raise ParameterError(
-            f"{names[0]} was evaluated by {', '.join(known)}, and {other} by {', '.join(evaluations[other].measures)}; evaluate "
-            f"all runs with the same measures, such as measures={(measure or known[0])!r}"
-        )
+    known = [name for name in evaluations[names[0]].measures if all(name in evaluations[other] for other in names)]
+    if not known:
+        raise ParameterError("the evaluations have no measure in common; evaluate all runs with the same measures")
     if measure is not None and measure not in known:
-        raise ParameterError(f"the evaluations have no measure {measure}; they have {', '.join(known)}")
-    place = 0 if measure is None else known.index(measure)
-    native = [evaluations[name]._native for name in names]
-    pairs = json.loads(_matchrank.compare_evaluations(native, place, test, seed))
+        raise ParameterError(f"the evaluations have no measure {measure} in common; they have {', '.join(known)}")
+    measure = known[0] if measure is None else measure
+    native = [(evaluations[name]._native, evaluations[name].measures.index(measure)) for name in names]
+    pairs = json.loads(_matchrank.compare_evaluations(native, test, seed))
     columns: list[tuple[str, list[Any]]] = [
         ("better", [names[pair["better"]] for pair in pairs]),
         ("worse", [names[pair["worse"]] for pair in pairs]),

@@ -515,15 +515,34 @@ impl NativeEvaluation {
 #[pyfunction]
 pub(crate) fn compare_evaluations(
     py: Python<'_>,
-    evaluations: Vec<Py<NativeEvaluation>>,
-    measure: usize,
+    evaluations: Vec<(Py<NativeEvaluation>, usize)>,
     test: &str,
     seed: u64,
 ) -> PyResult<String> {
     let test: Test = test.parse().raise(py)?;
-    let evaluations: Vec<Evaluation> = evaluations.iter().map(|found| (*found.get().0).clone()).collect();
+    let evaluations: Vec<(Arc<Evaluation>, usize)> =
+        evaluations.iter().map(|(found, measure)| (found.get().0.clone(), *measure)).collect();
     running::run(py, move |_| {
-        let comparisons = significance::compare(&evaluations, measure, test, seed)?;
-        Ok(json!(comparisons).to_string())
+        let Some(((first, place), others)) = evaluations.split_first() else { return Ok("[]".into()) };
+        for (other, _) in others {
+            if first.conventions != other.conventions {
+                let (a, b) = (first.conventions.dialect, other.conventions.dialect);
+                return Err(Error::Params(format!(
+                    "the evaluations have different conventions (dialects {a} and {b}); evaluate all runs in the same one"
+                )));
+            }
+            if !first.queries().eq(other.queries()) {
+                return Err(Error::Shape(
+                    "the evaluations have different judged queries; evaluate all runs with the same judgments".into(),
+                ));
+            }
+        }
+        let of = |(found, place): &(Arc<Evaluation>, usize)| -> Vec<Option<f64>> {
+            (0..found.n_queries()).map(|query| found.value(query, *place)).collect()
+        };
+        let values: Vec<Vec<Option<f64>>> = evaluations.iter().map(of).collect();
+        let values: Vec<&[Option<f64>]> = values.iter().map(Vec::as_slice).collect();
+        let is_higher_better = first.measures[*place].higher_is_better();
+        Ok(json!(significance::compare_values(&values, is_higher_better, test, seed)).to_string())
     })
 }

@@ -254,11 +254,22 @@ def test_tables_have_slices_and_a_shape(bm25):
         table[0]
 
 
-def test_evaluations_of_different_measures_are_named():
-    qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 1.0}}
-    results = {"a": mr.evaluate(qrels, run, ["map", "mrr"]), "b": mr.evaluate(qrels, run, "map")}
-    with pytest.raises(mr.ParameterError, match="a was evaluated by map, mrr, and b by map.*measures='map'"):
-        mr.significance(results, "map")
+def test_significance_takes_the_measure_that_all_have():
+    qrels = {query: {"a": 1, "b": 1} for query in "qrstu"}
+    good = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    bad = {query: {"x": 2.0, "b": 1.0 + 2 * (query == "q")} for query in qrels}
+    small = {"good": mr.evaluate(qrels, good, "map"), "bad": mr.evaluate(qrels, bad, "map")}
+    mixed = {"good": mr.evaluate(qrels, good, ["mrr", "map"]), "bad": small["bad"]}
+    for measure in ("map", None):
+        assert mr.significance(mixed, measure) == mr.significance(small, "map")
+    with pytest.raises(mr.ParameterError, match="no measure mrr in common; they have map"):
+        mr.significance(mixed, "mrr")
+    with pytest.raises(mr.ParameterError, match="no measure in common"):
+        mr.significance({"a": small["good"], "b": mr.evaluate(qrels, bad, "mrr")})
+    with pytest.raises(mr.ParameterError, match="different conventions"):
+        mr.significance({"a": small["good"], "b": mr.evaluate(qrels, bad, "map", dialect="trec")})
+    with pytest.raises(mr.ShapeError, match="different judged queries"):
+        mr.significance({"a": small["good"], "b": mr.evaluate({"q": {"a": 1}}, bad, "map")})
 
 
 def test_a_client_refuses_a_text_in_place_of_a_list(monkeypatch):
