@@ -153,7 +153,7 @@ def _of_pyarrow(table: Any, ids: frozenset[str]) -> Any:
         if not pyarrow.types.is_floating(column.type) or not _holds_ids(name, ids):
             continue
         # NaN is a missing value here, as it is in pandas.
-        values = pyarrow.array(column.to_pandas(), type=pyarrow.float64(), from_pandas=True)
+        values = pyarrow.array(column.to_numpy(zero_copy_only=False), type=pyarrow.float64(), from_pandas=True)
         if _are_whole(values.drop_null().to_numpy()):
             table = table.set_column(place, name, values.cast(pyarrow.int64()))
     return table
@@ -240,6 +240,8 @@ def named_queries(queries: Any) -> tuple[list[tuple[str, str]], bool]:
             return _some([(text, text) for text in texts]), False
         table = as_columns(queries, "queries", (_QUERY_IDS, _QUERY_TEXTS))
         return _some(list(zip(*table, strict=True))), True
+    if not hasattr(queries, "__iter__"):
+        raise InputTypeError(f"queries is {queries!r} of type {type(queries).__name__}; texts, pairs or a data frame are expected")
     pairs, has_ids = [], False
     for query in queries:
         if isinstance(query, str):

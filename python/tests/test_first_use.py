@@ -94,6 +94,23 @@ def test_ids_that_pandas_made_floats_are_whole_numbers(tmp_path):
     assert list(odd.documents()["document"])[0] == "1.5"
 
 
+def test_ids_of_arrow_tables_need_no_pandas():
+    code = """
+import sys
+class NoPandas:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "pandas":
+            raise ImportError(name)
+sys.meta_path.insert(0, NoPandas())
+import pyarrow as pa
+from matchrank._values import table_of
+table = table_of(pa.table({"sku": pa.chunked_array([[1.0, None], [3.0]]), "price": [1.0, 2.0, 3.0]}))
+print(table.column("sku").to_pylist(), table.column("price").type)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "[1, None, 3] double\n", done.stderr
+
+
 def test_lost_rows_are_told(tmp_path):
     wrong = CLICKS.assign(sku=np.where(np.arange(len(CLICKS)) % 2, 99, CLICKS.sku))
     with pytest.warns(UserWarning, match="10 of 20 rows of the log were left out: 10 rows whose document is not in the collection"):
@@ -163,6 +180,8 @@ def test_columns_and_frames_are_queries(bm25):
         assert bm25.rank(queries, k=2) == expected
     pairs = list(zip(expected["query"], expected["document"], strict=True))
     assert (bm25.score(pd.Series(pairs)) == bm25.score(pairs)).all()
+    with pytest.raises(mr.InputTypeError, match="queries is 5 of type int"):
+        bm25.rank(5)
     with pytest.raises(mr.InputTypeError, match="a query is nan"):
         bm25.rank(pd.Series(["red", np.nan]))
     with pytest.raises(mr.InputTypeError, match="call .collect"):
