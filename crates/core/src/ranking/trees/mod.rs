@@ -63,9 +63,6 @@ enum MissingValue {
     Nan,
 }
 
-/// Rows that are scored together.
-const BLOCK: usize = 256;
-
 /// Numbers this close to 0 are 0.
 const ZERO: f64 = 1e-35;
 
@@ -121,13 +118,12 @@ impl Trees {
         self.trees.iter().map(|tree| tree.value(|feature| row[feature as usize])).sum()
     }
 
-    /// Adds the values of the rows of a block to their sums, tree by tree: a tree stays in the nearest cache meanwhile, and
-    /// the processor walks down several rows at once.
-    fn add_values(&self, rows: &[&[f32]], sums: &mut [f64]) {
-        for tree in &self.trees {
-            for (row, sum) in rows.iter().zip(&mut *sums) {
-                *sum += tree.value(|feature| row[feature as usize]);
-            }
+    /// Returns the value of a row of a list: features that it does not name are 0, and NaN is missing.
+    fn value_of_row(&self, row: FeatureRow<'_>) -> f64 {
+        match row {
+            FeatureRow::Dense(row) if row.len() >= self.n_features => self.value(row),
+            // Few features of a sparse row are non-zero, and a dense row would be long.
+            row => self.trees.iter().map(|tree| tree.value(|feature| row.get(feature))).sum(),
         }
     }
 
@@ -219,21 +215,6 @@ impl Ranker for Trees {
     /// ignored.
     fn score(&self, list: &List<'_>, scores: &mut Vec<f64>) {
         scores.clear();
-        scores.resize(list.len(), 0.0);
-        // Few features of a sparse row are non-zero, and a dense row would be long.
-        let is_dense = |row| matches!(row, FeatureRow::Dense(row) if row.len() >= self.n_features);
-        if list.len() == 0 || !is_dense(list.row(0)) {
-            let value = |row: FeatureRow<'_>| {
-                self.trees.iter().map(|tree| tree.value(|feature| row.get(feature))).sum()
-            };
-            return scores.iter_mut().enumerate().for_each(|(i, score)| *score = value(list.row(i)));
-        }
-        for (start, sums) in (0..).step_by(BLOCK).zip(scores.chunks_mut(BLOCK)) {
-            let rows = (start..start + sums.len()).filter_map(|i| match list.row(i) {
-                FeatureRow::Dense(row) => Some(row),
-                FeatureRow::Sparse { .. } => None,
-            });
-            self.add_values(&rows.collect::<Vec<_>>(), sums);
-        }
+        scores.extend((0..list.len()).map(|i| self.value_of_row(list.row(i))));
     }
 }

@@ -1,7 +1,6 @@
 use serde::Deserialize;
 
 use super::*;
-use crate::data::{FeatureLists, FeatureRows};
 
 #[derive(Deserialize)]
 struct Golden {
@@ -33,35 +32,6 @@ fn values_are_those_of_lightgbm() {
         assert_eq!(trees.gains().len(), case.gains.len());
         for (gain, expected) in trees.gains().iter().zip(&case.gains) {
             assert!((gain - expected).abs() <= 1e-4 * expected.abs(), "{}: {gain} {expected}", case.name);
-        }
-    }
-}
-
-/// Lists are scored in blocks, dense and sparse ones by different code.
-#[test]
-fn lists_have_the_values_of_their_rows() {
-    for case in golden() {
-        let trees = Trees::parse_lightgbm("golden", &case.text).unwrap();
-        let n = 2 * BLOCK + 7;
-        let cell = |i: usize, column: usize| {
-            let row = &case.rows[(i + i / case.rows.len()) % case.rows.len()];
-            row[(column + i / 5) % row.len()].unwrap_or(f32::NAN)
-        };
-        let values: Vec<f32> = (0..4 * n).map(|at| cell(at / 4, at % 4)).collect();
-        let expected: Vec<f64> = values.chunks(4).map(|row| trees.value(row)).collect();
-        let dense = FeatureLists::from_dense(&[n], vec![0.0; n], 4, values.clone()).unwrap();
-        let mut rows = FeatureRows::default();
-        for (i, row) in values.chunks(4).enumerate() {
-            let named = (0..).zip(row.iter().copied()).filter(|(_, value)| *value != 0.0);
-            // A column far beyond the others, which no tree knows, makes the rows sparse.
-            let far = [(1_000_000, 1.0)];
-            let mut entries: Vec<(u32, f32)> = named.chain(far).collect();
-            rows.push("q", Some(&i.to_string()), 0.0, &mut entries).unwrap();
-        }
-        let mut scores = Vec::new();
-        for lists in [dense, FeatureLists::from_rows(rows)] {
-            trees.score(&lists.list(0), &mut scores);
-            assert_eq!(scores, expected, "{}", case.name);
         }
     }
 }
