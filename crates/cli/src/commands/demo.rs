@@ -164,7 +164,7 @@ fn story(out: &Path, global: &Global, terminal: &Terminal) -> anyhow::Result<Rep
     step(
         "simulate, ingest",
         format!(
-            "a shop with {}; {} of a click log: {}, {}",
+            "{}, {} of a log: {}, {}",
             counted(s.n_documents, "product"),
             counted(simulated.rows, "row"),
             counted(s.n_queries, "query"),
