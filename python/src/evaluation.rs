@@ -30,7 +30,7 @@ struct Lists {
     /// Queries, each with the place behind its last document.
     queries: Vec<(String, usize)>,
     ids: Vec<u8>,
-    /// Where the id of each document ends.
+    /// End of the id of each document in `ids`.
     ends: Vec<usize>,
     numbers: Vec<f64>,
 }

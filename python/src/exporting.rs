@@ -1,4 +1,4 @@
-//! What other programs take from models: synonyms and weights.
+//! Export to search engines: synonyms and weights of linear rankers.
 
 use std::sync::Arc;
 

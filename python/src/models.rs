@@ -223,7 +223,7 @@ impl NativeModel {
         run(py, move |_| model_file::save(&path, &*own.model, &own.provenance))
     }
 
-    /// How the model was made, as JSON.
+    /// Provenance of the model, as JSON.
     fn provenance(&self) -> String {
         json!(self.provenance).to_string()
     }

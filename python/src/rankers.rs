@@ -174,7 +174,7 @@ impl NativeRanker {
         run(py, move |_| model_file::save(&path, &*own.model, &own.provenance))
     }
 
-    /// How the ranker was made, as JSON.
+    /// Provenance of the ranker, as JSON.
     fn provenance(&self) -> String {
         json!(self.provenance).to_string()
     }

@@ -52,7 +52,7 @@ struct ChangeJob {
     done: oneshot::Sender<Result<ChangeReceipt, Failure>>,
 }
 
-/// What a request changed.
+/// Counts of the changes that a request made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChangeReceipt {
     /// Number of changes that were made.

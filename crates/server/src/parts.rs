@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub(crate) struct ScorePart {
     /// A word, a pair of features, a model, a count, an attribute, or a path over clicks.
     pub(crate) name: String,
-    /// What it adds. The parts of a random walk are probabilities of its ways, and do not add up to the score.
+    /// Contribution to the score. Those of a random walk are probabilities of its paths and do not sum to the score.
     pub(crate) adds: f64,
 }
 

@@ -79,7 +79,7 @@ pub(crate) struct FeatureSum {
     score: f32,
     /// Mean score of the candidates (of long lists, of 1,000 of them).
     base: f64,
-    /// What features add to it: Shapley values, the largest first, positive or negative.
+    /// Shapley values of the features, by decreasing absolute value. With `base` they sum to the score.
     features: Vec<FeatureAdds>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct FeatureSum {
 pub(crate) struct FeatureAdds {
     /// Number of the feature, from 1.
     feature: usize,
-    /// What it adds.
+    /// Shapley value.
     adds: f64,
 }
 

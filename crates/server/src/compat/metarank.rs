@@ -59,7 +59,7 @@ pub(crate) struct RankedItem {
 pub(crate) struct FeatureValue {
     /// Name of the part.
     name: String,
-    /// What it adds.
+    /// Contribution to the score.
     value: f64,
 }
 

@@ -133,7 +133,7 @@ const MOST_REFERENCES: usize = 1000;
 struct ExplainedList<'a> {
     query: &'a str,
     documents: &'a [u32],
-    /// What every source says of each document.
+    /// Scores of the documents by each source.
     sources: Vec<Vec<f32>>,
     /// Features of each document, one row after the other.
     rows: Vec<f32>,
