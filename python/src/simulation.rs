@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams, LogRows};
+use matchrank_core::simulate::clicks::{self, ClickFiles, ClickParams};
 use matchrank_core::simulate::shop::{self, ShopParams};
 use matchrank_core::{Error, Result};
 use matchrank_engine::files::{make_folder, write_atomically};
 use pyo3::prelude::*;
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::errors::parameter;
 use crate::running::run;
@@ -79,77 +78,37 @@ pub(crate) fn simulate_shop(
     })
 }
 
-/// Arguments of a simulated click log, by name.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ClickArguments {
-    preset: String,
-    queries: Option<usize>,
-    documents: Option<usize>,
-    words: Option<usize>,
-    topics: Option<usize>,
-    concepts: Option<usize>,
-    judged: Option<usize>,
-    clicked_per_query: Option<f64>,
-    words_per_query: Option<f64>,
-    words_per_document: Option<f64>,
-    own_words: Option<f64>,
-    position_bias: Option<f64>,
-    noise: Option<f64>,
-    unseen: Option<f64>,
-    rows: Option<String>,
-}
-
-impl ClickArguments {
-    fn params(self) -> Result<ClickParams> {
-        let mut params = match self.preset.as_str() {
-            "small" => ClickParams::small(),
-            "one-week" => ClickParams::one_week(),
-            "half-year" => ClickParams::half_year(),
-            other => {
-                let message = format!("preset is '{other}'; expected small, one-week or half-year");
-                return Err(Error::Params(message));
-            }
-        };
-        let counts = [
-            (&mut params.queries, self.queries),
-            (&mut params.documents, self.documents),
-            (&mut params.words, self.words),
-            (&mut params.topics, self.topics),
-            (&mut params.concepts, self.concepts),
-            (&mut params.judged, self.judged),
-        ];
-        counts.into_iter().for_each(|(field, given)| *field = given.unwrap_or(*field));
-        let numbers = [
-            (&mut params.clicked_per_query, self.clicked_per_query),
-            (&mut params.words_per_query, self.words_per_query),
-            (&mut params.words_per_document, self.words_per_document),
-            (&mut params.own_words, self.own_words),
-            (&mut params.position_bias, self.position_bias),
-            (&mut params.attractiveness[0], self.noise),
-            (&mut params.unseen, self.unseen),
-        ];
-        numbers.into_iter().for_each(|(field, given)| *field = given.unwrap_or(*field));
-        params.rows = match self.rows.as_deref() {
-            None => params.rows,
-            Some("sessions") => LogRows::Sessions,
-            Some("pairs") => LogRows::Pairs,
-            Some(other) => {
-                return Err(Error::Params(format!("rows is '{other}'; expected sessions or pairs")));
-            }
-        };
-        params.validate()?;
-        Ok(params)
+/// Returns the parameters of a preset with some of them replaced. `noise` is the click rate of grade 0, as on the command line.
+fn click_params(mut given: Map<String, Value>) -> Result<ClickParams> {
+    let preset = given.remove("preset").unwrap_or_default();
+    let preset = match preset.as_str() {
+        Some("small") => ClickParams::small(),
+        Some("one-week") => ClickParams::one_week(),
+        Some("half-year") => ClickParams::half_year(),
+        other => {
+            let message =
+                format!("preset is '{}'; expected small, one-week or half-year", other.unwrap_or(""));
+            return Err(Error::Params(message));
+        }
+    };
+    let mut params = json!(preset);
+    if let Some(noise) = given.remove("noise") {
+        params["attractiveness"][0] = noise;
     }
+    given.into_iter().for_each(|(name, value)| params[name] = value);
+    let params: ClickParams = serde_json::from_value(params)
+        .map_err(|error| Error::Params(format!("an argument has a value that is not expected: {error}")))?;
+    params.validate()?;
+    Ok(params)
 }
 
 /// Simulates the click log of a search engine in a folder. Returns its statistics as JSON.
 #[pyfunction]
 pub(crate) fn simulate_clicks(py: Python<'_>, out: PathBuf, arguments: &str, seed: u64) -> PyResult<String> {
-    let arguments: ClickArguments = serde_json::from_str(arguments)
-        .map_err(|error| parameter(py, format!("an argument has a value that is not expected: {error}")))?;
+    let arguments = serde_json::from_str(arguments)
+        .map_err(|error| parameter(py, format!("the arguments cannot be read: {error}")))?;
     run(py, move |progress| {
-        let params = arguments.params()?;
+        let params = click_params(arguments)?;
         let statistics = write(&out, |files| clicks::simulate(&params, seed, files, progress))?;
         Ok(json!(statistics).to_string())
     })
